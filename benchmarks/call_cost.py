@@ -95,7 +95,11 @@ def litellm() -> Call:
     from litellm import completion
 
     messages = [{"role": "user", "content": PROMPT}]
-    return lambda: completion(model="gpt-4o-mini", messages=messages, mock_response=ANSWER).choices[0].message.content
+    return lambda: (
+        completion(model="gpt-4o-mini", messages=messages, mock_response=ANSWER)
+        .choices[0]
+        .message.content
+    )
 
 
 PEERS: dict[str, tuple[str, Callable[[], Call]]] = {
@@ -110,8 +114,20 @@ def rows() -> Iterator[Row]:
     pairs = (
         ("`prompt(…).text()`", mocked, "bare `llm.Model`", bare, "≤ 1.9"),
         ("the same", mocked, "premade `unittest.mock`", premade_unittest_mock, "about 1"),
-        ("with a pydantic schema, reply validated", mocked_with_schema, "bare `llm.Model`", bare_with_schema, "≤ 0.25"),
-        ("create the mock, get a model, prompt", created, "nested `unittest.mock`", created_unittest_mock, "≤ 0.25"),
+        (
+            "with a pydantic schema, reply validated",
+            mocked_with_schema,
+            "bare `llm.Model`",
+            bare_with_schema,
+            "≤ 0.25",
+        ),
+        (
+            "create the mock, get a model, prompt",
+            created,
+            "nested `unittest.mock`",
+            created_unittest_mock,
+            "≤ 0.25",
+        ),
     )
     makers = {make.__name__: make for _, ours, _, other, _ in pairs for make in (ours, other)}
     times = best_times(makers)
@@ -129,7 +145,9 @@ def _peer_rows() -> Iterator[Row]:
         if package in times:
             yield compared("`prompt(…).text()`", times["ours"], f"{name}, {api}", times[package])
         else:
-            yield Row("`prompt(…).text()`", microseconds(times["ours"]), f"{name}, {api}: not installed")
+            yield Row(
+                "`prompt(…).text()`", microseconds(times["ours"]), f"{name}, {api}: not installed"
+            )
 
 
 def _version(package: str) -> str | None:

@@ -37,10 +37,14 @@ class _Server(BaseHTTPRequestHandler):
     def log_message(self, *args: Any) -> None: ...
 
     def do_POST(self) -> None:
-        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1][
+            "content"
+        ]
         words = f"The answer to {question} is a matter of taste".split()
         events = [{"delta": {"content": f"{word} "}} for word in words]
-        payload = "".join(f"data: {json.dumps(_chunk([{'index': 0, **event}]))}\n\n" for event in events)
+        payload = "".join(
+            f"data: {json.dumps(_chunk([{'index': 0, **event}]))}\n\n" for event in events
+        )
         usage = {"prompt_tokens": 10, "completion_tokens": 12, "total_tokens": 22}
         payload += f"data: {json.dumps({**_chunk([]), 'usage': usage})}\n\ndata: [DONE]\n\n"
         self.send_response(200)
@@ -51,7 +55,13 @@ class _Server(BaseHTTPRequestHandler):
 
 
 def _chunk(choices: list[Any]) -> dict[str, Any]:
-    return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": choices}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": choices,
+    }
 
 
 @contextmanager
@@ -81,7 +91,9 @@ def _multiply(path: Path, calls: int) -> None:
     """Make a file with one recorded call into one with many."""
     separator = "- request:\n"
     head, call = path.read_text().split(separator, 1)
-    call, end = call.split("version: 1\n") if "version: 1\n" in call else (call, None)  # VCR.py has it at the end
+    call, end = (
+        call.split("version: 1\n") if "version: 1\n" in call else (call, None)
+    )  # VCR.py has it at the end
     calls = "".join(separator + call.replace(NUMBER, str(number)) for number in range(calls))
     path.write_text(head + calls + ("" if end is None else f"version: 1\n{end}"))
 
@@ -142,7 +154,11 @@ def _playing(calls: int, ours: tuple[int, float], theirs: tuple[int, float] | No
 
 def _answered(calls: int, result: tuple[int, float]) -> str:
     answered, seconds = result
-    return f"{seconds:.2f} s" if answered == calls else f"stopped after {seconds:.0f} s and {answered:,} calls"
+    return (
+        f"{seconds:.2f} s"
+        if answered == calls
+        else f"stopped after {seconds:.0f} s and {answered:,} calls"
+    )
 
 
 def _recording(model: Chat, folder: Path) -> Row:

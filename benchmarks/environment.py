@@ -13,5 +13,9 @@ def environment(folder: Path) -> dict[str, str]:
     """
     changing = ("PYTEST_", "PFLOW_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(changing)}
-    own = {"PYTHONHASHSEED": "0", "PYTHONPYCACHEPREFIX": str(folder / "bytecode"), "TMPDIR": str(folder)}
+    own = {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPYCACHEPREFIX": str(folder / "bytecode"),
+        "TMPDIR": str(folder),
+    }
     return kept | own | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}

@@ -18,7 +18,11 @@ WEIGHED = 5_000
 def rows() -> Iterator[Row]:
     """The rows of the table."""
     yield _growth_row()
-    yield Row("memory of a recorded call, prompt text aside", f"{_bytes_per_record() / 1000:.2f} KB", goal="≤ 1.5 KB")
+    yield Row(
+        "memory of a recorded call, prompt text aside",
+        f"{_bytes_per_record() / 1000:.2f} KB",
+        goal="≤ 1.5 KB",
+    )
 
 
 def _growth_row() -> Row:
@@ -68,7 +72,9 @@ def _fastest_window(mock: LLMMock, calls: int) -> float:
 
 def _bytes_per_record() -> float:
     mock = create_mock_get_model()
-    prompts = [f"prompt {number}" for number in range(WEIGHED)]  # made before memory is traced, so not counted
+    prompts = [
+        f"prompt {number}" for number in range(WEIGHED)
+    ]  # made before memory is traced, so not counted
     mock("m").prompt("warm up").text()
     gc.collect()
     tracemalloc.start()

@@ -19,7 +19,10 @@ from llm_mock.core.context import activate
 MODEL, ANSWER = "gpt-4o", "Hello!"
 QUESTION: Any = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
 LIMITED: Any = {**QUESTION, "max_tokens": 100}
-URLS = {"openai": "https://api.openai.com/v1/", "anthropic": "https://api.anthropic.com/v1/messages"}
+URLS = {
+    "openai": "https://api.openai.com/v1/",
+    "anthropic": "https://api.anthropic.com/v1/messages",
+}
 
 
 def openai_chat(client: Any) -> Call:
@@ -59,7 +62,9 @@ def _client(sdk: str, **arguments: Any) -> Any:
 def _library(sdk: str) -> Any:
     """The HTTP library of an SDK: `httpx`, or `httpx2` from openai 3 and anthropic 2 on."""
     bases = type(_client(sdk)._client).__mro__
-    return sys.modules[next(base.__module__ for base in bases if base.__module__.startswith("httpx")).split(".")[0]]
+    return sys.modules[
+        next(base.__module__ for base in bases if base.__module__.startswith("httpx")).split(".")[0]
+    ]
 
 
 class Contest:
@@ -80,7 +85,12 @@ class Contest:
         seen: list[dict[str, Any]] = []
 
         def note(response: Any) -> None:
-            seen.append({"headers": {"content-type": response.headers["content-type"]}, "content": response.read()})
+            seen.append(
+                {
+                    "headers": {"content-type": response.headers["content-type"]},
+                    "content": response.read(),
+                }
+            )
 
         with self._httpx.Client(event_hooks={"response": [note]}) as client:
             activate(create_mock_get_model({"*": ANSWER}))
@@ -94,7 +104,9 @@ class Contest:
         return call
 
     def floor(self) -> Call:
-        transport = self._httpx.MockTransport(lambda request: self._httpx.Response(200, **self._given))
+        transport = self._httpx.MockTransport(
+            lambda request: self._httpx.Response(200, **self._given)
+        )
         return self._asked(_client(self._sdk, http_client=self._httpx.Client(transport=transport)))
 
     def ours(self) -> Call:
@@ -107,7 +119,9 @@ class Contest:
         import respx
 
         while not self._routers:
-            router = respx.mock(using=self._httpx.__name__.replace("httpx", "httpcore"), assert_all_called=False)
+            router = respx.mock(
+                using=self._httpx.__name__.replace("httpx", "httpcore"), assert_all_called=False
+            )
             router.post(url__startswith=URLS[self._sdk]).respond(200, **self._given)
             router.start()
             self._routers.append(router)
@@ -127,7 +141,9 @@ def rows() -> Iterator[Row]:
     attach()
     for what, (sdk, ask, goal) in KINDS.items():
         times = Contest(sdk, ask).times()
-        name = f"the SDK over fixed bytes, {goal[:1]} {microseconds(times['ours'] - times['floor'])}"
+        name = (
+            f"the SDK over fixed bytes, {goal[:1]} {microseconds(times['ours'] - times['floor'])}"
+        )
         yield compared(what, times["ours"], name, times["floor"], goal)
         if PEER:
             yield compared(what, times["ours"], PEER, times["respx"], "< 1")

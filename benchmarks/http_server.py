@@ -69,7 +69,9 @@ uvicorn.Server(config).run(sockets=[listening])
 """
 
 
-FIXTURES = {"fixtures": [{"match": {"userMessage": "hello"}, "response": {"content": "".join(CHUNKS)}}]}
+FIXTURES = {
+    "fixtures": [{"match": {"userMessage": "hello"}, "response": {"content": "".join(CHUNKS)}}]
+}
 """What aimock answers; it cuts the text itself, into as many pieces."""
 COMMANDS = {
     "ours": (sys.executable, "-c", OURS, "{port}"),
@@ -82,13 +84,20 @@ COMMANDS = {
 @contextmanager
 def served(name: str) -> Iterator[tuple[int, float]]:
     """A server in a process of its own: its port, and the seconds until it was ready."""
-    variables = {name: value for name, value in os.environ.items() if name not in ("LLM_MOCK", "PFLOW_TESTING")}
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("LLM_MOCK", "PFLOW_TESTING")
+    }
     with closing(socket.create_server(("127.0.0.1", 0))) as probe:
         port = probe.getsockname()[1]
     with tempfile.TemporaryDirectory() as folder:
         fixtures = Path(folder, "fixtures.json")
         fixtures.write_text(json.dumps(FIXTURES))
-        command = [part.replace("{port}", str(port)).replace("{fixtures}", str(fixtures)) for part in COMMANDS[name]]
+        command = [
+            part.replace("{port}", str(port)).replace("{fixtures}", str(fixtures))
+            for part in COMMANDS[name]
+        ]
         started = time.perf_counter()
         with subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL) as process:
             try:
@@ -126,7 +135,9 @@ async def _ask(port: int, request: bytes, number: int) -> None:
 
 
 def _request(stream: bool) -> bytes:
-    body = json.dumps({"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hello"}]})
+    body = json.dumps(
+        {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hello"}]}
+    )
     head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"
     return (head + body).encode()
 
@@ -136,7 +147,9 @@ def requests_a_second(port: int, stream: bool) -> float:
     request = _request(stream)
 
     async def ask() -> None:
-        await asyncio.gather(*(_ask(port, request, REQUESTS // CONNECTIONS) for _ in range(CONNECTIONS)))
+        await asyncio.gather(
+            *(_ask(port, request, REQUESTS // CONNECTIONS) for _ in range(CONNECTIONS))
+        )
 
     started = time.perf_counter()
     asyncio.run(ask())
@@ -147,10 +160,15 @@ def rows() -> Iterator[Row]:
     """The rows of the table."""
     peers = {
         "aimock": f"aimock {_version_of_aimock()}" if shutil.which("llmock") else "",
-        "uvicorn": f"uvicorn {version('uvicorn')}, fixed bytes" if importlib.util.find_spec("uvicorn") else "",
+        "uvicorn": f"uvicorn {version('uvicorn')}, fixed bytes"
+        if importlib.util.find_spec("uvicorn")
+        else "",
     }
     with ExitStack() as stack:
-        ports = {name: stack.enter_context(served(name))[0] for name in ("ours", *filter(peers.get, peers))}
+        ports = {
+            name: stack.enter_context(served(name))[0]
+            for name in ("ours", *filter(peers.get, peers))
+        }
         for stream in (False, True):
             best = dict.fromkeys(ports, 0.0)
             for _ in range(ROUNDS):
@@ -158,16 +176,30 @@ def rows() -> Iterator[Row]:
                     best[name] = max(best[name], requests_a_second(port, stream))
             what = f"served chat, {'streamed' if stream else 'plain'}, {CONNECTIONS} connections"
             for name, shown in peers.items():
-                yield _row(what, best, name, shown or f"{name}: not installed", "≥ 1" if name == "aimock" else "")
-    yield Row("the server of a test, until it answers", f"{_best(_seconds_in_process) * 1e3:.1f} ms", goal="< 50 ms")
-    yield Row("`llm-mock serve`, until it answers", f"{_best(_seconds_of_command):.2f} s", goal="< 0.5 s")
+                yield _row(
+                    what,
+                    best,
+                    name,
+                    shown or f"{name}: not installed",
+                    "≥ 1" if name == "aimock" else "",
+                )
+    yield Row(
+        "the server of a test, until it answers",
+        f"{_best(_seconds_in_process) * 1e3:.1f} ms",
+        goal="< 50 ms",
+    )
+    yield Row(
+        "`llm-mock serve`, until it answers", f"{_best(_seconds_of_command):.2f} s", goal="< 0.5 s"
+    )
 
 
 def _row(what: str, best: dict[str, float], name: str, shown: str, goal: str) -> Row:
     ours = f"{best['ours']:,.0f} requests/s"
     if name not in best:
         return Row(what, ours, shown, goal=goal)
-    return Row(what, ours, f"{shown}: {best[name]:,.0f} requests/s", best["ours"] / best[name], goal)
+    return Row(
+        what, ours, f"{shown}: {best[name]:,.0f} requests/s", best["ours"] / best[name], goal
+    )
 
 
 def _version_of_aimock() -> str:

@@ -49,7 +49,9 @@ class BareAsyncModel(llm.AsyncModel):
 
     model_id = "bare-async"
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
+    async def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any
+    ) -> AsyncGenerator[str, None]:
         yield ANSWER
 
 
@@ -104,6 +106,8 @@ def rows() -> Iterator[Row]:
         ("`await prompt(…).text()`", mocked_async, bare_async, ASYNC_CALLS, "≤ 2"),
     )
     for what, ours, bare, calls, goal in comparisons:
-        times = best_times({"ours": ours, "bare": bare})  # two at a time: the stream would empty the others' caches
+        times = best_times(
+            {"ours": ours, "bare": bare}
+        )  # two at a time: the stream would empty the others' caches
         name = "bare `llm.AsyncModel`" if bare is bare_async else "bare `llm.Model`"
         yield compared(what, times["ours"] / calls, name, times["bare"] / calls, goal)

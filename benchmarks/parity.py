@@ -37,7 +37,11 @@ NEVER_CALLED = "no_such_tool"
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     print("| files | | of | the same |\n|---|---|---|---|")
-    for name, measured in (("pytest-aitest", _runs), ("initrunner", _initrunner), ("llm-pytest", _llm_pytest)):
+    for name, measured in (
+        ("pytest-aitest", _runs),
+        ("initrunner", _initrunner),
+        ("llm-pytest", _llm_pytest),
+    ):
         if (folder / name).is_dir():
             for what, counted, same, others in measured(folder / name):
                 print(f"| {name} | {what} | {counted:,} | {same:,} |")
@@ -50,14 +54,28 @@ Row = tuple[str, int, int, list[str]]
 def _runs(clone: Path) -> Iterator[Row]:
     """Each recorded run, asked by both sides."""
     module = _module(clone / "src" / "pytest_aitest" / "core" / "result.py")
-    reports = [clone / "docs" / "demo" / "hero-report.json", *sorted((clone / "tests/fixtures/reports").glob("*.json"))]
+    reports = [
+        clone / "docs" / "demo" / "hero-report.json",
+        *sorted((clone / "tests/fixtures/reports").glob("*.json")),
+    ]
     runs, asked, different = 0, 0, []
     for report in reports:
-        recorded = [test["agent_result"] for test in json.loads(report.read_text())["tests"] if test["agent_result"]]
-        names = {call["name"] for data in recorded for turn in data["turns"] for call in turn["tool_calls"]}
+        recorded = [
+            test["agent_result"]
+            for test in json.loads(report.read_text())["tests"]
+            if test["agent_result"]
+        ]
+        names = {
+            call["name"]
+            for data in recorded
+            for turn in data["turns"]
+            for call in turn["tool_calls"]
+        }
         for data in recorded:
             runs += 1
-            theirs, ours = (_answers(result, names) for result in (_theirs(module, data), _ours(data)))
+            theirs, ours = (
+                _answers(result, names) for result in (_theirs(module, data), _ours(data))
+            )
             asked += len(theirs)
             different += [
                 f"{report.name}, run {runs}: {question}: {theirs[question]!r}, here {ours.get(question)!r}"
@@ -79,7 +97,9 @@ def _answers(result: Any, names: Iterable[str]) -> dict[str, Any]:
     for name in (*sorted(names), NEVER_CALLED):
         answers[f"tool_was_called({name})"] = bool(result.tool_was_called(name))
         answers[f"tool_call_count({name})"] = result.tool_call_count(name)
-        answers[f"tool_calls_for({name})"] = calls = [_call(call) for call in result.tool_calls_for(name)]
+        answers[f"tool_calls_for({name})"] = calls = [
+            _call(call) for call in result.tool_calls_for(name)
+        ]
         for argument in sorted({argument for _, arguments, *_ in calls for argument in arguments}):
             answers[f"tool_call_arg({name}, {argument})"] = result.tool_call_arg(name, argument)
     return answers
@@ -93,7 +113,9 @@ def _theirs(module: Any, data: dict[str, Any]) -> Any:
     turns = []
     for turn in data["turns"]:
         calls = [
-            module.ToolCall(**{key: call.get(key) for key in ("name", "arguments", "result", "error")})
+            module.ToolCall(
+                **{key: call.get(key) for key in ("name", "arguments", "result", "error")}
+            )
             for call in turn["tool_calls"]
         ]
         turns.append(module.Turn(turn["role"], turn["content"], calls))
@@ -115,14 +137,20 @@ def _ours(data: dict[str, Any]) -> AgentResult:
 def _initrunner(clone: Path) -> Iterator[Row]:
     kinds: dict[str, tuple[Callable[[Any], bool], Callable[[Path], object]]] = {
         "roles (kind: Agent) that load": (lambda data: data.get("kind") == "Agent", load_role),
-        "flat agents that load": (lambda data: {"name", "prompt"} <= {*data} and "kind" not in data, load_role),
+        "flat agents that load": (
+            lambda data: {"name", "prompt"} <= {*data} and "kind" not in data,
+            load_role,
+        ),
         "suites that load": (lambda data: data.get("kind") == "TestSuite", load_suite),
     }
     yield from _loaded(clone, kinds)
 
 
 def _llm_pytest(clone: Path) -> Iterator[Row]:
-    yield from _loaded(clone, {"tests that load": (lambda data: {"test", "steps", "verdict"} <= {*data}, load_spec)})
+    yield from _loaded(
+        clone,
+        {"tests that load": (lambda data: {"test", "steps", "verdict"} <= {*data}, load_spec)},
+    )
 
 
 def _loaded(clone: Path, kinds: dict[str, Any]) -> Iterator[Row]:
@@ -145,7 +173,9 @@ def _loaded(clone: Path, kinds: dict[str, Any]) -> Iterator[Row]:
 def _files(clone: Path) -> Iterator[tuple[str, dict[Any, Any], str]]:
     """Each version of each YAML file in the history that holds a mapping: its path, content and text."""
     versions: dict[str, str] = {}
-    for line in _git(clone, "log", "--all", "--format=", "--raw", "--no-abbrev", "--diff-merges=separate").splitlines():
+    for line in _git(
+        clone, "log", "--all", "--format=", "--raw", "--no-abbrev", "--diff-merges=separate"
+    ).splitlines():
         meta, _, path = line.partition("\t")
         if path.endswith((".yaml", ".yml")) and (version := meta.split()[3]).strip("0"):
             versions.setdefault(version, path)

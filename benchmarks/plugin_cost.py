@@ -52,7 +52,11 @@ def _import_row() -> Row:
         return Row(what, text, "pytest-recording: not installed", goal=goal)
     theirs = min(other[0] for _, other in runs if other)
     return Row(
-        what, text, f"pytest-recording {version('pytest-recording')}: {theirs * 1e3:.1f} ms", ours / theirs, goal
+        what,
+        text,
+        f"pytest-recording {version('pytest-recording')}: {theirs * 1e3:.1f} ms",
+        ours / theirs,
+        goal,
     )
 
 
@@ -66,9 +70,14 @@ def _fixture_rows() -> Iterator[Row]:
     nothing = calls_per_test("")
     empty = calls_per_test(EMPTY_FIXTURE) - nothing
     beside = f"empty autouse fixture: {empty:.0f} calls"
-    for what, conftest, goal in (("whole plugin", "", "≤ 1.5"), ("its fixture alone", FIXTURE_ONLY, "")):
+    for what, conftest, goal in (
+        ("whole plugin", "", "≤ 1.5"),
+        ("its fixture alone", FIXTURE_ONLY, ""),
+    ):
         ours = calls_per_test(conftest, "-p", PLUGIN) - nothing
-        yield Row(f"Python calls added to a test, {what}", f"{ours:.0f} calls", beside, ours / empty, goal)
+        yield Row(
+            f"Python calls added to a test, {what}", f"{ours:.0f} calls", beside, ours / empty, goal
+        )
 
 
 def calls_per_test(conftest: str, *arguments: str) -> float:
@@ -87,13 +96,17 @@ def _calls(tests: int, conftest: str, arguments: tuple[str, ...]) -> int:
         source = "".join(f"def test_{number:04}(): pass\n" for number in range(tests))
         Path(folder, "test_empty.py").write_text(source)
         Path(folder, "conftest.py").write_text(conftest)
-        return int(_run("probe_calls.py", Path(folder), "-qq", "-p", "no:cacheprovider", *arguments))
+        return int(
+            _run("probe_calls.py", Path(folder), "-qq", "-p", "no:cacheprovider", *arguments)
+        )
 
 
 def _run(probe: str, folder: Path, *arguments: str) -> str:
     """The last line that a probe prints. It sees no plugin that it does not name, and caches bytecode as usual."""
     command = [sys.executable, str(Path(__file__).with_name(probe)), *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env=environment(folder), capture_output=True, text=True
+    )
     if not done.stdout:
         raise RuntimeError(f"{probe} printed nothing:\n{done.stderr}")
     return done.stdout.splitlines()[-1]

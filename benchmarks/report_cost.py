@@ -41,14 +41,18 @@ def test_it(number, mock_llm_responses):
 """
 
 
-PAINTED = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+PAINTED = (
+    "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
+)
 """The milliseconds since the navigation began, once the list was painted."""
 
 
 def rows() -> Iterator[Row]:
     """The rows of the table."""
     times = best_times({"kept": _one_call(True), "plain": _one_call(False)}, turns=20)
-    yield compared("a call that is kept for a report", times["kept"], "without a report", times["plain"])
+    yield compared(
+        "a call that is kept for a report", times["kept"], "without a report", times["plain"]
+    )
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "report.html")
         with_report = _seconds_of_a_run(Path(folder), f"--llm-mock-report={page}")

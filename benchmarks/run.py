@@ -24,11 +24,15 @@ PARTS = (
 def main(parts: list[str]) -> None:
     """Measure the parts and print the table."""
     if variable := next(filter(os.environ.get, ("LLM_MOCK", "PFLOW_TESTING")), None):
-        sys.exit(f"Unset {variable}: it mocks `llm` in this process, so nothing is left to compare with.")
+        sys.exit(
+            f"Unset {variable}: it mocks `llm` in this process, so nothing is left to compare with."
+        )
     if unknown := sorted({*parts} - {*PARTS}):
         sys.exit(f"No part is called {', '.join(unknown)}; there are {', '.join(PARTS)}.")
     print(markdown(row for part in parts or PARTS for row in importlib.import_module(part).rows()))
-    versions = ", ".join(f"{package} {version(package)}" for package in ("llm", "pydantic", "pytest"))
+    versions = ", ".join(
+        f"{package} {version(package)}" for package in ("llm", "pydantic", "pytest")
+    )
     print(f"\nPython {platform.python_version()}, {versions}.")
 
 

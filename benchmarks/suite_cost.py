@@ -89,7 +89,9 @@ class Contestant:
         if shutil.which(self.command[0]) is None:
             return None
         command = [*self.command, "--version"]
-        done = subprocess.run(command, cwd=folder, env=_environment(folder), capture_output=True, text=True)
+        done = subprocess.run(
+            command, cwd=folder, env=_environment(folder), capture_output=True, text=True
+        )
         return None if done.returncode else done.stdout.split()[-1]
 
     def cost(self, folder: Path, cases: int) -> Cost:
@@ -141,12 +143,17 @@ def _row(what: str, costs: dict[str, Cost], peer: str, version: str | None) -> R
     ours = costs[""]
     if version is None:
         return Row(what, str(ours), f"{peer}: not installed, or does not start")
-    return Row(what, str(ours), f"{peer} {version}: {costs[peer]}", ours.seconds / costs[peer].seconds)
+    return Row(
+        what, str(ours), f"{peer} {version}: {costs[peer]}", ours.seconds / costs[peer].seconds
+    )
 
 
 def _write(folder: Path, cases: int) -> None:
     (folder / "role.yaml").write_text(ROLE)
-    for name, head, case in (("suite", SUITE, CASE), ("promptfoo", PROMPTFOO_SUITE, PROMPTFOO_CASE)):
+    for name, head, case in (
+        ("suite", SUITE, CASE),
+        ("promptfoo", PROMPTFOO_SUITE, PROMPTFOO_CASE),
+    ):
         text = head + "".join(case.lstrip("\n").format(number=number) for number in range(cases))
         (folder / f"{name}-{cases}.yaml").write_text(text)
 
@@ -167,7 +174,11 @@ def _least(costs: list[Cost]) -> Cost:
 
 def _environment(folder: Path) -> dict[str, str]:
     """The environment of all contestants. promptfoo is kept off the network and out of the user's folder."""
-    silent = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1", "PROMPTFOO_CONFIG_DIR": str(folder)}
+    silent = {
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
+        "PROMPTFOO_CONFIG_DIR": str(folder),
+    }
     key = {"OPENAI_API_KEY": "none"}  # InitRunner wants one for a dry run too
     return environment(folder) | silent | key
 

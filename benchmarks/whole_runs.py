@@ -90,8 +90,12 @@ class WholeRun:
         tests: how many there are of it.
     """
 
-    def __init__(self, test: str, conftest: str, arguments: tuple[str, ...], tests: int = TESTS) -> None:
-        self._tests = "import llm\n" * (test is ASKING) + "".join(test.format(number=number) for number in range(tests))
+    def __init__(
+        self, test: str, conftest: str, arguments: tuple[str, ...], tests: int = TESTS
+    ) -> None:
+        self._tests = "import llm\n" * (test is ASKING) + "".join(
+            test.format(number=number) for number in range(tests)
+        )
         self._passed = f"{tests} passed"
         self._conftest = conftest
         self._command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
@@ -105,7 +109,9 @@ class WholeRun:
     def seconds(self, folder: Path) -> float:
         """Run the tests of the folder, which must pass. Counted is what the processor was busy with them."""
         start = _seconds_of_children()
-        done = subprocess.run(self._command, cwd=folder, env=environment(folder), capture_output=True, text=True)
+        done = subprocess.run(
+            self._command, cwd=folder, env=environment(folder), capture_output=True, text=True
+        )
         seconds = _seconds_of_children() - start
         if done.returncode or self._passed not in done.stdout:
             raise RuntimeError(f"{' '.join(self._command)} failed:\n{done.stdout}{done.stderr}")
@@ -118,7 +124,9 @@ RUNS = {
     "asking an SDK": WholeRun(ASKING_AN_SDK, "", WITH_PLUGIN),
     "fixed bytes": WholeRun(ASKING_AN_SDK, FIXED_BYTES, WITHOUT_PLUGIN),
     "asking a known one": WholeRun(ASKING_KNOWN, "", WITH_PLUGIN, tests=1),
-    "accepting anything": WholeRun(ASKING_KNOWN, "", (*WITH_PLUGIN, "-o", "llm_mock_autospec=false"), tests=1),
+    "accepting anything": WholeRun(
+        ASKING_KNOWN, "", (*WITH_PLUGIN, "-o", "llm_mock_autospec=false"), tests=1
+    ),
     "empty": WholeRun(EMPTY, "", WITH_PLUGIN),
     "empty without": WholeRun(EMPTY, "", WITHOUT_PLUGIN),
 }
@@ -128,8 +136,20 @@ def rows() -> Iterator[Row]:
     """The rows of the table."""
     seconds, many = _fastest_rounds(), f"{TESTS:,} tests"
     for what, ours, beside, other, goal in (
-        (f"{many} that ask a model", "asking", "patched with a premade `unittest.mock`", "asking a unittest.mock", ""),
-        (f"{many} with an `openai` client each", "asking an SDK", "over fixed bytes", "fixed bytes", "≤ 1.4"),
+        (
+            f"{many} that ask a model",
+            "asking",
+            "patched with a premade `unittest.mock`",
+            "asking a unittest.mock",
+            "",
+        ),
+        (
+            f"{many} with an `openai` client each",
+            "asking an SDK",
+            "over fixed bytes",
+            "fixed bytes",
+            "≤ 1.4",
+        ),
         (
             "one test that asks `gpt-4o-mini`",
             "asking a known one",
@@ -140,7 +160,13 @@ def rows() -> Iterator[Row]:
         (f"{TESTS:,} empty tests", "empty", "without the plugin", "empty without", ""),
     ):
         ratio = seconds[ours] / seconds[other]
-        yield Row(f"a run of {what}", f"{seconds[ours]:.2f} s", f"{beside}: {seconds[other]:.2f} s", ratio, goal)
+        yield Row(
+            f"a run of {what}",
+            f"{seconds[ours]:.2f} s",
+            f"{beside}: {seconds[other]:.2f} s",
+            ratio,
+            goal,
+        )
 
 
 def _seconds_of_children() -> float:

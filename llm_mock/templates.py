@@ -41,7 +41,9 @@ SENTENCES = (
 )
 
 
-def classification(label: str, *, confidence: float | None = None, field: str = "label", **details: Any) -> Reply:
+def classification(
+    label: str, *, confidence: float | None = None, field: str = "label", **details: Any
+) -> Reply:
     """Return the answer of a classifier: `{"label": "spam"}`.
 
     Args:

@@ -24,13 +24,18 @@ import llm_mock.suites.runner  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
-openai.OpenAI(api_key="none").close()  # imports the HTTP library, whose errors it knows by the classes it saw first
+openai.OpenAI(
+    api_key="none"
+).close()  # imports the HTTP library, whose errors it knows by the classes it saw first
 
 MOCKS_OF_OTHERS = ("pytest_httpx", "pytest_httpx2", "recording", "respx", "requests_mock")
 """Importing them is half of what a run takes: a run that needs one names it, as `-p recording`."""
 UNNEEDED_PLUGINS = ("cacheprovider", "randomly", "anyio", "hypothesispytest", *MOCKS_OF_OTHERS)
 NESTED_OPTIONS = " ".join(
-    [*(f"-p no:{plugin}" for plugin in UNNEEDED_PLUGINS), "-o asyncio_default_fixture_loop_scope=function"]
+    [
+        *(f"-p no:{plugin}" for plugin in UNNEEDED_PLUGINS),
+        "-o asyncio_default_fixture_loop_scope=function",
+    ]
 )
 
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -45,7 +45,9 @@ def openai_server() -> AbstractContextManager[OpenAIServer]:
 @contextmanager
 def served(server: Server) -> Iterator[Server]:
     """Run this server meanwhile."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+    )
     thread.start()
     try:
         yield server
@@ -67,7 +69,16 @@ class _Handler(BaseHTTPRequestHandler):
         last = body["messages"][-1]
         text = _text(last)
         if text == "Fail":
-            self._send(429, {"error": {"message": "Slow down", "type": "requests", "code": "rate_limit_exceeded"}})
+            self._send(
+                429,
+                {
+                    "error": {
+                        "message": "Slow down",
+                        "type": "requests",
+                        "code": "rate_limit_exceeded",
+                    }
+                },
+            )
             return
         message = self._answer(body, last, text, number)
         if body.get("stream"):
@@ -75,13 +86,17 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, _completion(body["model"], message, number))
 
-    def _answer(self, body: dict[str, Any], last: dict[str, Any], text: str, number: int) -> dict[str, Any]:
+    def _answer(
+        self, body: dict[str, Any], last: dict[str, Any], text: str, number: int
+    ) -> dict[str, Any]:
         if last["role"] == "tool":
             return {"content": f"The tool says {last['content']}."}
         if body.get("tools"):
             name = body["tools"][0]["function"]["name"]
             function = {"name": name, "arguments": '{"city": "Rome"}'}
-            return {"tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]}
+            return {
+                "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]
+            }
         if "response_format" in body:
             return {"content": '{"name": "Ada", "age": 36}'}
         if text == "Echo my key":
@@ -104,7 +119,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
         for delta in _deltas(message):
-            self._event(_chunk(model, number, [{"index": 0, "delta": delta, "finish_reason": None}]))
+            self._event(
+                _chunk(model, number, [{"index": 0, "delta": delta, "finish_reason": None}])
+            )
         reason = "tool_calls" if "tool_calls" in message else "stop"
         self._event(_chunk(model, number, [{"index": 0, "delta": {}, "finish_reason": reason}]))
         self._event({**_chunk(model, number, []), "usage": _usage(message)})
@@ -116,7 +133,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _text(message: dict[str, Any]) -> str:
     content = message["content"]
-    return content if isinstance(content, str) else next(part["text"] for part in content if part["type"] == "text")
+    return (
+        content
+        if isinstance(content, str)
+        else next(part["text"] for part in content if part["type"] == "text")
+    )
 
 
 def _deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -126,7 +147,11 @@ def _deltas(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {"content": content[start : start + 7]}
     for call in message.get("tool_calls", ()):
         function = call["function"]
-        yield {"tool_calls": [{**call, "index": 0, "function": {"name": function["name"], "arguments": ""}}]}
+        yield {
+            "tool_calls": [
+                {**call, "index": 0, "function": {"name": function["name"], "arguments": ""}}
+            ]
+        }
         for start in range(0, len(function["arguments"]), 5):
             piece = function["arguments"][start : start + 5]
             yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
@@ -150,7 +175,11 @@ def _completion(model: str, message: dict[str, Any], number: int) -> dict[str, A
         "created": DATE + number,
         "model": f"{model}-2026",
         "choices": [
-            {"index": 0, "message": {"role": "assistant", "content": None, **message}, "finish_reason": reason}
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": None, **message},
+                "finish_reason": reason,
+            }
         ],
         "usage": _usage(message),
     }

@@ -25,7 +25,9 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("**/*.md"))
 DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md", *PAGES)
-PARTS = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL)
+PARTS = re.compile(
+    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL
+)
 FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
 
 DURATION = re.compile(r" +\(?(time|\d+(\.\d+)? m?s)\)?$")
@@ -53,7 +55,9 @@ class Section:
             name = named[1] if named else "test_section.py"
             self.files[name] = self.files.get(name, "") + text
         elif language == "markdown" and (named := FILE_NAME.match(text)):
-            self.files[named[1]] = text[named.end() :]  # the first line would stand before the front matter
+            self.files[named[1]] = text[
+                named.end() :
+            ]  # the first line would stand before the front matter
 
 
 def sections(document: str) -> list[Section]:
@@ -75,7 +79,9 @@ def is_application(name: str) -> bool:
 
 
 EVERY_SECTION = [
-    pytest.param(section, id=f"{document}: {section.title}") for document in DOCUMENTS for section in sections(document)
+    pytest.param(section, id=f"{document}: {section.title}")
+    for document in DOCUMENTS
+    for section in sections(document)
 ]
 
 
@@ -92,7 +98,9 @@ def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
         run_tests(section, pytester, "--strict-config")
     elif has_tests(files):
         run_tests(section, pytester)
-    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", section.console, re.MULTILINE):
+    for command, expected in re.findall(
+        r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", section.console, re.MULTILINE
+    ):
         assert without_times(run_command(command, pytester.path)) == without_times(expected)
 
 
@@ -108,7 +116,9 @@ def run_tests(section: Section, pytester: pytest.Pytester, *options: str) -> Non
         expected = [DURATION.sub("*", line) for line in expected]
         result.stdout.fnmatch_lines([re.sub(r"([\[\]])", r"[\1]", line) for line in expected])
     else:
-        assert not {"failed", "errors", "error", "warnings", "warning"} & outcomes.keys(), result.outlines
+        assert not {"failed", "errors", "error", "warnings", "warning"} & outcomes.keys(), (
+            result.outlines
+        )
     assert outcomes
 
 
@@ -122,9 +132,15 @@ def run_command(command: str, folder: Path) -> str:
     words = shlex.split(command)
     variables = dict(word.split("=", 1) for word in words if re.match(r"[A-Z_]+=", word))
     words = [sys.executable if word == "python" else word for word in words[len(variables) :]]
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", **variables}
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        **variables,
+    }
     environment.pop("PFLOW_TESTING") if "PFLOW_TESTING" not in variables else None
-    process = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    process = subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
     return process.stdout
 
 
@@ -156,7 +172,9 @@ def test_ci_runs_the_two_commands_of_the_readme() -> None:
 def test_the_workflow_of_the_documentation_is_that_of_the_example_and_passes() -> None:
     workflow = ROOT / "examples" / "support" / "ci.yml"
     page = (ROOT / "docs" / "suites.md").read_text()
-    shown = next(block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "jobs:" in block)
+    shown = next(
+        block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "jobs:" in block
+    )
     (command,) = re.findall(r"- run: (llm-mock test .*--dry-run)$", shown, re.MULTILINE)
     assert f"- run: {command}\n" in workflow.read_text()
     assert "All tests passed" in run_command(command, ROOT / "examples")
@@ -180,8 +198,12 @@ NAMES_OF_AITEST = """
 
 def test_each_public_name_of_pytest_aitest_is_mapped_to_ours() -> None:
     section = (ROOT / "MIGRATION_GUIDE.md").read_text().partition("### pytest-aitest's agents\n")[2]
-    theirs = "\n".join(line.split(" | ")[0] for line in section.splitlines() if line.startswith("| "))
+    theirs = "\n".join(
+        line.split(" | ")[0] for line in section.splitlines() if line.startswith("| ")
+    )
     unmapped = [
-        name for name in NAMES_OF_AITEST.split() if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", theirs)
+        name
+        for name in NAMES_OF_AITEST.split()
+        if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", theirs)
     ]
     assert unmapped == []

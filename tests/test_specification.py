@@ -37,7 +37,13 @@ def test_mock_returns_consistent_responses() -> None:
 
 def test_mock_tracks_call_history() -> None:
     model = MockLLMModel("anthropic/claude")
-    model.prompt("Find a workflow", schema=Discovery, temperature=0.5, system="Be brief", custom=[1, {"a": None}])
+    model.prompt(
+        "Find a workflow",
+        schema=Discovery,
+        temperature=0.5,
+        system="Be brief",
+        custom=[1, {"a": None}],
+    )
     call = model.call_history[0]
     assert time.strptime(call["timestamp"][:19], "%Y-%m-%dT%H:%M:%S")
     assert (call["prompt"], call["prompt_length"]) == ("Find a workflow", 15)
@@ -78,7 +84,9 @@ def test_mock_raises_a_global_error_from_every_model() -> None:
 
 
 @pytest.mark.parametrize("first_or_second", [1, 2])
-def test_mock_isolation_between_tests(mock_llm_responses: ResponseConfigurator, first_or_second: int) -> None:
+def test_mock_isolation_between_tests(
+    mock_llm_responses: ResponseConfigurator, first_or_second: int
+) -> None:
     model = llm.get_model("anthropic/claude")
     assert model.prompt("Hello").text() == '{"success": true}'
     mock_llm_responses.set("anthropic/claude", f"left by {first_or_second}")
@@ -93,8 +101,12 @@ def plan(request: str) -> str:
     return str(model.prompt(f"Plan {request}").text())
 
 
-def test_planner_with_mocked_llm(mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock) -> None:
-    mock_llm_responses.set("anthropic/claude", {"found": False, "workflow_name": ""}, schema=Discovery)
+def test_planner_with_mocked_llm(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+) -> None:
+    mock_llm_responses.set(
+        "anthropic/claude", {"found": False, "workflow_name": ""}, schema=Discovery
+    )
     mock_llm_responses.set("anthropic/claude", "1. read the file")
     assert plan("analyze my file") == "1. read the file"
     model = mock_llm_calls.get_model("anthropic/claude")
@@ -209,7 +221,9 @@ def test_assertion_helpers_explain_themselves(mock_llm_calls: LLMMock) -> None:
     llm.get_model("m").prompt("analyze this")
     assert_llm_called_times(mock_llm_calls, "m", 1)
     assert_prompt_contains(mock_llm_calls, "m", "analyze")
-    with pytest.raises(AssertionError, match=r"(?s)Expected 2 calls, got 1 of model 'm'.*'analyze this'"):
+    with pytest.raises(
+        AssertionError, match=r"(?s)Expected 2 calls, got 1 of model 'm'.*'analyze this'"
+    ):
         assert_llm_called_times(mock_llm_calls, "m", 2)
     with pytest.raises(AssertionError, match=r"(?s)No prompt contained 'generate'.*'analyze this'"):
         assert_prompt_contains(mock_llm_calls, "m", "generate")
@@ -218,6 +232,8 @@ def test_assertion_helpers_explain_themselves(mock_llm_calls: LLMMock) -> None:
 def test_assertion_helpers_name_the_models_there_were(mock_llm_calls: LLMMock) -> None:
     llm.get_model("called").prompt("Hello")
     assert_llm_called_times(mock_llm_calls, "other", 0)
-    with pytest.raises(AssertionError, match=r"'other' was never called\. Models that were called: called"):
+    with pytest.raises(
+        AssertionError, match=r"'other' was never called\. Models that were called: called"
+    ):
         assert_llm_called_times(mock_llm_calls, "other", 1)
     assert "other" not in mock_llm_calls.models

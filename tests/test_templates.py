@@ -41,10 +41,19 @@ def answer(reply: Any, **arguments: Any) -> Any:
             {"category": "spam", "confidence": 0.9},
         ),
         (templates.extraction(), {"items": []}),
-        (templates.extraction({"name": "Ada"}, {"name": "Bob"}), {"items": [{"name": "Ada"}, {"name": "Bob"}]}),
-        (templates.extraction(Person(name="Ada", age=36), field="people"), {"people": [{"name": "Ada", "age": 36}]}),
+        (
+            templates.extraction({"name": "Ada"}, {"name": "Bob"}),
+            {"items": [{"name": "Ada"}, {"name": "Bob"}]},
+        ),
+        (
+            templates.extraction(Person(name="Ada", age=36), field="people"),
+            {"people": [{"name": "Ada", "age": 36}]},
+        ),
         (templates.yes_no(True, "It is named."), {"answer": True, "reason": "It is named."}),
-        (templates.yes_no(False, "It is not.", field="passed"), {"passed": False, "reason": "It is not."}),
+        (
+            templates.yes_no(False, "It is not.", field="passed"),
+            {"passed": False, "reason": "It is not."},
+        ),
     ],
     ids=str,
 )
@@ -56,11 +65,19 @@ def test_a_structured_template_is_data(reply: Reply, data: dict[str, Any]) -> No
 def test_an_extraction_is_what_a_schema_of_several_asks_for() -> None:
     many = llm.schema_dsl("name, age int", multi=True)
     assert list(many["properties"]) == ["items"]
-    assert answer(templates.extraction({"name": "Ada", "age": 36}), schema=many).json()["items"][0]["age"] == 36
+    assert (
+        answer(templates.extraction({"name": "Ada", "age": 36}), schema=many).json()["items"][0][
+            "age"
+        ]
+        == 36
+    )
 
 
 def test_every_template_takes_what_a_reply_takes() -> None:
-    details: dict[str, Any] = {"usage": {"input_tokens": 5, "output_tokens": 6}, "resolved_model": "m-2026"}
+    details: dict[str, Any] = {
+        "usage": {"input_tokens": 5, "output_tokens": 6},
+        "resolved_model": "m-2026",
+    }
     replies = [
         templates.classification("spam", **details),
         templates.extraction(**details),
@@ -72,11 +89,17 @@ def test_every_template_takes_what_a_reply_takes() -> None:
     for reply in replies:
         response = answer(reply)
         response.text()
-        assert (response.input_tokens, response.output_tokens, response.resolved_model) == (5, 6, "m-2026")
+        assert (response.input_tokens, response.output_tokens, response.resolved_model) == (
+            5,
+            6,
+            "m-2026",
+        )
 
 
 def test_a_tool_call_then_an_answer_is_one_standing_answer() -> None:
-    get_model = create_mock_get_model({"m": templates.tool_call("weather", {"city": "Rome"}, then="It is sunny.")})
+    get_model = create_mock_get_model(
+        {"m": templates.tool_call("weather", {"city": "Rome"}, then="It is sunny.")}
+    )
     for _ in range(2):
         chain = get_model("m").chain("How is it?", tools=[weather])
         assert chain.text() == "It is sunny."
@@ -110,7 +133,9 @@ def test_the_answer_may_come_from_a_coroutine_function() -> None:
     async def then(prompt: llm.Prompt) -> str:
         return "later"
 
-    get_model = create_mock_get_model({"m": templates.tool_call("weather", {"city": "Rome"}, then=then)})
+    get_model = create_mock_get_model(
+        {"m": templates.tool_call("weather", {"city": "Rome"}, then=then)}
+    )
     assert get_model("m").chain("How is it?", tools=[weather]).text() == "later"
 
 
@@ -127,20 +152,29 @@ def test_a_tool_call_can_be_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(reply)).then == "It is sunny."
 
 
-def test_a_refusal_is_plain_text_that_breaks_no_rule_of_the_mock(mock_llm_responses: LLMMock) -> None:
+def test_a_refusal_is_plain_text_that_breaks_no_rule_of_the_mock(
+    mock_llm_responses: LLMMock,
+) -> None:
     mock_llm_responses.set("m", templates.refusal())
-    assert llm.get_model("m").prompt("Who?", schema=Person).text() == "I'm sorry, but I can't help with that."
+    assert (
+        llm.get_model("m").prompt("Who?", schema=Person).text()
+        == "I'm sorry, but I can't help with that."
+    )
     assert answer(templates.refusal("No.")).text() == "No."
 
 
 def test_a_truncated_answer_says_why_it_ended() -> None:
     response = answer(templates.truncated("The answer is 42."))
     assert response.text() == "The answ"
-    assert response.json() == {"content": "The answ", "role": "assistant", "finish_reason": "length"}
-    assert answer(templates.truncated("The answer is 42.", after=3)).text() == "The"
-    assert answer(templates.truncated("ab", response_json={"stop_reason": "max_tokens"})).json() == {
-        "stop_reason": "max_tokens"
+    assert response.json() == {
+        "content": "The answ",
+        "role": "assistant",
+        "finish_reason": "length",
     }
+    assert answer(templates.truncated("The answer is 42.", after=3)).text() == "The"
+    assert answer(
+        templates.truncated("ab", response_json={"stop_reason": "max_tokens"})
+    ).json() == {"stop_reason": "max_tokens"}
 
 
 def test_a_truncated_structured_answer_is_no_json() -> None:
@@ -202,7 +236,9 @@ def test_an_error_is_that_of_whoever_asks(
         claude.messages.create(model="nobody/knows", messages=question, max_tokens=9)
 
 
-def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(mock_llm_responses: LLMMock) -> None:
+def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(
+    mock_llm_responses: LLMMock,
+) -> None:
     mock_llm_responses.add_all("gpt-4o-mini", [templates.rate_limit(retry_after=7), "at last"])
     for error in (templates.rate_limit(), templates.overloaded(retry_after=3)):
         mock_llm_responses.set_error("gpt-4o", error)
@@ -216,7 +252,9 @@ def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(mock_llm_r
     assert overloaded.value.response.headers["retry-after"] == "3"
 
 
-def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(mock_llm_responses: LLMMock) -> None:
+def test_an_error_of_the_provider_comes_in_the_middle_of_a_stream(
+    mock_llm_responses: LLMMock,
+) -> None:
     mock_llm_responses.set("gpt-4o-mini", templates.timeout(chunks=["Hel", "lo"], error_after=1))
     chunks = iter(llm.get_model("gpt-4o-mini").prompt("Hi"))
     assert next(chunks) == "Hel"
@@ -261,7 +299,9 @@ def test_an_error_of_the_provider_can_be_sent_to_another_process_and_is_shown_by
 def test_an_error_that_cannot_be_made_names_the_template(error: type[Exception], name: str) -> None:
     get_model = create_mock_get_model()
     for method in (get_model.set_error, get_model.set, get_model.add):
-        with pytest.raises(InvalidReply, match=rf"cannot be raised without arguments .*, or templates\.{name}\(\)"):
+        with pytest.raises(
+            InvalidReply, match=rf"cannot be raised without arguments .*, or templates\.{name}\(\)"
+        ):
             method("m", error)
     with pytest.raises(InvalidReply, match=r"Give an instance of it\.$"):
         get_model.set_error("m", openai.NotFoundError)

@@ -56,7 +56,9 @@ def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
     sample = tmp_path / "sample.py"
     sample.write_text(SAMPLE)
     cache = Path(__file__).parents[1] / ".mypy_cache"
-    shown, problem, _ = api.run(["--strict", "--no-error-summary", f"--cache-dir={cache}", str(sample)])
+    shown, problem, _ = api.run(
+        ["--strict", "--no-error-summary", f"--cache-dir={cache}", str(sample)]
+    )
     assert problem == ""
     wrong = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: LLMMock) -> None:")
     lines = [int(line.split(":")[1]) for line in shown.splitlines() if ": error: " in line]
@@ -66,7 +68,8 @@ def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
 DEFINED = [
     node
     for node in ast.walk(ast.parse(Path(fixtures.__file__).read_text()))
-    if isinstance(node, ast.FunctionDef) and any("fixture" in ast.dump(item) for item in node.decorator_list)
+    if isinstance(node, ast.FunctionDef)
+    and any("fixture" in ast.dump(item) for item in node.decorator_list)
 ]
 """The fixtures of the plugin, as they are written."""
 
@@ -81,4 +84,6 @@ def test_help_shows_the_public_names_and_the_fixtures() -> None:
     shown = typing.cast("str", llm_mock.__doc__)
     public = [fixture.name for fixture in DEFINED if not fixture.name.startswith("_")]
     assert "mock_llm_responses" in public
-    assert [name for name in (*public, *llm_mock.__all__) if not re.search(rf"\b{name}\b", shown)] == []
+    assert [
+        name for name in (*public, *llm_mock.__all__) if not re.search(rf"\b{name}\b", shown)
+    ] == []

@@ -36,7 +36,9 @@ class Bank:
             Refused: there is no such account.
         """
         if account not in self.balances:
-            raise Refused(f"There is no account {account!r}; there are {', '.join(sorted(self.balances))}.")
+            raise Refused(
+                f"There is no account {account!r}; there are {', '.join(sorted(self.balances))}."
+            )
         return self.balances[account]
 
     def transfer(self, source: str, target: str, cents: int, reason: str = "") -> Movement:
@@ -50,10 +52,14 @@ class Bank:
         if source == target:
             raise Refused("The two accounts are the same.")
         if available < cents:
-            raise Refused(f"Insufficient funds: {source} has {available} cents, and {cents} were to be moved.")
+            raise Refused(
+                f"Insufficient funds: {source} has {available} cents, and {cents} were to be moved."
+            )
         self.balances[source] -= cents
         self.balances[target] += cents
-        movement = Movement(number=len(self.movements) + 1, source=source, target=target, cents=cents, reason=reason)
+        movement = Movement(
+            number=len(self.movements) + 1, source=source, target=target, cents=cents, reason=reason
+        )
         self.movements.append(movement)
         return movement
 

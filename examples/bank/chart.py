@@ -25,7 +25,12 @@ def bar_chart(values: Sequence[int]) -> bytes:
     ]
     pixels = b"".join(b"\x00" + row for row in rows)
     size = struct.pack(">IIBBBBB", len(values) * (BAR + GAP), HEIGHT, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", size) + _chunk(b"IDAT", zlib.compress(pixels)) + _chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + _chunk(b"IHDR", size)
+        + _chunk(b"IDAT", zlib.compress(pixels))
+        + _chunk(b"IEND", b"")
+    )
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -30,7 +30,9 @@ Cents = Annotated[int, Field(gt=0, description="The amount, in cents.")]
 
 def bank_server() -> MCPServer:
     """A server with a bank of its own."""
-    server = MCPServer("bank", instructions="Accounts and transfers of a small bank. Amounts are in cents.")
+    server = MCPServer(
+        "bank", instructions="Accounts and transfers of a small bank. Amounts are in cents."
+    )
     bank = Bank()
 
     @server.tool()
@@ -78,8 +80,12 @@ def _refusals() -> Iterator[None]:
 
 def main() -> None:
     """Serve until standard input ends, or, over HTTP, until the process is told to end."""
-    parser = argparse.ArgumentParser(prog="python -m bank.server", description="A small bank as an MCP server.")
-    parser.add_argument("--http", type=int, metavar="PORT", help="listen on 127.0.0.1 at PORT; 0 takes a free one")
+    parser = argparse.ArgumentParser(
+        prog="python -m bank.server", description="A small bank as an MCP server."
+    )
+    parser.add_argument(
+        "--http", type=int, metavar="PORT", help="listen on 127.0.0.1 at PORT; 0 takes a free one"
+    )
     port = parser.parse_args().http
     if port is None:
         bank_server().run("stdio")

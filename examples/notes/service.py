@@ -35,7 +35,11 @@ class Notes:
     def health(self) -> Answer:
         """Whether all is well, the number of notes, and how many characters they have on average."""
         lengths = [len(text) for text in self._texts.values()]
-        return 200, {"ok": True, "notes": len(lengths), "mean_length": sum(lengths) / max(len(lengths), 1)}
+        return 200, {
+            "ok": True,
+            "notes": len(lengths),
+            "mean_length": sum(lengths) / max(len(lengths), 1),
+        }
 
     def add(self, sent: Any) -> Answer:
         """Keep a note."""
@@ -60,7 +64,9 @@ class Notes:
 
     def delete(self, number: int) -> Answer:
         """Forget a note."""
-        return _not_found(f"note {number}") if self._texts.pop(number, None) is None else (204, None)
+        return (
+            _not_found(f"note {number}") if self._texts.pop(number, None) is None else (204, None)
+        )
 
     def clear(self) -> Answer:
         """Forget all notes."""

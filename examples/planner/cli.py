@@ -14,7 +14,9 @@ from planner.summary import write_summary
 
 @click.command()
 @click.argument("request")
-@click.option("--model", "model_name", default="gpt-4o-mini", show_default=True, help="The model that plans.")
+@click.option(
+    "--model", "model_name", default="gpt-4o-mini", show_default=True, help="The model that plans."
+)
 @click.option(
     "--library",
     "library_file",
@@ -22,7 +24,9 @@ from planner.summary import write_summary
     default=BUILT_IN,
     help="A JSON array of known workflows, in place of the built-in one.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the workflow as JSON, without a summary.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print the workflow as JSON, without a summary."
+)
 @click.option(
     "--pause",
     type=click.FloatRange(min=0),
@@ -50,5 +54,8 @@ def as_text(workflow: Workflow, retry: Retry) -> str:
     Raises:
         PlannerError: the model failed.
     """
-    steps = [f"  {number}. {step.component}: {step.purpose}" for number, step in enumerate(workflow.steps, start=1)]
+    steps = [
+        f"  {number}. {step.component}: {step.purpose}"
+        for number, step in enumerate(workflow.steps, start=1)
+    ]
     return "\n".join([workflow.name, *steps, "", write_summary(workflow, retry)])

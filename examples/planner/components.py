@@ -30,7 +30,9 @@ def pick_components(request: str, model: llm.Model, retry: Retry) -> list[str]:
     Raises:
         PlannerError: the model gave no usable answer.
     """
-    prompt = f"Which components are needed?\n{catalogue_lines(list(CATALOGUE))}\n\nRequest: {request}"
+    prompt = (
+        f"Which components are needed?\n{catalogue_lines(list(CATALOGUE))}\n\nRequest: {request}"
+    )
 
     def ask() -> list[str]:
         answer = model.prompt(prompt, schema=ComponentChoice).text()

@@ -7,7 +7,9 @@ from planner.retry import Retry
 from planner.schemas import Workflow, WorkflowMatch
 
 
-def find_workflow(request: str, library: Library, model: llm.Model, retry: Retry) -> Workflow | None:
+def find_workflow(
+    request: str, library: Library, model: llm.Model, retry: Retry
+) -> Workflow | None:
     """Have a model look for a known workflow.
 
     Args:

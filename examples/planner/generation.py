@@ -7,7 +7,9 @@ from planner.retry import Retry
 from planner.schemas import Workflow
 
 
-def generate_workflow(request: str, components: list[str], model: llm.Model, retry: Retry) -> Workflow:
+def generate_workflow(
+    request: str, components: list[str], model: llm.Model, retry: Retry
+) -> Workflow:
     """Have a model write a workflow.
 
     Args:

@@ -44,4 +44,6 @@ class Retry:
                 failure = error
             if attempt < self.attempts:
                 self.sleep(self.pause * 2 ** (attempt - 1))
-        raise PlannerError(f"No usable answer in {self.attempts} attempts: {describe(failure)}") from failure
+        raise PlannerError(
+            f"No usable answer in {self.attempts} attempts: {describe(failure)}"
+        ) from failure

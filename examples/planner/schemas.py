@@ -21,7 +21,9 @@ class Workflow(BaseModel):
 class WorkflowMatch(BaseModel):
     """The answer to: does a known workflow fit?"""
 
-    workflow_name: str | None = Field(description="name of the workflow that does what was requested, null if none")
+    workflow_name: str | None = Field(
+        description="name of the workflow that does what was requested, null if none"
+    )
 
 
 class ComponentChoice(BaseModel):

@@ -19,7 +19,9 @@ SCHEMA = {
 def handle(mail: str) -> dict[str, Any]:
     """Sort a mail, and draft the answer; what is angry, or for no team that there is, a person answers."""
     sorted_by = llm.get_model("gpt-5-nano")
-    found = json.loads(sorted_by.prompt(f"Which team is this mail for?\n\n{mail}", schema=SCHEMA).text())
+    found = json.loads(
+        sorted_by.prompt(f"Which team is this mail for?\n\n{mail}", schema=SCHEMA).text()
+    )
     if found["angry"] or found["team"] not in TEAMS:
         return A_PERSON
     system = f"You are the team {TEAMS[found['team']]} of Leaf & Kettle. Answer in two sentences."

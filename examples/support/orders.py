@@ -67,7 +67,9 @@ def orders_server() -> MCPServer:
         """Give back what a delivered order cost, or a part of it. Asked for again, it is changed, not doubled."""
         order = find_order(number)
         if order.status != "delivered":
-            raise ToolError(f"Order {number} is {order.status}; it can be refunded when it is delivered.")
+            raise ToolError(
+                f"Order {number} is {order.status}; it can be refunded when it is delivered."
+            )
         if order.refunded:
             raise ToolError(f"Order {number} was refunded already.")
         if cents > order.cents:

@@ -82,7 +82,8 @@ def _mock_of_the_variable() -> LLMMock:
         variable = TESTING_VARIABLE if os.environ.get(TESTING_VARIABLE) else OWN_VARIABLE
         set_to = f"{variable}={os.environ[variable]}"
         print(
-            f"llm-mock: {set_to} is set, so models are mocked in this process: no provider is asked.", file=sys.stderr
+            f"llm-mock: {set_to} is set, so models are mocked in this process: no provider is asked.",
+            file=sys.stderr,
         )
     return _new_mock()
 

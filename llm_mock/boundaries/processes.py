@@ -149,7 +149,9 @@ class SharedFolder:
         if self.mine:
             return
         with contextlib.suppress(OSError):  # the test is over
-            file = os.open(self.folder / f"sent-{os.getpid()}", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+            file = os.open(
+                self.folder / f"sent-{os.getpid()}", os.O_CREAT | os.O_APPEND | os.O_WRONLY
+            )
             os.write(file, json.dumps(line).encode() + b"\n")
             os.close(file)
 
@@ -181,7 +183,9 @@ class SharedFolder:
         with path.open("rb") as file:
             file.seek(start)
             text = file.read()
-        whole = text.rfind(b"\n") + 1  # the rest is being written, or its process was killed while it wrote
+        whole = (
+            text.rfind(b"\n") + 1
+        )  # the rest is being written, or its process was killed while it wrote
         self._positions[path] = start + whole
         for line in text[:whole].splitlines():
             yield json.loads(line)

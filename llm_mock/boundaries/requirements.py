@@ -33,7 +33,11 @@ def _has(library: Any, path: str) -> bool:
     *parents, last = path.split(".")
     for parent in parents:
         of_class = parent.removesuffix(INSTANCE)
-        module = sys.modules.get(f"{owner.__name__}.{of_class}") if isinstance(owner, ModuleType) else None
+        module = (
+            sys.modules.get(f"{owner.__name__}.{of_class}")
+            if isinstance(owner, ModuleType)
+            else None
+        )
         owner = getattr(owner, of_class, module)
         if owner is None:
             return False

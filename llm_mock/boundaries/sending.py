@@ -29,7 +29,9 @@ class _Pickler(pickle.Pickler):
 
     def reducer_override(self, value: Any) -> Any:
         """What makes a value there."""
-        is_error = isinstance(value, BaseException) or (isinstance(value, type) and issubclass(value, BaseException))
+        is_error = isinstance(value, BaseException) or (
+            isinstance(value, type) and issubclass(value, BaseException)
+        )
         if not callable(value) and not is_error:
             return NotImplemented
         is_named = isinstance(value, (type, FunctionType, BuiltinFunctionType))
@@ -48,12 +50,20 @@ def _by_name(value: Any) -> Any:
         is_current = attrgetter(value.__qualname__)(sys.modules[value.__module__]) is value
     except (AttributeError, KeyError):
         is_current = value.__module__ is None or value.__module__ == "builtins"
-    return NotImplemented if is_current else (pkgutil.resolve_name, (f"{value.__module__}:{value.__qualname__}",))
+    return (
+        NotImplemented
+        if is_current
+        else (pkgutil.resolve_name, (f"{value.__module__}:{value.__qualname__}",))
+    )
 
 
 def _shown(value: Any) -> str:
     code = getattr(value, "__code__", None)
-    return described(value) if code is None else f"the function of {shown_path(code.co_filename)}:{code.co_firstlineno}"
+    return (
+        described(value)
+        if code is None
+        else f"the function of {shown_path(code.co_filename)}:{code.co_firstlineno}"
+    )
 
 
 def _arrived(shown: str, is_error: bool, content: bytes) -> Any:

@@ -63,7 +63,9 @@ def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: An
     original(popen, *args, **kwargs)
 
 
-def _spawned(original: Callable[..., int], path: Any, argv: Any, env: Any = None, *args: Any, **kwargs: Any) -> int:
+def _spawned(
+    original: Callable[..., int], path: Any, argv: Any, env: Any = None, *args: Any, **kwargs: Any
+) -> int:
     """Spawn a process; from Python 3.13 on `env` may be None, as it is for `subprocess`."""
     __tracebackhide__ = True
     environment = _handed_over(env)
@@ -79,7 +81,9 @@ def _executed(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> A
     return original(path, argv, env)
 
 
-def _spawned_by_multiprocessing(original: Callable[..., int], path: Any, argv: Any, *args: Any, **kwargs: Any) -> int:
+def _spawned_by_multiprocessing(
+    original: Callable[..., int], path: Any, argv: Any, *args: Any, **kwargs: Any
+) -> int:
     if any("multiprocessing.spawn" in str(word) for word in argv):
         return _inheriting(original, path, argv, *args, **kwargs)
     return original(path, argv, *args, **kwargs)  # a server for processes of many tests
@@ -145,7 +149,11 @@ def _before_fork() -> None:
 
 def _forked() -> None:
     """In a process that was forked: what it asks is reported to the one that forked it, and so is what it starts."""
-    if _is_handed_over(os.environ) and (mock := current_mock_if_created()) and mock.folder is not None:
+    if (
+        _is_handed_over(os.environ)
+        and (mock := current_mock_if_created())
+        and mock.folder is not None
+    ):
         mock.forked()
         os.environ.update(mock.folder.environment())
         os.environ.setdefault(TESTING_VARIABLE, "1")

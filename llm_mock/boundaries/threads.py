@@ -22,7 +22,15 @@ POOLS = frozenset(
     }
 )
 """Modules whose threads work for whoever submits the work, not for the test that happens to start them."""
-POOL_METHODS = ("apply_async", "imap", "imap_unordered", "map", "map_async", "starmap", "starmap_async")
+POOL_METHODS = (
+    "apply_async",
+    "imap",
+    "imap_unordered",
+    "map",
+    "map_async",
+    "starmap",
+    "starmap_async",
+)
 
 
 class _State:
@@ -99,7 +107,9 @@ def _replace(owner: type, name: str, replacement: Callable[..., Any]) -> Callabl
     return put_back
 
 
-def _start(original: Callable[..., None], thread: threading.Thread, *args: Any, **kwargs: Any) -> None:
+def _start(
+    original: Callable[..., None], thread: threading.Thread, *args: Any, **kwargs: Any
+) -> None:
     __tracebackhide__ = True
     starting_module = sys._getframe(2).f_globals.get("__name__")
     if starting_module not in POOLS:

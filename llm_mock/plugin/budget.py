@@ -10,7 +10,13 @@ from typing import Any
 import pytest
 
 from llm_mock.core.context import current_mock
-from llm_mock.cost.budgets import UsageBudget, UsageRow, describe_unknown_prices, format_usage_table, parse_budget
+from llm_mock.cost.budgets import (
+    UsageBudget,
+    UsageRow,
+    describe_unknown_prices,
+    format_usage_table,
+    parse_budget,
+)
 from llm_mock.cost.prices import cost_of, describe_missing_prices, has_provider_prices, tokens_of
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 from llm_mock.plugin.guard import reporting_hook
@@ -49,7 +55,9 @@ def _broken(budget: UsageBudget, item: pytest.Item) -> str | None:
 def budget_of(item: pytest.Item) -> UsageBudget | None:
     """The budget of a test, whose markers are right; None where it has none."""
     marker = item.get_closest_marker("llm_mock_budget")
-    return marker and parse_budget(marker.name, marker.kwargs.get("cost"), marker.kwargs.get("tokens"))
+    return marker and parse_budget(
+        marker.name, marker.kwargs.get("cost"), marker.kwargs.get("tokens")
+    )
 
 
 def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
@@ -85,7 +93,10 @@ class BudgetOfRun:
         report = yield
         mock = current_mock()
         if mock is not None and mock not in self._counted:
-            self._counted = {mock: 0, **{run: last for run, last in self._counted.items() if run is self._run_mock}}
+            self._counted = {
+                mock: 0,
+                **{run: last for run, last in self._counted.items() if run is self._run_mock},
+            }
         report.llm_mock_used = self._used_since_the_last()  # type: ignore[attr-defined]
         return report
 
@@ -109,7 +120,9 @@ class BudgetOfRun:
             _add(self.models, model, amounts)
             _add(self._tests, report.nodeid, amounts)
         if report.when == "setup":
-            self._in_setup[report.nodeid] = used if report.passed else []  # for the call to fail with
+            self._in_setup[report.nodeid] = (
+                used if report.passed else []
+            )  # for the call to fail with
             return
         used = self._in_setup.pop(report.nodeid, []) + used
         if used and report.passed and (message := self._problem(used)):
@@ -119,13 +132,26 @@ class BudgetOfRun:
     def _problem(self, used: Sequence[tuple[str, CostAndTokens]]) -> str | None:
         limited = self._budget.cost is not None
         if limited and (unknown := sorted({model for model, (cost, _) in used if cost is None})):
-            return describe_unknown_prices(unknown) if has_provider_prices() else describe_missing_prices(unknown[0])
-        exceeded = self._budget.exceeded(*self._total()) if any(tokens for _, (_, tokens) in used) else None
+            return (
+                describe_unknown_prices(unknown)
+                if has_provider_prices()
+                else describe_missing_prices(unknown[0])
+            )
+        exceeded = (
+            self._budget.exceeded(*self._total())
+            if any(tokens for _, (_, tokens) in used)
+            else None
+        )
         if not exceeded:
             return None
-        tests = (UsageRow(cost, (tokens,), shorten_name(test)) for test, (cost, tokens) in self._tests.items())
+        tests = (
+            UsageRow(cost, (tokens,), shorten_name(test))
+            for test, (cost, tokens) in self._tests.items()
+        )
         lines = format_usage_table(("cost", "tokens", "test"), tests, SHOWN_TESTS, limited)
-        return "\n".join([f"The calls of the run so far {' and '.join(exceeded)}. The largest:", *lines])
+        return "\n".join(
+            [f"The calls of the run so far {' and '.join(exceeded)}. The largest:", *lines]
+        )
 
     def _total(self) -> tuple[Decimal, int]:
         """What all models used together; those of an unknown price only tokens."""
@@ -136,8 +162,14 @@ class BudgetOfRun:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         (cost, tokens), budget, parts = self._total(), self._budget, []
         if budget.cost is not None:
-            unknown = sorted(model for model, (known_cost, _) in self.models.items() if known_cost is None)
-            without = f" (without {', '.join(map(shorten_name, unknown))}, of unknown price)" if unknown else ""
+            unknown = sorted(
+                model for model, (known_cost, _) in self.models.items() if known_cost is None
+            )
+            without = (
+                f" (without {', '.join(map(shorten_name, unknown))}, of unknown price)"
+                if unknown
+                else ""
+            )
             parts.append(f"{dollars(cost)} of {dollars(budget.cost)}{without}")
         if budget.tokens is not None:
             parts.append(f"{tokens} of {budget.tokens} tokens")
@@ -152,12 +184,20 @@ def _add(sums: dict[str, CostAndTokens], name: str, used: CostAndTokens) -> None
 
 
 def _sent(used: Mapping[str, CostAndTokens]) -> Sent:
-    return json.dumps({model: (None if cost is None else str(cost), tokens) for model, (cost, tokens) in used.items()})
+    return json.dumps(
+        {
+            model: (None if cost is None else str(cost), tokens)
+            for model, (cost, tokens) in used.items()
+        }
+    )
 
 
 def _received(report: pytest.TestReport) -> list[tuple[str, CostAndTokens]]:
     sent = json.loads(getattr(report, "llm_mock_used", "{}"))
-    return [(model, (None if cost is None else Decimal(cost), tokens)) for model, (cost, tokens) in sent.items()]
+    return [
+        (model, (None if cost is None else Decimal(cost), tokens))
+        for model, (cost, tokens) in sent.items()
+    ]
 
 
 def used_in(reports: Iterable[pytest.TestReport]) -> Sent:

@@ -15,7 +15,13 @@ from llm_mock.core.context import current_mock
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.judged import judged_since
-from llm_mock.report.calls import PROPERTIES, describe_calls, junit_properties, keep_calls, redacted_calls
+from llm_mock.report.calls import (
+    PROPERTIES,
+    describe_calls,
+    junit_properties,
+    keep_calls,
+    redacted_calls,
+)
 from llm_mock.support.redaction import KNOWN, redacted
 
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
@@ -35,7 +41,9 @@ class CallCollector:
         self._seen = 0
         self._started = False
         self._mock_of_test: LLMMock | None = None
-        self._calls_of_test: list[LoggedCall] = []  # of an item that has no fixtures, and so no mock of its own
+        self._calls_of_test: list[
+            LoggedCall
+        ] = []  # of an item that has no fixtures, and so no mock of its own
         self._outside: list[dict[str, Any]] = []
         self.last = ""
         """What is left at the end of the run: the calls of a test that was interrupted, and those outside tests."""
@@ -88,7 +96,11 @@ class CallCollector:
         if self._junit:
             others = [each for each in item.user_properties if each[0] not in PROPERTIES]
             item.user_properties[:] = others + junit_properties(calls)
-        return self.shipped(calls, item.stash.get(STEPS, []), judged_since(), not_mocked) if self._detailed else None
+        return (
+            self.shipped(calls, item.stash.get(STEPS, []), judged_since(), not_mocked)
+            if self._detailed
+            else None
+        )
 
     def _calls_so_far(self) -> list[dict[str, Any]]:
         """The calls of the test that runs, each once."""

@@ -49,15 +49,27 @@ def path_of(item: pytest.Item, name: str | None) -> Path:
     if name is None:
         names = [test.split("::", 1)[-1] for test in (_once(item.nodeid, item), item.nodeid)]
         path = get_cassette_path(item.path, names[0])
-        candidates = (path.with_name(f"{format_file_name(each)}.yaml") for each in dict.fromkeys(names))
+        candidates = (
+            path.with_name(f"{format_file_name(each)}.yaml") for each in dict.fromkeys(names)
+        )
         return path if os.path.exists(path) else next(filter(is_cassette, candidates), path)
     parts = PurePosixPath(name).parts if isinstance(name, str) and name.strip() else ()
-    if not parts or ".." in parts or PurePosixPath(name).is_absolute() or "\\" in name or not name.isprintable():
+    if (
+        not parts
+        or ".." in parts
+        or PurePosixPath(name).is_absolute()
+        or "\\" in name
+        or not name.isprintable()
+    ):
         raise LLMMockError(
             f"llm_mock_cassette({shorten(name)}): the name of a cassette is a relative path below the folder "
             "`cassettes` beside the test, such as 'greeting' or 'shared/greeting.yaml'."
         )
-    return item.path.parent / "cassettes" / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    return (
+        item.path.parent
+        / "cassettes"
+        / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    )
 
 
 def _once(test: str, item: pytest.Item) -> str:
@@ -91,9 +103,7 @@ def _ignores_case(file: Path) -> bool:
 
 def _conflict(path: Path, tests: Iterable[str]) -> str:
     listed = "\n".join(f"  {test}" for test in tests)
-    return (
-        f"These tests have one cassette, {shown_path(path)}, but each needs its own:\n{listed}\nGive each its own name."
-    )
+    return f"These tests have one cassette, {shown_path(path)}, but each needs its own:\n{listed}\nGive each its own name."
 
 
 def settings_of(request: pytest.FixtureRequest) -> tuple[Path, RecordMode, CassetteConfig]:
@@ -103,7 +113,11 @@ def settings_of(request: pytest.FixtureRequest) -> tuple[Path, RecordMode, Casse
         LLMMockError: the project says something of it that makes no sense.
     """
     name, mode = marker_arguments(request.node)
-    mode = request.config.getoption("--llm-mock-record") or mode or request.config.getini("llm_mock_record")
+    mode = (
+        request.config.getoption("--llm-mock-record")
+        or mode
+        or request.config.getini("llm_mock_record")
+    )
     if mode not in RECORD_MODES:
         raise LLMMockError(f"{mode!r} is no record mode. Choose one of {', '.join(RECORD_MODES)}.")
     config = request.getfixturevalue("llm_mock_cassette_config")
@@ -126,7 +140,11 @@ class CassetteOfTest:
     """
 
     def __init__(
-        self, request: pytest.FixtureRequest, run: TestRun, conflict: str | None, report_unused: Callable[[str], None]
+        self,
+        request: pytest.FixtureRequest,
+        run: TestRun,
+        conflict: str | None,
+        report_unused: Callable[[str], None],
     ) -> None:
         self._item, self._report_unused = request.node, report_unused
         self._unused_is_error = request.config.getini("llm_mock_unused_recordings") == "error"
@@ -152,7 +170,9 @@ class CassetteOfTest:
             problem = str(error)
         self._finished = len(self.cassette.recorded)
         if self.cassette.saved:
-            self._item.config.stash.setdefault(RECORDINGS, {})[shown_path(self.cassette.path)] = self.cassette.saved
+            self._item.config.stash.setdefault(RECORDINGS, {})[shown_path(self.cassette.path)] = (
+                self.cassette.saved
+            )
         if problem and passed:
             pytest.fail(problem, pytrace=False)
         if note or problem:
@@ -172,13 +192,17 @@ class CassetteOfTest:
             return
         self._passed = False  # said once
         calls = "call was" if len(unused) == 1 else "calls were"
-        lines = [f"  {shown_path(self.cassette.path)}: {len(unused)} recorded {calls} not asked for"]
+        lines = [
+            f"  {shown_path(self.cassette.path)}: {len(unused)} recorded {calls} not asked for"
+        ]
         for request in (call.request for call in unused[:SHOWN_CALLS]):
             lines.append(f"    - {shorten_name(request.model)}  {shorten(request.prompt, 80)}")
         lines += [f"    … {len(unused) - SHOWN_CALLS} more"] if len(unused) > SHOWN_CALLS else []
         message = "\n".join(lines)
         if self._unused_is_error:
-            pytest.fail(f"Recorded calls were not asked for:\n{message}\n{REMOVE_UNUSED}", pytrace=False)
+            pytest.fail(
+                f"Recorded calls were not asked for:\n{message}\n{REMOVE_UNUSED}", pytrace=False
+            )
         self._report_unused(message)
 
 

@@ -30,7 +30,9 @@ _PLUGIN = os.path.join(_PACKAGE, "plugin", "")
 """Its frames surround every test."""
 
 
-def prepare_failure(call: pytest.CallInfo[None], config: pytest.Config) -> Callable[[pytest.TestReport], None] | None:
+def prepare_failure(
+    call: pytest.CallInfo[None], config: pytest.Config
+) -> Callable[[pytest.TestReport], None] | None:
     """Shorten the traceback of a failure; what takes secrets out of its report, where it is ours."""
     error = None if call.excinfo is None else call.excinfo.value
     ours = any(map(_is_ours, _with_causes(error)))
@@ -75,10 +77,18 @@ def _hide_inner_frames(call: pytest.CallInfo[None]) -> None:
     if error is None or not any(map(_leads_through_us, errors)):
         return
     for each in errors:
-        if (first := each.__context__) is not None and _is_ours(first) and _says_the_same(each, first):
+        if (
+            (first := each.__context__) is not None
+            and _is_ours(first)
+            and _says_the_same(each, first)
+        ):
             each.args, each.__suppress_context__ = first.args, True
     for each in errors:
-        kept = [frame for frame in _frames(each) if not frame.tb_frame.f_code.co_filename.startswith(hidden)]
+        kept = [
+            frame
+            for frame in _frames(each)
+            if not frame.tb_frame.f_code.co_filename.startswith(hidden)
+        ]
         for frame, following in pairwise([*kept, None]):
             frame.tb_next = following  # type: ignore[union-attr] # the last one follows only
         each.__traceback__ = kept[0] if kept else each.__traceback__
@@ -106,7 +116,11 @@ def _frames(error: BaseException) -> list[TracebackType]:
 
 def payload_text(error: BaseException | None) -> str:
     """What to say where a function failed that looks for the data of an answer in the provider's payload."""
-    frames = _frames(error) if isinstance(error, (AttributeError, IndexError, KeyError, TypeError)) else []
+    frames = (
+        _frames(error)
+        if isinstance(error, (AttributeError, IndexError, KeyError, TypeError))
+        else []
+    )
     try:
         source = inspect.getsource(frames[-1].tb_frame.f_code) if frames else ""
     except OSError:  # the code of no file
@@ -146,19 +160,31 @@ def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
     left = [error]
     while left:
         each = left.pop()
-        if each is None or id(each) in seen:  # an exception of a group may have the group as its context
+        if (
+            each is None or id(each) in seen
+        ):  # an exception of a group may have the group as its context
             continue
         seen.add(id(each))
         yield each
-        group = getattr(each, "exceptions", ())  # exceptions that are no groups may have the attribute, too
-        inner = [one for one in group if isinstance(one, BaseException)] if isinstance(group, (list, tuple)) else []
+        group = getattr(
+            each, "exceptions", ()
+        )  # exceptions that are no groups may have the attribute, too
+        inner = (
+            [one for one in group if isinstance(one, BaseException)]
+            if isinstance(group, (list, tuple))
+            else []
+        )
         left += [each.__cause__ or each.__context__, *reversed(inner)]
 
 
 def _is_ours(error: BaseException) -> bool:
     """Whether an error was raised by the package, perhaps through `pytest.fail`, or in place of a model's."""
     files = [frame.tb_frame.f_code.co_filename for frame in _frames(error)]
-    if isinstance(error, pytest.fail.Exception) and len(files) > 1 and not files[-1].startswith(_PACKAGE):
+    if (
+        isinstance(error, pytest.fail.Exception)
+        and len(files) > 1
+        and not files[-1].startswith(_PACKAGE)
+    ):
         files.pop()  # that of the function `fail`
     return isinstance(error, LLMMockError) or (bool(files) and files[-1].startswith(_PACKAGE))
 
@@ -168,7 +194,9 @@ def _redacted(shown: Any) -> Any:
     if isinstance(shown, str):
         return redacted(shown)
     if isinstance(shown, list) and all(isinstance(line, str) for line in shown):
-        return [line.removesuffix("\n") for line in OUTPUT.clean_pieces([f"{line}\n" for line in shown])]
+        return [
+            line.removesuffix("\n") for line in OUTPUT.clean_pieces([f"{line}\n" for line in shown])
+        ]
     if isinstance(shown, (list, tuple)):
         return type(shown)(map(_redacted, shown))
     if type(shown).__module__ == "_pytest._code.code":

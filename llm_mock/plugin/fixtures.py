@@ -71,7 +71,9 @@ def llm_mock_session_server() -> Iterator[MockServer]:
 
 
 @pytest.fixture
-def llm_mock_server(llm_mock_session_server: MockServer, _llm_mock_of_test: LazyMock) -> Iterator[MockServer]:
+def llm_mock_server(
+    llm_mock_session_server: MockServer, _llm_mock_of_test: LazyMock
+) -> Iterator[MockServer]:
     """A server that answers other programs as this test says: `url`, `openai_url`, …, `environment()`."""
     mock = _llm_mock_of_test.get()
     mock.server_environment = llm_mock_session_server.environment_of
@@ -95,7 +97,9 @@ def llm_mock_cassette(_llm_mock_cassette: Cassette) -> Cassette:
 
 
 @pytest.fixture
-def _llm_mock_cassette(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock) -> Iterator[Cassette]:
+def _llm_mock_cassette(
+    request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock
+) -> Iterator[Cassette]:
     from llm_mock.plugin.cassette_of_test import CassetteOfTest
 
     config = request.config
@@ -129,7 +133,9 @@ def debug_llm(
 
 
 @pytest.fixture
-def llm_mock_misbehaviour(_llm_mock_misbehaviour: AppliedMisbehaviour | None) -> AppliedMisbehaviour | None:
+def llm_mock_misbehaviour(
+    _llm_mock_misbehaviour: AppliedMisbehaviour | None,
+) -> AppliedMisbehaviour | None:
     """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
     return _llm_mock_misbehaviour
 

@@ -120,7 +120,9 @@ def _guarded_wrapper(function: Callable[..., Generator[None, Any, Any]]) -> Any:
     return guarded
 
 
-def _throw(function: Callable[..., Any], wrapper: Generator[None, Any, Any], error: BaseException) -> Any:
+def _throw(
+    function: Callable[..., Any], wrapper: Generator[None, Any, Any], error: BaseException
+) -> Any:
     """Give a wrapper the error of another hook; it may replace it by a result, but not by a fault of its own."""
     __tracebackhide__ = True
     try:
@@ -149,8 +151,12 @@ def report_fault(function: Callable[..., Any], fault: BaseException) -> None:
             output.setdefault(SHIPPED_FAULTS, {})[name] = text
         else:
             _warn(config, text)
-    except Exception as error:  # the last resort: a run must not end for what reports that something failed
-        _write(f"pytest-llm-mock: {type(fault).__name__} in {function}; {type(error).__name__} while reporting it")
+    except (
+        Exception
+    ) as error:  # the last resort: a run must not end for what reports that something failed
+        _write(
+            f"pytest-llm-mock: {type(fault).__name__} in {function}; {type(error).__name__} while reporting it"
+        )
 
 
 def report_faults_of_worker(faults: dict[str, str]) -> None:
@@ -168,7 +174,9 @@ def _name(function: Callable[..., Any]) -> str:
 
 def describe_fault(function: Callable[..., Any], fault: BaseException) -> str:
     """Return what to say of a fault: the hook and the traceback, in ASCII, so that a worker can send it."""
-    shown = _without_secrets("".join(traceback.format_exception(type(fault), fault, fault.__traceback__)))
+    shown = _without_secrets(
+        "".join(traceback.format_exception(type(fault), fault, fault.__traceback__))
+    )
     if len(shown) > LONGEST_TRACEBACK:
         half = LONGEST_TRACEBACK // 2
         shown = f"{shown[:half]}\n  […]\n{shown[-half:]}"
@@ -193,7 +201,9 @@ def _warn(config: pytest.Config | None, text: str) -> None:
     if config is None or not config.pluginmanager.has_plugin("terminalreporter"):
         _write(f"HookFailureWarning: {text}")
         return
-    warning = warnings.WarningMessage(HookFailureWarning(text), HookFailureWarning, "pytest-llm-mock", 0, line="")
+    warning = warnings.WarningMessage(
+        HookFailureWarning(text), HookFailureWarning, "pytest-llm-mock", 0, line=""
+    )
     arguments = {"warning_message": warning, "when": "runtest", "nodeid": "", "location": None}
     config.hook.pytest_warning_recorded.call_historic(kwargs=arguments)
 

@@ -37,7 +37,9 @@ class HandPatches:
             def noting(entered: Any) -> Any:
                 replacement = enter(entered)
                 if entered.attribute in GETTERS and _is_of_llm(entered.temp_original):
-                    self.names[f"{getattr(entered.target, '__name__', entered.target)}.{entered.attribute}"] = None
+                    self.names[
+                        f"{getattr(entered.target, '__name__', entered.target)}.{entered.attribute}"
+                    ] = None
                 return replacement
 
             patch.__enter__ = noting
@@ -52,7 +54,9 @@ class HandPatches:
         if not (unused := self._unused()):
             return None
         replies = "\n".join(f"  - {reply.text()}" for reply in unused)
-        return LegacyMockWarning(f"{self._said}, and configures replies that were not used:\n{replies}\n{ADVICE}")
+        return LegacyMockWarning(
+            f"{self._said}, and configures replies that were not used:\n{replies}\n{ADVICE}"
+        )
 
     def beside(self, said: str) -> str:
         """The same for a test that failed, whose unused replies are listed; nothing where its failure says so."""

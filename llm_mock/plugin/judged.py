@@ -47,7 +47,9 @@ def _judged_by(config: pytest.Config, function: Callable[..., Any]) -> Callable[
 @reporting_hook()
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
     judged = sys.modules.get("llm_mock.agents.assertions")
-    scores = [each for each in (left, right) if judged is not None and isinstance(each, judged.Score)]
+    scores = [
+        each for each in (left, right) if judged is not None and isinstance(each, judged.Score)
+    ]
     return [f"{_shown(left)} {op} {_shown(right)}", *scores[0].explained()] if scores else None
 
 

@@ -51,10 +51,15 @@ class LearnedModels:
         with pytest.MonkeyPatch.context() as patched:
             self._watch(patched)
             result = yield
-        names = [part.name for part in item.listchain() if isinstance(part, (pytest.Class, pytest.Function))]
+        names = [
+            part.name
+            for part in item.listchain()
+            if isinstance(part, (pytest.Class, pytest.Function))
+        ]
         test = "::".join([*names[:-1], getattr(item, "originalname", None) or item.name])
         lines = [
-            json.dumps({"path": str(item.path), "test": test, "target": target, "models": models}) + "\n"
+            json.dumps({"path": str(item.path), "test": test, "target": target, "models": models})
+            + "\n"
             for target, models in self._models.items()
         ]
         with open(self._path, "a", encoding="utf-8") as file:
@@ -72,13 +77,17 @@ class LearnedModels:
             self._put(patch.target, patch.attribute)
             return given
 
-        def watching_setattr(monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any) -> None:
+        def watching_setattr(
+            monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any
+        ) -> None:
             setattr_of_pytest(monkeypatch, target, name, *args, **kwargs)
             if isinstance(target, str):
                 import importlib
 
                 owner, _, attribute = target.rpartition(".")
-                self._put(importlib.import_module(owner), attribute) if attribute in GETTERS else None
+                self._put(
+                    importlib.import_module(owner), attribute
+                ) if attribute in GETTERS else None
             else:
                 self._put(target, name)
 
@@ -95,4 +104,6 @@ class LearnedModels:
 
 def pytest_configure(config: pytest.Config) -> None:
     begin(config)
-    config.pluginmanager.register(LearnedModels(os.environ[FILE_VARIABLE]), "llm_mock_learned_models")
+    config.pluginmanager.register(
+        LearnedModels(os.environ[FILE_VARIABLE]), "llm_mock_learned_models"
+    )

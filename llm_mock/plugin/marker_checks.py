@@ -64,9 +64,13 @@ def repeats_wanted(mark: pytest.Mark) -> tuple[int | None, float]:
     times = mark.args[0] if mark.args else mark.kwargs.get("times")
     threshold = mark.kwargs.get("threshold", 1.0)
     if times is not None and not is_whole(times, 1, MOST_REPETITIONS):
-        raise LLMMockError(f"times is {shorten(times)}, and no whole number from 1 to {MOST_REPETITIONS:,}.")
+        raise LLMMockError(
+            f"times is {shorten(times)}, and no whole number from 1 to {MOST_REPETITIONS:,}."
+        )
     if not (is_number(threshold, most=1) and threshold):
-        raise LLMMockError(f"threshold is {shorten(threshold)}, and no share above 0, and at most 1.")
+        raise LLMMockError(
+            f"threshold is {shorten(threshold)}, and no share above 0, and at most 1."
+        )
     return times, threshold
 
 
@@ -74,11 +78,20 @@ TAKES = {
     "llm_live": _Takes("llm_live"),
     "llm_mock_strict": _Takes("llm_mock_strict(False)", ("strict",), 1, _check_strict),
     "llm_mock_misbehaviour": _Takes(
-        "llm_mock_misbehaviour('rate-limit', times=1)", ("times",), float("inf"), _check_misbehaviour
+        "llm_mock_misbehaviour('rate-limit', times=1)",
+        ("times",),
+        float("inf"),
+        _check_misbehaviour,
     ),
-    "llm_mock_cassette": _Takes("llm_mock_cassette('greeting', record='once')", ("name", "record"), 1),
-    "llm_mock_budget": _Takes("llm_mock_budget(cost=0.01, tokens=5000)", ("cost", "tokens"), check=_check_budget),
-    "llm_mock_repeat": _Takes("llm_mock_repeat(5, threshold=0.8)", ("times", "threshold"), 1, repeats_wanted),
+    "llm_mock_cassette": _Takes(
+        "llm_mock_cassette('greeting', record='once')", ("name", "record"), 1
+    ),
+    "llm_mock_budget": _Takes(
+        "llm_mock_budget(cost=0.01, tokens=5000)", ("cost", "tokens"), check=_check_budget
+    ),
+    "llm_mock_repeat": _Takes(
+        "llm_mock_repeat(5, threshold=0.8)", ("times", "threshold"), 1, repeats_wanted
+    ),
 }
 
 
@@ -114,7 +127,9 @@ def _check_arguments(mark: pytest.Mark, takes: _Takes) -> None:
         raise LLMMockError(f"It takes no {unknown[0]}={nearest(unknown[0], takes.names) or '.'}")
     if len(mark.args) > takes.unnamed:
         many = "one value" if takes.unnamed else "no value"
-        raise LLMMockError(f"It takes {many} without a name." if takes.names else "It takes nothing.")
+        raise LLMMockError(
+            f"It takes {many} without a name." if takes.names else "It takes nothing."
+        )
     if mark.args and takes.unnamed == 1 and takes.names[0] in mark.kwargs:
         raise LLMMockError(f"It is given {takes.names[0]} twice.")
 
@@ -122,5 +137,7 @@ def _check_arguments(mark: pytest.Mark, takes: _Takes) -> None:
 def _as_written(mark: pytest.Mark) -> str:
     from llm_mock.support.text import shorten_name
 
-    given = ", ".join([*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())])
+    given = ", ".join(
+        [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
+    )
     return shorten_name(f"@pytest.mark.{mark.name}({given})")

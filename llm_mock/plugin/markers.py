@@ -22,9 +22,12 @@ LIVE_TEST_SKIPPED = "llm_live: this test calls a real model; run it with --llm-m
 
 def register(config: pytest.Config) -> None:
     """Tell pytest the markers with what they take."""
-    config.addinivalue_line("markers", "llm_live: call real models; skipped unless --llm-mock-live is given.")
     config.addinivalue_line(
-        "markers", "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test."
+        "markers", "llm_live: call real models; skipped unless --llm-mock-live is given."
+    )
+    config.addinivalue_line(
+        "markers",
+        "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test.",
     )
     config.addinivalue_line(
         "markers",
@@ -32,10 +35,12 @@ def register(config: pytest.Config) -> None:
         "all that `llm-mock misbehaviours` lists; in every call that it can be applied to, or in the first `times`.",
     )
     config.addinivalue_line(
-        "markers", "llm_mock_cassette(name=None, record=None): record the test's calls, and replay them from then on."
+        "markers",
+        "llm_mock_cassette(name=None, record=None): record the test's calls, and replay them from then on.",
     )
     config.addinivalue_line(
-        "markers", "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens."
+        "markers",
+        "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens.",
     )
     config.addinivalue_line(
         "markers",
@@ -61,7 +66,9 @@ def _fail_marked(fault: str, config: pytest.Config, items: list[pytest.Item]) ->
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     node: Any = metafunc.definition
     markers: list[pytest.Mark] = []
-    while node is not None and not markers:  # the closest ones; `iter_markers` would cost every test more
+    while (
+        node is not None and not markers
+    ):  # the closest ones; `iter_markers` would cost every test more
         for marker in node.own_markers:
             if marker.name == MISBEHAVIOUR:
                 markers.append(marker)
@@ -75,7 +82,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     chosen = marked(markers)
     if MISBEHAVIOUR_FIXTURE not in metafunc.fixturenames:
         metafunc.fixturenames.append(MISBEHAVIOUR_FIXTURE)  # else it could not be parametrized
-    metafunc.parametrize(MISBEHAVIOUR_FIXTURE, chosen, ids=[name for name, _ in chosen], indirect=True)
+    metafunc.parametrize(
+        MISBEHAVIOUR_FIXTURE, chosen, ids=[name for name, _ in chosen], indirect=True
+    )
 
 
 @deciding_hook(_fail_marked)
@@ -136,7 +145,9 @@ def _use_cassette(item: Any) -> None:
     # A private name of pytest's; without it the cassette is set up before all fixtures.
     known = getattr(definitions, "name2fixturedefs", {})
     wider = [
-        position for position, name in enumerate(names, 1) if name in known and known[name][-1].scope != "function"
+        position
+        for position, name in enumerate(names, 1)
+        if name in known and known[name][-1].scope != "function"
     ]
     names.insert(max(wider, default=0), CASSETTE_FIXTURE)
 
@@ -148,6 +159,8 @@ def _use_misbehaviour(item: Any) -> None:
         item.stash[WRONG_MARKERS] = faults[item.nodeid]
     elif MISBEHAVIOUR_FIXTURE not in getattr(getattr(item, "callspec", None), "params", ()):
         where = "runs plain test functions and methods of plain classes only"
-        item.add_marker(pytest.mark.skip(reason=f"llm_mock_misbehaviour {where}, not {item.nodeid}"))
+        item.add_marker(
+            pytest.mark.skip(reason=f"llm_mock_misbehaviour {where}, not {item.nodeid}")
+        )
     elif MISBEHAVIOUR_FIXTURE not in item.fixturenames:
         item.fixturenames.append(MISBEHAVIOUR_FIXTURE)

@@ -25,7 +25,11 @@ DRIVERS = {
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("llm_mock", "mocking of the llm library")
-    group.addoption("--llm-mock-live", action="store_true", help="Run the tests marked llm_live, with real models.")
+    group.addoption(
+        "--llm-mock-live",
+        action="store_true",
+        help="Run the tests marked llm_live, with real models.",
+    )
     group.addoption(
         "--llm-mock-record",
         choices=RECORD_MODES,
@@ -44,38 +48,101 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="Run each test marked llm_mock_repeat N times; it passes where its threshold is reached.",
     )
-    group.addoption("--llm-mock-judge", metavar="MODEL", help="The model that judges: llm_assert, llm_score, suites.")
-    group.addoption("--llm", action="store_true", help="Collect plain-language tests: YAML files in folders named llm.")
-    group.addoption("--llm-verbose", action="store_true", help="Show the steps of plain-language tests as they happen.")
-    group.addoption("--llm-timeout", type=int, metavar="SECONDS", help="What a plain-language test may take.")
     group.addoption(
-        "--llm-mock-dry-run", action="store_true", help="Run plain-language tests without a model: only their tools."
+        "--llm-mock-judge",
+        metavar="MODEL",
+        help="The model that judges: llm_assert, llm_score, suites.",
+    )
+    group.addoption(
+        "--llm",
+        action="store_true",
+        help="Collect plain-language tests: YAML files in folders named llm.",
+    )
+    group.addoption(
+        "--llm-verbose",
+        action="store_true",
+        help="Show the steps of plain-language tests as they happen.",
+    )
+    group.addoption(
+        "--llm-timeout", type=int, metavar="SECONDS", help="What a plain-language test may take."
+    )
+    group.addoption(
+        "--llm-mock-dry-run",
+        action="store_true",
+        help="Run plain-language tests without a model: only their tools.",
     )
     _add_ini_keys(parser)
 
 
 def _add_ini_keys(parser: pytest.Parser) -> None:
-    parser.addini("llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True)
-    parser.addini("llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool")
-    parser.addini("llm_mock_strict", "A call that no configured reply fits fails (default: false).", type="bool")
     parser.addini(
-        "llm_mock_autospec", "Refuse what the real model would refuse (default: true).", type="bool", default=True
+        "llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True
     )
-    parser.addini("llm_mock_unknown_models", "A name nobody knows: answer (default) or refuse.", default="answer")
-    parser.addini("llm_mock_generate", "Answer schemas with generated instances (default: false).", type="bool")
     parser.addini(
-        "llm_mock_schema_check", "A reply that violates the schema: warn (default), error or off.", default="warn"
+        "llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool"
     )
-    parser.addini("llm_mock_response_json", "response.json() gives the reply's data (default) or raw.", default="data")
-    parser.addini("llm_mock_real_models", "A real model that executes: answer (default) or refuse.", default="answer")
-    parser.addini("llm_mock_processes", "Processes are part of the test (default: true).", type="bool", default=True)
-    parser.addini("llm_mock_http", "HTTP requests to providers: answer (default), refuse or off.", default="answer")
     parser.addini(
-        "llm_mock_hosts", "Further hosts of providers, such as localhost:11434; !example.com is none.", type="args"
+        "llm_mock_strict",
+        "A call that no configured reply fits fails (default: false).",
+        type="bool",
     )
-    parser.addini("llm_mock_telemetry", "Reports of frameworks on their use: drop (default) or allow.", default="drop")
     parser.addini(
-        "llm_mock_shared_ssl", "Clients share their default SSL context (default: true).", type="bool", default=True
+        "llm_mock_autospec",
+        "Refuse what the real model would refuse (default: true).",
+        type="bool",
+        default=True,
+    )
+    parser.addini(
+        "llm_mock_unknown_models",
+        "A name nobody knows: answer (default) or refuse.",
+        default="answer",
+    )
+    parser.addini(
+        "llm_mock_generate",
+        "Answer schemas with generated instances (default: false).",
+        type="bool",
+    )
+    parser.addini(
+        "llm_mock_schema_check",
+        "A reply that violates the schema: warn (default), error or off.",
+        default="warn",
+    )
+    parser.addini(
+        "llm_mock_response_json",
+        "response.json() gives the reply's data (default) or raw.",
+        default="data",
+    )
+    parser.addini(
+        "llm_mock_real_models",
+        "A real model that executes: answer (default) or refuse.",
+        default="answer",
+    )
+    parser.addini(
+        "llm_mock_processes",
+        "Processes are part of the test (default: true).",
+        type="bool",
+        default=True,
+    )
+    parser.addini(
+        "llm_mock_http",
+        "HTTP requests to providers: answer (default), refuse or off.",
+        default="answer",
+    )
+    parser.addini(
+        "llm_mock_hosts",
+        "Further hosts of providers, such as localhost:11434; !example.com is none.",
+        type="args",
+    )
+    parser.addini(
+        "llm_mock_telemetry",
+        "Reports of frameworks on their use: drop (default) or allow.",
+        default="drop",
+    )
+    parser.addini(
+        "llm_mock_shared_ssl",
+        "Clients share their default SSL context (default: true).",
+        type="bool",
+        default=True,
     )
     parser.addini(
         "llm_mock_fast_retries",
@@ -83,25 +150,61 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         type="bool",
         default=True,
     )
-    parser.addini("llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args")
-    parser.addini("llm_mock_record", "The record mode of cassettes (default: none).", default="none")
-    parser.addini("llm_mock_unused_recordings", "Recorded calls not asked for: report or error.", default="report")
-    parser.addini("llm_mock_max_cost", "What the calls of the run may cost together, in US dollars.", default="")
-    parser.addini("llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default="")
-    parser.addini("llm_mock_prices", "Prices, each model = input output, US dollars a million.", type="linelist")
-    parser.addini("llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist")
-    parser.addini("llm_mock_files_in", "Where files that suites name may lie (default: beside them).", default="")
-    parser.addini("llm_mock_judge", "The model that judges: llm_assert, llm_score, suites.", default="")
-    parser.addini("llm_mock_spec_driver", f"Who does plain-language tests: {' or '.join(DRIVERS)}.", default="llm")
+    parser.addini(
+        "llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args"
+    )
+    parser.addini(
+        "llm_mock_record", "The record mode of cassettes (default: none).", default="none"
+    )
+    parser.addini(
+        "llm_mock_unused_recordings",
+        "Recorded calls not asked for: report or error.",
+        default="report",
+    )
+    parser.addini(
+        "llm_mock_max_cost",
+        "What the calls of the run may cost together, in US dollars.",
+        default="",
+    )
+    parser.addini(
+        "llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default=""
+    )
+    parser.addini(
+        "llm_mock_prices",
+        "Prices, each model = input output, US dollars a million.",
+        type="linelist",
+    )
+    parser.addini(
+        "llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist"
+    )
+    parser.addini(
+        "llm_mock_files_in",
+        "Where files that suites name may lie (default: beside them).",
+        default="",
+    )
+    parser.addini(
+        "llm_mock_judge", "The model that judges: llm_assert, llm_score, suites.", default=""
+    )
+    parser.addini(
+        "llm_mock_spec_driver",
+        f"Who does plain-language tests: {' or '.join(DRIVERS)}.",
+        default="llm",
+    )
     parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
-    parser.addini("llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args")
-    parser.addini("llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist")
+    parser.addini(
+        "llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args"
+    )
+    parser.addini(
+        "llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist"
+    )
 
 
 def _times(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= MOST_REPETITIONS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 to {MOST_REPETITIONS:,}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no whole number from 1 to {MOST_REPETITIONS:,}"
+        )
     return number
 
 
@@ -152,4 +255,6 @@ def boolean(config: pytest.Config, name: str) -> bool:
         return bool(config.getini(name))
     except (TypeError, ValueError, pytest.UsageError):
         given = config.inicfg.get(name)
-        raise pytest.UsageError(f"ini {name} = {given!r}: write true or false (also yes/no, on/off, 1/0).") from None
+        raise pytest.UsageError(
+            f"ini {name} = {given!r}: write true or false (also yes/no, on/off, 1/0)."
+        ) from None

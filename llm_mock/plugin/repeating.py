@@ -45,7 +45,9 @@ class Repeats(TypedDict):
     failures: list[Failure]
 
 
-def _fail_test(fault: str, repeating: object, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+def _fail_test(
+    fault: str, repeating: object, item: pytest.Item, nextitem: pytest.Item | None
+) -> None:
     """Have pytest run a test once, as any other, and fail it."""
     item.stash[WRONG_MARKERS] = fault
 
@@ -64,7 +66,9 @@ class RepeatingTests:
         self._times = times
 
     @deciding_hook(_fail_test, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> bool | None:
         mark = item.get_closest_marker(MARKER)
         if mark is None or item.stash.get(WRONG_MARKERS, None):
             return None
@@ -91,11 +95,17 @@ def _runs(item: pytest.Item, nextitem: pytest.Item | None, times: int) -> Iterat
     sections, properties = list(captured), list(item.user_properties)
     for number in range(1, times + 1):
         captured[:], item.user_properties[:] = sections, properties
-        if number > 1 and isinstance(item.parent, pytest.Class):  # each run is made by an instance of its own
-            vars(item).pop("_instance", None)  # which pytest before 8.2 has in the bound method alone
+        if number > 1 and isinstance(
+            item.parent, pytest.Class
+        ):  # each run is made by an instance of its own
+            vars(item).pop(
+                "_instance", None
+            )  # which pytest before 8.2 has in the bound method alone
             item._obj = None  # type: ignore[attr-defined]
         # another item beside this one: what is torn down is this test, and nothing that it shares with others
-        yield runtestprotocol(item, log=False, nextitem=nextitem if number == times else copy.copy(item))
+        yield runtestprotocol(
+            item, log=False, nextitem=nextitem if number == times else copy.copy(item)
+        )
 
 
 def _one_outcome(runs: Sequence[Run], threshold: float) -> Run:
@@ -112,25 +122,41 @@ def _one_outcome(runs: Sequence[Run], threshold: float) -> Run:
         if run in failed
     ]
     _carry(runs, chosen)
-    if other is None and any(report.when == "call" for report in chosen):  # with --setup-only nothing is called
-        _tell(chosen, {"runs": len(runs), "passed": len(passed), "threshold": threshold, "failures": failures})
+    if other is None and any(
+        report.when == "call" for report in chosen
+    ):  # with --setup-only nothing is called
+        _tell(
+            chosen,
+            {
+                "runs": len(runs),
+                "passed": len(passed),
+                "threshold": threshold,
+                "failures": failures,
+            },
+        )
     return chosen
 
 
 def _is_counted(report: pytest.TestReport) -> bool:
     """Whether a report says of the application that it did or did not do what it should."""
-    return (report.passed or (report.failed and report.when == "call")) and not hasattr(report, "wasxfail")
+    return (report.passed or (report.failed and report.when == "call")) and not hasattr(
+        report, "wasxfail"
+    )
 
 
 def _carry(runs: Sequence[Run], chosen: Run) -> None:
     """Have the reports of the chosen run hand on what the others took, and their calls."""
     for report in chosen:
-        report.duration = sum(other.duration for run in runs for other in run if other.when == report.when)
+        report.duration = sum(
+            other.duration for run in runs for other in run if other.when == report.when
+        )
     teardown = chosen[-1]
     shipped = [each for run in runs if (each := getattr(run[-1], SHIPPED, None))]
     if shipped:
         setattr(teardown, SHIPPED, shipped)
-    teardown.user_properties = sum_properties([run[-1].user_properties for run in runs], teardown.user_properties)
+    teardown.user_properties = sum_properties(
+        [run[-1].user_properties for run in runs], teardown.user_properties
+    )
     if hasattr(chosen[1], "llm_mock_used"):
         from llm_mock.plugin.budget import used_in
 
@@ -153,9 +179,7 @@ def _tell(chosen: Run, repeats: Repeats) -> None:
 
 
 def _rate(repeats: Repeats) -> str:
-    return (
-        f"{repeats['passed']} of {repeats['runs']} runs passed ({format_percent(repeats['passed'] / repeats['runs'])})"
-    )
+    return f"{repeats['passed']} of {repeats['runs']} runs passed ({format_percent(repeats['passed'] / repeats['runs'])})"
 
 
 def _failures(repeats: Repeats) -> Iterator[str]:
@@ -179,5 +203,7 @@ def table(found: Iterable[tuple[str, Repeats]]) -> str:
         )
         rows.append((shorten_name(test), *shown, format_percent(repeats["threshold"])))
     head, *lines = columns(rows, leading=1)
-    with_failures = ([line, *_failures(repeats)] for line, (_, repeats) in zip(lines, known, strict=True))
+    with_failures = (
+        [line, *_failures(repeats)] for line, (_, repeats) in zip(lines, known, strict=True)
+    )
     return "\n".join([head, *chain.from_iterable(with_failures)])

@@ -28,7 +28,9 @@ SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "interrupted", "
 def register(config: pytest.Config, run: TestRun) -> None:
     """Collect calls in this process, and write the report unless this is an xdist worker."""
     names = config.getoption("--llm-mock-report")
-    collector = CallCollector(run.mock, detailed=bool(names), junit=bool(config.getoption("xmlpath", None)))
+    collector = CallCollector(
+        run.mock, detailed=bool(names), junit=bool(config.getoption("xmlpath", None))
+    )
     config.pluginmanager.register(collector, "llm_mock_collector")
     if names and not hasattr(config, "workerinput"):
         for name in _mistaken_for_tests(names, config):
@@ -49,8 +51,12 @@ def _mistaken_for_tests(names: Iterable[str], config: pytest.Config) -> Iterator
     folder = config.invocation_params.dir
     for name in names:
         path = (folder / name).absolute()
-        elsewhere = path.exists() and folder not in path.parents and name in config.invocation_params.args
-        if elsewhere and (config.inipath is None or config.rootpath not in (folder, *folder.parents)):
+        elsewhere = (
+            path.exists() and folder not in path.parents and name in config.invocation_params.args
+        )
+        if elsewhere and (
+            config.inipath is None or config.rootpath not in (folder, *folder.parents)
+        ):
             yield name
 
 
@@ -90,7 +96,9 @@ class ReportWriter:
 
     @reporting_hook(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
-        self._positions = self._positions or {nodeid: position for position, nodeid in enumerate(ids)}
+        self._positions = self._positions or {
+            nodeid: position for position, nodeid in enumerate(ids)
+        }
 
     @reporting_hook()
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -101,14 +109,20 @@ class ReportWriter:
         worker = getattr(getattr(report, "node", None), "gateway", None)
         self._begun.discard(report.nodeid)
         key = report.nodeid, getattr(worker, "id", None)
-        test = self._begin(key) if report.when == "setup" or key not in self._running else self._running[key]
+        test = (
+            self._begin(key)
+            if report.when == "setup" or key not in self._running
+            else self._running[key]
+        )
         _add_phase(test, report)
         if rate := dict(report.user_properties).get(PASS_RATE):
             test["pass_rate"] = rate
         if report.when not in ("setup", "call") and test["outcome"] != "rerun":
             del self._running[key]
         if shipped := getattr(report, SHIPPED, None):
-            self._received += [(test, each) for each in (shipped if isinstance(shipped, list) else [shipped])]
+            self._received += [
+                (test, each) for each in (shipped if isinstance(shipped, list) else [shipped])
+            ]
         if repeats := getattr(report, "llm_mock_repeats", None):
             test["repeats"] = _described_repeats(repeats)
 
@@ -121,14 +135,22 @@ class ReportWriter:
         elif test["outcome"] == "rerun":
             run = {name: test[name] for name in ("message", "duration_s")}
             test.update(
-                outcome="passed", message=None, traceback=None, duration_s=0.0, reruns=[*test.get("reruns", ()), run]
+                outcome="passed",
+                message=None,
+                traceback=None,
+                duration_s=0.0,
+                reruns=[*test.get("reruns", ()), run],
             )
         return test
 
     @reporting_hook()
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         error = excinfo.value
-        by = f"pytest.exit: {error}" if isinstance(error, pytest.exit.Exception) else excinfo.typename
+        by = (
+            f"pytest.exit: {error}"
+            if isinstance(error, pytest.exit.Exception)
+            else excinfo.typename
+        )
         self._interruption = f"Interrupted by {by}"
 
     def _mark_interrupted(self) -> None:
@@ -141,7 +163,10 @@ class ReportWriter:
 
     def _test_on(self, worker: str | None) -> dict[str, Any]:
         """The test that was interrupted on a worker; else what stands for calls outside tests."""
-        return next((test for key, test in self._running.items() if key[1] == worker), {"calls": [], "worker": worker})
+        return next(
+            (test for key, test in self._running.items() if key[1] == worker),
+            {"calls": [], "worker": worker},
+        )
 
     @reporting_hook()
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -152,7 +177,9 @@ class ReportWriter:
 
     @reporting_hook(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        if shipped := getattr(node, "workeroutput", {}).pop(SHIPPED, None):  # it is down twice if it was interrupted
+        if shipped := getattr(node, "workeroutput", {}).pop(
+            SHIPPED, None
+        ):  # it is down twice if it was interrupted
             self._received.append((self._test_on(node.gateway.id), shipped))
 
     @reporting_hook(trylast=True)
@@ -201,7 +228,9 @@ def _continued(calls: list[dict[str, Any]], earlier: int) -> list[dict[str, Any]
     """The calls of a test that was run again, numbered after those of its earlier runs."""
     for call in calls if earlier else ():
         call["number"] += earlier
-        call["conversation"] = call["conversation"] and f"{call['conversation']}, after {earlier} calls"
+        call["conversation"] = (
+            call["conversation"] and f"{call['conversation']}, after {earlier} calls"
+        )
     return calls
 
 

@@ -16,7 +16,14 @@ from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.wanted import MODES, TELEMETRY_MODES, set_wanted
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
-from llm_mock.core.context import LazyMock, activate, get_activated, set_live, set_passthrough, set_refusal
+from llm_mock.core.context import (
+    LazyMock,
+    activate,
+    get_activated,
+    set_live,
+    set_passthrough,
+    set_refusal,
+)
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard
@@ -71,7 +78,9 @@ class TestRun:
         self._http = http, hosts, fast_retries, shared_ssl, telemetry
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
-        self.pending = LazyMock(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
+        self.pending = (
+            LazyMock(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
+        )
         """The mock of the whole run; None where models are left alone."""
         self._passthrough = passthrough
         self._refuse_real_models = refuse_real_models
@@ -169,7 +178,9 @@ class TestRun:
 def mock_of_test() -> Iterator[LazyMock]:
     """A mock on top of the active one, for as long as the generator is kept open."""
     parent = get_activated()
-    pending = LazyMock(lambda: _new_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent))
+    pending = LazyMock(
+        lambda: _new_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent)
+    )
     activate(pending)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
     end_test = begin_test(test, pending.get)
@@ -231,9 +242,19 @@ def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = Fa
     refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
     passthrough = config.getini("llm_mock_passthrough")
     http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
-    fast, processes = boolean(config, "llm_mock_fast_retries"), boolean(config, "llm_mock_processes")
+    fast, processes = (
+        boolean(config, "llm_mock_fast_retries"),
+        boolean(config, "llm_mock_processes"),
+    )
     wanted = http_mode, hosts, fast, boolean(config, "llm_mock_shared_ssl")
     telemetry = choice(config, "llm_mock_telemetry", *TELEMETRY_MODES)
     return TestRun(
-        mocked, passthrough, refuse, settings_of(config), *wanted, processes, within_opted_out_run, telemetry
+        mocked,
+        passthrough,
+        refuse,
+        settings_of(config),
+        *wanted,
+        processes,
+        within_opted_out_run,
+        telemetry,
     )

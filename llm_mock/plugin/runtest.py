@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 LONGEST_REPEATED = 60
 """Characters of an error's message that stand both in the failure and beside its call."""
-OWN_FIXTURES = {"mock_llm_calls", "mock_llm_responses", "debug_llm", "llm_mock_cassette", "llm_mock_server"}
+OWN_FIXTURES = {
+    "mock_llm_calls",
+    "mock_llm_responses",
+    "debug_llm",
+    "llm_mock_cassette",
+    "llm_mock_server",
+}
 """Our fixtures by which a test knows the mock."""
 EARLIER_CALLS = pytest.StashKey[int]()
 LEGACY = pytest.StashKey[LegacyMockDetector]()
@@ -54,7 +60,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         result = yield
         mock: Any = current_mock_if_created()
-        if mock is not None and (message := next(iter(mock.problems), None) or mock.unused_replies()):
+        if mock is not None and (
+            message := next(iter(mock.problems), None) or mock.unused_replies()
+        ):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
             pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
@@ -80,10 +88,14 @@ def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     if not noted:
         return None
     said = exception_text(error)
-    problem: str | None = next((problem for problem in noted if problem.splitlines()[0] in said), None)
+    problem: str | None = next(
+        (problem for problem in noted if problem.splitlines()[0] in said), None
+    )
     if problem is None:
         return None
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    frames = [
+        (frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)
+    ]
     own = [frame for frame in frames if _is_of_project(frame[0], item)]
     if not own:
         return problem
@@ -136,11 +148,19 @@ def pytest_runtest_makereport(
             report.sections.append(("LLM calls", shown))
     if "llm_mock.agents.summary" in sys.modules:
         _take_agent_runs(item, report)
-    if report.outcome == "skipped" and isinstance(report.longrepr, tuple) and _is_ours(report.longrepr[0]):
+    if (
+        report.outcome == "skipped"
+        and isinstance(report.longrepr, tuple)
+        and _is_ours(report.longrepr[0])
+    ):
         from llm_mock.support.redaction import redacted
 
         reason = redacted(report.longrepr[2])
-        report.longrepr = (str(item.path), (item.location[1] or 0) + 1, reason)  # not where we skipped it
+        report.longrepr = (
+            str(item.path),
+            (item.location[1] or 0) + 1,
+            reason,
+        )  # not where we skipped it
     return report
 
 
@@ -167,8 +187,14 @@ def _hidden_fixtures(item: pytest.Item) -> str:
             from llm_mock.core.source_location import format_location
 
             code = getattr(function, "__code__", None)
-            where = format_location((code.co_filename, code.co_firstlineno)) if code else function.__module__
-            lines.append(f"{name} is the fixture of {where}, which hides that of pytest-llm-mock: rename it for ours.")
+            where = (
+                format_location((code.co_filename, code.co_firstlineno))
+                if code
+                else function.__module__
+            )
+            lines.append(
+                f"{name} is the fixture of {where}, which hides that of pytest-llm-mock: rename it for ours."
+            )
     return "\n".join(sorted(lines))
 
 
@@ -183,31 +209,53 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
 
     said = exception_text(call.excinfo and call.excinfo.value)
     unused = None if call.when == "setup" else mock.unused_replies()
-    told = any(message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])])
-    replies = "" if told or mock is item.config.stash[RUN].mock_if_made else explain_replies(mock, calls)
+    told = any(
+        message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])]
+    )
+    replies = (
+        "" if told or mock is item.config.stash[RUN].mock_if_made else explain_replies(mock, calls)
+    )
     problem = next(iter(mock.problems), "") if not told and not replies else ""
     said += problem
-    shown = call_list([_once(call, said) for call in calls]) if calls and call_list(calls) not in said else ""
+    shown = (
+        call_list([_once(call, said) for call in calls])
+        if calls and call_list(calls) not in said
+        else ""
+    )
     unread = sys.modules.get("llm_mock.boundaries.llm.unread")
     never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
     patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
-    payload = payload_text(call.excinfo and call.excinfo.value) if calls and mock.settings.raw_json else ""
+    payload = (
+        payload_text(call.excinfo and call.excinfo.value)
+        if calls and mock.settings.raw_json
+        else ""
+    )
     replies = replies if calls or call.when == "call" else ""
     noticed = [refusal for refusal in mock.refusals if refusal.partition("\n")[0] not in said]
-    noticed += [f"not mocked: {request}" for request in mock.not_mocked if f"not mocked: {request}" not in said]
-    return "\n".join(filter(None, [problem, *noticed, shown, payload, never_read, replies, patched]))
+    noticed += [
+        f"not mocked: {request}"
+        for request in mock.not_mocked
+        if f"not mocked: {request}" not in said
+    ]
+    return "\n".join(
+        filter(None, [problem, *noticed, shown, payload, never_read, replies, patched])
+    )
 
 
 def _once(call: CallRecord, said: str) -> CallRecord:
     """A call without the long message of its error, where the failure has that, too."""
     error = call["error"] or ""
-    return {**call, "error": "see above"} if len(error) > LONGEST_REPEATED and error in said else call
+    return (
+        {**call, "error": "see above"} if len(error) > LONGEST_REPEATED and error in said else call
+    )
 
 
 def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
     from llm_mock.agents.summary import RunsOfTest
 
-    runs = RunsOfTest() if report.when == "setup" else item.stash.get(AGENT_RUNS, None) or RunsOfTest()
+    runs = (
+        RunsOfTest() if report.when == "setup" else item.stash.get(AGENT_RUNS, None) or RunsOfTest()
+    )
     item.stash[AGENT_RUNS] = runs
     runs.take(report, shown=not hasattr(item, "failure_shows_calls"))
     if report.when == "teardown":
@@ -221,7 +269,11 @@ def calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
     if mock is None:
         return [] if is_mocked() else None
     calls: list[CallRecord] = mock.calls
-    return calls[item.stash.get(EARLIER_CALLS, 0) :] if mock is item.config.stash[RUN].mock_if_made else calls
+    return (
+        calls[item.stash.get(EARLIER_CALLS, 0) :]
+        if mock is item.config.stash[RUN].mock_if_made
+        else calls
+    )
 
 
 def _is_ours(file: str) -> bool:

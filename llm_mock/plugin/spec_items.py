@@ -40,12 +40,18 @@ class SpecCollector:
     def __init__(self, config: pytest.Config) -> None:
         driver, timeout = config.getini("llm_mock_spec_driver"), config.getoption("--llm-timeout")
         if driver not in DRIVERS:
-            raise pytest.UsageError(f"llm_mock_spec_driver: {driver!r} must be one of {', '.join(DRIVERS)}")
+            raise pytest.UsageError(
+                f"llm_mock_spec_driver: {driver!r} must be one of {', '.join(DRIVERS)}"
+            )
         if timeout is not None and not 1 <= timeout <= LONGEST:
-            raise pytest.UsageError(f"--llm-timeout: {timeout} must be a number of seconds from 1 to {LONGEST:,}")
+            raise pytest.UsageError(
+                f"--llm-timeout: {timeout} must be a number of seconds from 1 to {LONGEST:,}"
+            )
 
     @deciding_hook(uncollected)
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> pytest.Collector | None:
         if file_path.suffix not in (".yaml", ".yml") or not _is_test(file_path, parent):
             return None
         return LLMTestFile.from_parent(parent, path=file_path)
@@ -53,8 +59,12 @@ class SpecCollector:
 
 def _is_test(path: Path, parent: pytest.Collector) -> bool:
     root = parent.config.rootpath
-    folders = path.relative_to(root).parts[:-1] if path.is_relative_to(root) else path.parent.parts[-1:]
-    return (FOLDER in folders and not NOT_BELOW.intersection(folders)) or parent.session.isinitpath(path)
+    folders = (
+        path.relative_to(root).parts[:-1] if path.is_relative_to(root) else path.parent.parts[-1:]
+    )
+    return (FOLDER in folders and not NOT_BELOW.intersection(folders)) or parent.session.isinitpath(
+        path
+    )
 
 
 class LLMTestFile(YAMLFile):
@@ -130,5 +140,9 @@ class LLMTestItem(YAMLItem):
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
         write: Callable[[str], Any] = print if reporter is None else reporter.write_line
-        with nullcontext() if reporter is None or capture is None else capture.global_and_fixture_disabled():
+        with (
+            nullcontext()
+            if reporter is None or capture is None
+            else capture.global_and_fixture_disabled()
+        ):
             write(str(happened))

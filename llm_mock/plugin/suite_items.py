@@ -43,16 +43,22 @@ class SuiteCollector:
             self._role_of.update(dict.fromkeys(files, role))
 
     @deciding_hook(uncollected)
-    def pytest_collect_file(self, file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    def pytest_collect_file(
+        self, file_path: Path, parent: pytest.Collector
+    ) -> pytest.Collector | None:
         path = file_path.resolve()
         if path not in self._role_of:
             return None
-        return SuiteFile.from_parent(parent, path=file_path, role=self._role_of[path], files_in=self._files_in)
+        return SuiteFile.from_parent(
+            parent, path=file_path, role=self._role_of[path], files_in=self._files_in
+        )
 
 
 def _suites_and_role(line: str, folder: Path) -> tuple[Sequence[Path], Path | None]:
     """The files and the role of a line `GLOB = ROLE`; of suites that name their target the line is the glob alone."""
-    pattern, equals, role = (part.strip() for part in (line.rpartition("=") if "=" in line else (line, "", "")))
+    pattern, equals, role = (
+        part.strip() for part in (line.rpartition("=") if "=" in line else (line, "", ""))
+    )
     if not pattern or (equals and not role):
         raise pytest.UsageError(
             f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`, or the GLOB alone of suites "
@@ -93,7 +99,9 @@ class SuiteFile(YAMLFile):
         for case in suite.cases:
             for variant in variants:
                 name = format_case_name(case.name, variant.name)
-                yield SuiteItem.from_parent(self, name=name, case=case, variant=variant, line=case.line, tags=case.tags)
+                yield SuiteItem.from_parent(
+                    self, name=name, case=case, variant=variant, line=case.line, tags=case.tags
+                )
 
 
 class SuiteItem(YAMLItem):
@@ -162,5 +170,9 @@ class SuiteItem(YAMLItem):
         OUTPUT.hide_pattern(*config.redact)
         run = run_of(self.config)
         return SuiteCassettes(
-            path_of=lambda _: path, mode=mode, config=config, as_user=run.as_user, variables=run.user_environment
+            path_of=lambda _: path,
+            mode=mode,
+            config=config,
+            as_user=run.as_user,
+            variables=run.user_environment,
         )

@@ -33,7 +33,11 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     real = [*config.getini("llm_mock_passthrough")]
     real += ["in tests marked llm_live"] if config.getoption("--llm-mock-live") else []
     mode = config.getoption("--llm-mock-record") or config.getini("llm_mock_record")
-    real += [f"in tests with a cassette: real calls are made and recorded (mode {mode})"] if mode != "none" else []
+    real += (
+        [f"in tests with a cassette: real calls are made and recorded (mode {mode})"]
+        if mode != "none"
+        else []
+    )
     return f"llm-mock: models of llm are mocked{', except ' if real else ''}{', '.join(real)}"
 
 
@@ -45,7 +49,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         mock.history.add_totals(mock.calls, OUTSIDE_TESTS)
     if hasattr(session.config, "workeroutput"):
         shipped: dict[str, Any] = {
-            "totals": None if mock is None else [mock.history.totals, mock.history.answered_by_default],
+            "totals": None
+            if mock is None
+            else [mock.history.totals, mock.history.answered_by_default],
             "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
             "recorded": session.config.stash.get(RECORDINGS, {}),
             "agents": run.agents,
@@ -87,12 +93,17 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 @reporting_hook()
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
     if recorded := config.stash.get(RECORDINGS, {}):
         from llm_mock.support.text import count
 
         terminalreporter.section("Recorded LLM calls")
-        lines = (f"  {path}: {count(number, 'real call')} recorded" for path, number in sorted(recorded.items()))
+        lines = (
+            f"  {path}: {count(number, 'real call')} recorded"
+            for path, number in sorted(recorded.items())
+        )
         terminalreporter.write_line("\n".join(lines))
     if unused := config.stash.get(UNUSED_RECORDINGS, []):
         from llm_mock.plugin.cassette_of_test import REMOVE_UNUSED
@@ -123,7 +134,9 @@ def _write_not_mocked(terminalreporter: pytest.TerminalReporter, config: pytest.
     terminalreporter.section("LLM calls that were not mocked")
     shown = sorted(mock.not_mocked.items(), key=lambda item: (-item[1], item[0]))
     lines = [f"  {request}  ({count(number, 'call')})" for request, number in shown[:SHOWN_TESTS]]
-    lines += [f"  … {count(len(shown) - SHOWN_TESTS, 'more URL')}"] if len(shown) > SHOWN_TESTS else []
+    lines += (
+        [f"  … {count(len(shown) - SHOWN_TESTS, 'more URL')}"] if len(shown) > SHOWN_TESTS else []
+    )
     total = count(sum(mock.not_mocked.values()), "call")
     lines.append(
         f"{total} of SDKs reached servers on this machine that this run did not start. Name a server in ini "
@@ -143,14 +156,20 @@ def _pass_rates(terminalreporter: pytest.TerminalReporter) -> list[str]:
 def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """The pass rates of the tests that were repeated."""
     reports = [*terminalreporter.stats.get("passed", ()), *terminalreporter.stats.get("failed", ())]
-    repeats = [(report.nodeid, report.llm_mock_repeats) for report in reports if hasattr(report, "llm_mock_repeats")]
+    repeats = [
+        (report.nodeid, report.llm_mock_repeats)
+        for report in reports
+        if hasattr(report, "llm_mock_repeats")
+    ]
     if repeats and config.get_verbosity() >= 0:
         from llm_mock.plugin.repeating import table
 
         terminalreporter.section("Repeated tests")
         terminalreporter.write_line(table(repeats))
     elif not repeats and (config.getoption("--llm-mock-repeat") or 1) > 1:
-        terminalreporter.write_line("--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated.")
+        terminalreporter.write_line(
+            "--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated."
+        )
 
 
 def _write_late_calls(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -177,14 +196,19 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
 
 
 def _totals_text(
-    sums: Mapping[str, Mapping[str, int]], costs: Mapping[str, tuple[Decimal | None, int]] | None = None
+    sums: Mapping[str, Mapping[str, int]],
+    costs: Mapping[str, tuple[Decimal | None, int]] | None = None,
 ) -> str:
     """The calls of a run, a line for each model, in columns; with what each model cost, where that is counted."""
     from llm_mock.support.text import columns, dollars, shorten_name
 
-    rows: list[tuple[str, ...]] = [("model", "calls", "tokens in", "tokens out", "errors", "answered by default")]
+    rows: list[tuple[str, ...]] = [
+        ("model", "calls", "tokens in", "tokens out", "errors", "answered by default")
+    ]
     names = ("calls", "input_tokens", "output_tokens", "errors", "unconfigured")
-    rows += [(shorten_name(model), *(str(sums[model][name]) for name in names)) for model in sorted(sums)]
+    rows += [
+        (shorten_name(model), *(str(sums[model][name]) for name in names)) for model in sorted(sums)
+    ]
     if costs is not None:
         shown = ["cost", *(dollars(costs.get(model, (None, 0))[0]) for model in sorted(sums))]
         rows = [(*row, cost) for row, cost in zip(rows, shown, strict=True)]
@@ -196,8 +220,12 @@ def _by_default_text(tests: Mapping[str, int]) -> str:
     from llm_mock.support.text import count, shorten_name
 
     most = sorted(tests, key=lambda test: (-tests[test], test))
-    lines = [f"  {shorten_name(test)}  ({count(tests[test], 'call')})" for test in most[:SHOWN_TESTS]]
-    lines += [f"  … {count(len(most) - SHOWN_TESTS, 'more test')}"] if len(most) > SHOWN_TESTS else []
+    lines = [
+        f"  {shorten_name(test)}  ({count(tests[test], 'call')})" for test in most[:SHOWN_TESTS]
+    ]
+    lines += (
+        [f"  … {count(len(most) - SHOWN_TESTS, 'more test')}"] if len(most) > SHOWN_TESTS else []
+    )
     return "\n".join(
         [
             "Answered by default, as nothing was configured for the call:",

@@ -15,12 +15,17 @@ def request_of(item: Any) -> pytest.FixtureRequest:
         # Private names, which pytest's own doctests use, for want of a public way.
         from _pytest.fixtures import TopRequest
 
-        item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(node=item, func=None, cls=None)
+        item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(
+            node=item, func=None, cls=None
+        )
         item.fixturenames, item.funcargs = item._fixtureinfo.names_closure, {}
         return TopRequest(item, _ispytest=True)
     except (AttributeError, ImportError, TypeError) as error:
         message = f"pytest {pytest.__version__} changed how fixtures are asked for ({error}), which YAML tests need."
-    pytest.fail(f"{message} Please report this, and use pytest<{pytest.__version__} until then.", pytrace=False)
+    pytest.fail(
+        f"{message} Please report this, and use pytest<{pytest.__version__} until then.",
+        pytrace=False,
+    )
 
 
 def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -34,5 +39,7 @@ def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
     except pytest.FixtureLookupError as error:
         if error.argname not in names:
             raise
-        missing = f"there is no fixture {error.argname!r} for this test; `pytest --fixtures` lists them"
+        missing = (
+            f"there is no fixture {error.argname!r} for this test; `pytest --fixtures` lists them"
+        )
     pytest.fail(f"{item.shown_path}:{item.line}: {missing}", pytrace=False)

@@ -34,7 +34,9 @@ class YAMLFile(pytest.File):
             yield from self.tests()
         except LLMMockError as error:
             text = str(error)
-            raise self.CollectError(redacted(text if str(self.path) in text else f"{self.path}: {text}")) from None
+            raise self.CollectError(
+                redacted(text if str(self.path) in text else f"{self.path}: {text}")
+            ) from None
 
     def tests(self) -> Iterator[pytest.Item]:
         """The tests that the file holds."""
@@ -57,7 +59,9 @@ class UncollectedFile(pytest.File):
         raise self.CollectError(self._fault)
 
 
-def uncollected(fault: str, collector: object, file_path: Path, parent: pytest.Collector) -> UncollectedFile | None:
+def uncollected(
+    fault: str, collector: object, file_path: Path, parent: pytest.Collector
+) -> UncollectedFile | None:
     """Return the collector of a YAML file that says why it is not collected; None for any other file."""
     if file_path.suffix not in (".yaml", ".yml"):
         return None
@@ -102,7 +106,9 @@ class YAMLItem(pytest.Item):
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """The project's own frames: what a fixture raises went through pytest and this plugin first."""
         others = ("_pytest", "pytest", "pluggy", "llm_mock")
-        own = excinfo.traceback.filter(lambda entry: not entry.frame.f_globals.get("__name__", "").startswith(others))
+        own = excinfo.traceback.filter(
+            lambda entry: not entry.frame.f_globals.get("__name__", "").startswith(others)
+        )
         return own or excinfo.traceback
 
     @property

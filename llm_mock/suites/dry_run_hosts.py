@@ -37,7 +37,9 @@ def refuse_remote_servers(servers: Iterable[Any]) -> None:
     for server in servers:
         url = getattr(server, "url", None)
         if url and not is_local_url(url):
-            raise ServerError(f"The MCP server at {shorten_name(str(server))} is not asked. {ADVICE}.")
+            raise ServerError(
+                f"The MCP server at {shorten_name(str(server))} is not asked. {ADVICE}."
+            )
 
 
 @contextmanager
@@ -62,7 +64,9 @@ def project_settings() -> tuple[str, tuple[str, ...]]:
     settings = find_settings(Path.cwd())
     mode = str(settings.get("llm_mock_http", MODES[0]))
     if mode not in MODES:
-        raise InvalidFile(f"llm_mock_http is {mode!r} in the settings of pytest; it must be one of {', '.join(MODES)}")
+        raise InvalidFile(
+            f"llm_mock_http is {mode!r} in the settings of pytest; it must be one of {', '.join(MODES)}"
+        )
     return mode, words_of(settings, "llm_mock_hosts")
 
 

@@ -45,9 +45,15 @@ class _FlakyHandler(_Handler):
             self._refuse(*failure)
 
     def _refuse(self, status: int, headers: dict[str, str]) -> None:
-        payload = json.dumps({429: RATE_LIMIT, 500: BROKEN, 503: BROKEN}.get(status, REFUSED)).encode()
+        payload = json.dumps(
+            {429: RATE_LIMIT, 500: BROKEN, 503: BROKEN}.get(status, REFUSED)
+        ).encode()
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(payload)), **headers}.items():
+        for name, value in {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(payload)),
+            **headers,
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(payload)
@@ -59,12 +65,22 @@ class _FlakyHandler(_Handler):
         self.end_headers()
         delta = {"role": "assistant", "content": "This is never finished"}
         choice = {"index": 0, "delta": delta, "finish_reason": None}
-        chunk = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+        chunk = {
+            "id": "c",
+            "object": "chat.completion.chunk",
+            "created": 1,
+            "model": "m",
+            "choices": [choice],
+        }
         self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
 
-    def _answer(self, body: dict[str, Any], last: dict[str, Any], text: str, number: int) -> dict[str, Any]:
+    def _answer(
+        self, body: dict[str, Any], last: dict[str, Any], text: str, number: int
+    ) -> dict[str, Any]:
         if body.get("tools") and last["role"] != "tool":
             name = body["tools"][0]["function"]["name"]
             function = {"name": name, "arguments": '{"args": "Rome"}'}
-            return {"tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]}
+            return {
+                "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]
+            }
         return super()._answer(body, last, text, number)

@@ -15,7 +15,9 @@ def processes_with(marker: str) -> dict[int, str]:
     if Path("/proc/self/cmdline").exists():
         commands = _from_proc()
     else:
-        listed = subprocess.run(["ps", "-A", "-ww", "-o", "pid=,command="], capture_output=True, text=True, check=True)
+        listed = subprocess.run(
+            ["ps", "-A", "-ww", "-o", "pid=,command="], capture_output=True, text=True, check=True
+        )
         rows = [line.split(None, 1) for line in listed.stdout.splitlines()]
         commands = {int(row[0]): row[1] for row in rows if len(row) == 2}
     return {pid: command for pid, command in commands.items() if marker in command}
@@ -26,7 +28,9 @@ def _from_proc() -> dict[int, str]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
-                commands[int(folder.name)] = (folder / "cmdline").read_text(errors="replace").replace("\0", " ")
+                commands[int(folder.name)] = (
+                    (folder / "cmdline").read_text(errors="replace").replace("\0", " ")
+                )
             except OSError:  # it has ended meanwhile
                 continue
     return commands
@@ -34,7 +38,9 @@ def _from_proc() -> dict[int, str]:
 
 def supervisor_of(marker: str) -> int:
     """The process id of the one supervisor that has a word in its command."""
-    (supervisor,) = (pid for pid, command in processes_with(marker).items() if "supervisor.py" in command)
+    (supervisor,) = (
+        pid for pid, command in processes_with(marker).items() if "supervisor.py" in command
+    )
     return supervisor
 
 

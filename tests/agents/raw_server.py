@@ -40,7 +40,9 @@ class Server:
             request = json.loads(line)
             if "id" in request:
                 answer = self.answer(request["method"], request.get("params") or {})
-                sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n")
+                sys.stdout.write(
+                    json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}) + "\n"
+                )
                 sys.stdout.flush()
                 self.after(request)
 
@@ -58,7 +60,13 @@ class Server:
                 return {"error": {"code": -32602, "message": "I am too old for this."}}
             server = {"name": "raw", "version": "1"}
             version = params["protocolVersion"]
-            return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}}
+            return {
+                "result": {
+                    "protocolVersion": version,
+                    "capabilities": {"tools": {}},
+                    "serverInfo": server,
+                }
+            }
         if method == "tools/list":
             return {"result": self.tools(params.get("cursor"))}
         if method == "tools/call":
@@ -94,7 +102,9 @@ class Server:
                 "pid": os.getpid(),
             }
             return _text(json.dumps(about))
-        return {"result": {**_text(arguments.get("text", "no"))["result"], "isError": name == "refuse"}}
+        return {
+            "result": {**_text(arguments.get("text", "no"))["result"], "isError": name == "refuse"}
+        }
 
 
 def _text(text: str) -> dict:

@@ -31,7 +31,9 @@ def run(request: pytest.FixtureRequest) -> Run:
 @pytest.fixture(scope="module")
 def own_bank(request: pytest.FixtureRequest) -> MCPServer:
     """The bank of the examples; each module of tests has one with a state of its own."""
-    return MCPServer(["python", "-m", "bank.server"], cwd=EXAMPLES, env={"FOR": request.node.name}, name="bank")
+    return MCPServer(
+        ["python", "-m", "bank.server"], cwd=EXAMPLES, env={"FOR": request.node.name}, name="bank"
+    )
 
 
 @pytest.fixture

@@ -62,10 +62,16 @@ def test_agents_can_be_copied_and_sent(again: Any) -> None:
 def test_a_temperature_is_an_option() -> None:
     assert Provider("m", {"seed": 3}, temperature=0).all_options == {"seed": 3, "temperature": 0}
     assert repr(Provider("m", temperature=0)) == "Provider('m', temperature=0)"
-    assert dataclasses.replace(Provider("m", temperature=0), temperature=1).all_options == {"temperature": 1}
-    with pytest.raises(InvalidAgent, match=r"has temperature and options\['temperature'\]: give one of the two"):
+    assert dataclasses.replace(Provider("m", temperature=0), temperature=1).all_options == {
+        "temperature": 1
+    }
+    with pytest.raises(
+        InvalidAgent, match=r"has temperature and options\['temperature'\]: give one of the two"
+    ):
         Provider("m", {"temperature": 1}, temperature=0)
-    with pytest.raises(InvalidAgent, match=r"temperature of Provider\(…\) is 'hot'; give a number from 0"):
+    with pytest.raises(
+        InvalidAgent, match=r"temperature of Provider\(…\) is 'hot'; give a number from 0"
+    ):
         Provider("m", temperature="hot")  # type: ignore[arg-type]
 
 
@@ -95,7 +101,9 @@ def test_the_repr_says_what_there_is_and_no_key() -> None:
         ({"name": "the best"}, "the best"),
     ],
 )
-def test_an_agent_is_called_by_its_name_or_by_its_model_and_skill(changes: dict[str, Any], label: str) -> None:
+def test_an_agent_is_called_by_its_name_or_by_its_model_and_skill(
+    changes: dict[str, Any], label: str
+) -> None:
     assert agent(**changes).label == agent(**changes).llm_mock_id == label
 
 
@@ -109,7 +117,10 @@ def test_the_skill_goes_before_the_system_prompt() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"provider": None}, "provider of Agent(…) is of type NoneType; give a Provider or a model id."),
+        (
+            {"provider": None},
+            "provider of Agent(…) is of type NoneType; give a Provider or a model id.",
+        ),
         ({"provider": ""}, "model of Provider(…) is ''; give the id of a model."),
         (
             {"mcp_servers": CLIServer("a", "b")},
@@ -117,7 +128,10 @@ def test_the_skill_goes_before_the_system_prompt() -> None:
         ),
         ({"cli_servers": ["git"]}, "cli_servers of Agent(…) is 'git'; give a list of CLIServer."),
         ({"cli_servers": "git"}, "cli_servers of Agent(…) is 'git'; give a list of CLIServer."),
-        ({"skill": "weather"}, "skill of Agent(…) is 'weather'; give a Skill (Skill.from_path(…))."),
+        (
+            {"skill": "weather"},
+            "skill of Agent(…) is 'weather'; give a Skill (Skill.from_path(…)).",
+        ),
         ({"system_prompt": 3}, "system_prompt of Agent(…) is 3; give a text."),
         ({"max_turns": 0}, "max_turns of Agent(…) is 0; give a whole number from 1."),
         ({"timeout": 0}, "timeout of Agent(…) is 0; give a number of seconds above 0."),
@@ -130,18 +144,24 @@ def test_what_can_never_run_is_refused(changes: dict[str, Any], message: str) ->
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("changes", [{"retries": -1}, {"retries": 1.5}, {"options": ["temperature"]}, {"model": 3}])
+@pytest.mark.parametrize(
+    "changes", [{"retries": -1}, {"retries": 1.5}, {"options": ["temperature"]}, {"model": 3}]
+)
 def test_a_provider_that_makes_no_sense_is_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidAgent, match="of Provider"):
         Provider(**{"model": "m", **changes})
 
 
 def test_a_copy_has_changes_of_the_agent_and_of_its_provider() -> None:
-    agent = Agent(Provider("m", key="k", temperature=1), skill=Skill("rain", "wet"), max_turns=3, name="best")
+    agent = Agent(
+        Provider("m", key="k", temperature=1), skill=Skill("rain", "wet"), max_turns=3, name="best"
+    )
     assert agent.with_changes(model="n", temperature=0, skill=None) == Agent(
         Provider("n", key="k", temperature=0), max_turns=3, name="best"
     )
-    assert agent.with_changes(provider="n", retries=0, name=None).provider == Provider("n", retries=0)
+    assert agent.with_changes(provider="n", retries=0, name=None).provider == Provider(
+        "n", retries=0
+    )
     assert agent.with_changes() == agent
     assert agent.asks.model == "m"
     with pytest.raises(InvalidAgent, match=r"has a field 'modle'; did you mean 'model'\?"):
@@ -164,7 +184,8 @@ def test_a_skill_is_read_from_its_folder_or_file(name: str, newline: str, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "text", ["Rain is wet.", "---\n---\nRain is wet.\n", "---\n\n---\nRain is wet.", "\ufeffRain is wet."]
+    "text",
+    ["Rain is wet.", "---\n---\nRain is wet.\n", "---\n\n---\nRain is wet.", "\ufeffRain is wet."],
 )
 def test_a_skill_without_front_matter_is_called_as_its_folder(text: str, tmp_path: Path) -> None:
     folder = tmp_path / "rain"

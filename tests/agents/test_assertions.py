@@ -26,7 +26,9 @@ def test_what_meets_its_criterion_is_true_with_the_reason(
     assert verdict
     assert verdict.reason == "It says hello."
     (call,) = mock_llm_calls.calls
-    assert call["prompt"].startswith("The criteria:\nIs a greeting\n\nThe answer:\n========\nHello!\n")
+    assert call["prompt"].startswith(
+        "The criteria:\nIs a greeting\n\nThe answer:\n========\nHello!\n"
+    )
     assert call["kwargs"]["schema"] == "Verdict"
 
 
@@ -49,22 +51,32 @@ def test_an_image_is_judged_with_or_without_a_text(
     assert llm_assert(image, "Shows four bars", judge="judge")
     assert llm_assert(["The sales:", image], "Shows four bars", judge="judge")
     alone, beside = mock_llm_calls.calls
-    assert [call["kwargs"]["attachments"][0]["type"] for call in (alone, beside)] == ["image/png"] * 2
+    assert [call["kwargs"]["attachments"][0]["type"] for call in (alone, beside)] == [
+        "image/png"
+    ] * 2
     assert "========\n(1 attachment)\n========" in alone["prompt"]
-    assert beside["prompt"].endswith("\nThe sales:\n========\n\nWhat is attached belongs to the answer.")
+    assert beside["prompt"].endswith(
+        "\nThe sales:\n========\n\nWhat is attached belongs to the answer."
+    )
 
 
 def test_a_score_is_a_number_with_its_reason(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set("judge", graded(0.75, "A little long"))
     score = llm_score("Dear Sir …", "Is brief", judge="judge")
     assert score == 0.75
-    assert (score.reason, dict(score.parts), repr(score)) == ("A little long", {}, "<Score 0.75: A little long>")
+    assert (score.reason, dict(score.parts), repr(score)) == (
+        "A little long",
+        {},
+        "<Score 0.75: A little long>",
+    )
 
 
 def test_the_score_of_several_criteria_is_their_weighted_mean(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
-    mock_llm_responses.set("judge", {"tone": graded(1, "Polite"), "facts": graded(0.5, "One is wrong")})
+    mock_llm_responses.set(
+        "judge", {"tone": graded(1, "Polite"), "facts": graded(0.5, "One is wrong")}
+    )
     criteria = {"tone": "Is polite", "facts": "Is correct"}
     assert llm_score("Text", criteria, judge="judge") == 0.75
     score = llm_score("Text", criteria, judge="judge", weights={"facts": 3})
@@ -76,7 +88,9 @@ def test_the_score_of_several_criteria_is_their_weighted_mean(
         "facts 0.5 (Is correct): One is wrong",
         "answer: Text",
     ]
-    assert "The criteria:\ntone: Is polite\nfacts: Is correct\n" in mock_llm_calls.calls[0]["prompt"]
+    assert (
+        "The criteria:\ntone: Is polite\nfacts: Is correct\n" in mock_llm_calls.calls[0]["prompt"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +110,9 @@ def test_what_is_no_score_is_an_error_and_never_a_number(
 ) -> None:
     given = {"data": reply} if isinstance(reply, dict) else {"text": reply}
     mock_llm_responses.set("judge", Reply(**given, invalid=True))
-    with pytest.raises(JudgeError, match="The model 'judge' that judges gave no verdict, such as ") as failure:
+    with pytest.raises(
+        JudgeError, match="The model 'judge' that judges gave no verdict, such as "
+    ) as failure:
         llm_score("Text", criteria, judge="judge")
     graded = '{"reason": "…", "score": 0.5}'
     named = ", ".join(f'"{name}": {graded}' for name in criteria)
@@ -117,7 +133,9 @@ def test_a_judge_that_fails_or_cannot_judge_is_no_verdict(
 
 
 @pytest.mark.llm_mock_strict
-def test_a_judge_for_whom_nothing_is_scripted_is_an_unexpected_call(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_judge_for_whom_nothing_is_scripted_is_an_unexpected_call(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set("another", "x")
     with pytest.raises(UnexpectedCall):
         llm_assert("Text", "x", judge="judge")

@@ -20,7 +20,10 @@ from llm_mock.errors import ServerError
 def repository(tmp_path: Path) -> Path:
     """A git repository with one commit."""
     identity = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
-    for words in (["init", "--quiet", "--initial-branch=main"], [*identity, "commit", "--allow-empty", "-qm", "First"]):
+    for words in (
+        ["init", "--quiet", "--initial-branch=main"],
+        [*identity, "commit", "--allow-empty", "-qm", "First"],
+    ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     return tmp_path
 
@@ -46,24 +49,33 @@ def test_git_is_a_tool_whose_result_is_what_it_prints(pool: ServerPool, reposito
 
 
 def test_a_command_that_fails_says_how_and_why(pool: ServerPool, repository: Path) -> None:
-    answer = tool_of(pool, CLIServer("git", ["git"], "git", cwd=repository)).call({"args": "show missing"})
+    answer = tool_of(pool, CLIServer("git", ["git"], "git", cwd=repository)).call(
+        {"args": "show missing"}
+    )
     assert answer.is_error
-    assert answer.text.startswith("The command ended with exit code 128.\nstderr:\nfatal: ambiguous argument 'missing'")
+    assert answer.text.startswith(
+        "The command ended with exit code 128.\nstderr:\nfatal: ambiguous argument 'missing'"
+    )
 
 
 def test_a_command_killed_by_a_signal_says_so(pool: ServerPool) -> None:
     code = "import os, signal; print('half', flush=True); os.kill(os.getpid(), signal.SIGSEGV)"
     answer = tool_of(pool, python(code)).call({})
-    assert answer == ToolAnswer("The command ended killed by SIGSEGV.\nstdout:\nhalf", is_error=True)
+    assert answer == ToolAnswer(
+        "The command ended killed by SIGSEGV.\nstdout:\nhalf", is_error=True
+    )
 
 
 def test_a_command_that_fails_silently_says_that_too(pool: ServerPool) -> None:
     assert (
-        tool_of(pool, CLIServer("no", "false")).call({}).text == "The command ended with exit code 1. It wrote nothing."
+        tool_of(pool, CLIServer("no", "false")).call({}).text
+        == "The command ended with exit code 1. It wrote nothing."
     )
 
 
-@pytest.mark.parametrize("args", ["a; echo b", "$(echo b)", "`echo b`", "a | cat", "* > file", "a && echo b", "$HOME"])
+@pytest.mark.parametrize(
+    "args", ["a; echo b", "$(echo b)", "`echo b`", "a | cat", "* > file", "a && echo b", "$HOME"]
+)
 def test_no_shell_runs(args: str, pool: ServerPool, tmp_path: Path) -> None:
     tool = tool_of(pool, CLIServer("echo", "echo", cwd=tmp_path))
     assert tool.call({"args": args}).text == args + "\n"
@@ -73,7 +85,8 @@ def test_no_shell_runs(args: str, pool: ServerPool, tmp_path: Path) -> None:
 def test_arguments_are_split_as_in_a_shell(pool: ServerPool) -> None:
     tool = tool_of(pool, python("import sys; print(sys.argv[1:])"))
     assert (
-        tool.call({"args": r"""one 'two three' "fo\"ur" fi\ ve"""}).text == "['one', 'two three', 'fo\"ur', 'fi ve']\n"
+        tool.call({"args": r"""one 'two three' "fo\"ur" fi\ ve"""}).text
+        == "['one', 'two three', 'fo\"ur', 'fi ve']\n"
     )
     assert tool.call({"args": ""}).text == "[]\n"
     assert tool.call({}).text == "[]\n"
@@ -88,20 +101,27 @@ def test_arguments_are_split_as_in_a_shell(pool: ServerPool) -> None:
         ({"arguments": "x"}, "('arguments' was unexpected)"),
     ],
 )
-def test_arguments_that_cannot_be_are_an_answer(arguments: dict[str, object], message: str, pool: ServerPool) -> None:
+def test_arguments_that_cannot_be_are_an_answer(
+    arguments: dict[str, object], message: str, pool: ServerPool
+) -> None:
     answer = tool_of(pool, CLIServer("echo", "echo")).call(arguments)
     assert answer.is_error
     assert message in answer.text
 
 
 def test_output_that_is_no_text_survives(pool: ServerPool) -> None:
-    tool = tool_of(pool, python(r"import sys; sys.stdout.buffer.write(b'caf\xe9 \xff\x00 caf\xc3\xa9')"))
+    tool = tool_of(
+        pool, python(r"import sys; sys.stdout.buffer.write(b'caf\xe9 \xff\x00 caf\xc3\xa9')")
+    )
     assert tool.call({}).text == "caf\N{REPLACEMENT CHARACTER} \N{REPLACEMENT CHARACTER}\0 café"
 
 
 def test_output_is_bounded_and_says_how_much_was_cut(pool: ServerPool) -> None:
     tool = tool_of(pool, python("print('a' * 3_000_000 + 'z' * 3_000_000)", max_output=1001))
-    assert tool.call({}).text == f"{'a' * 500}\n[… 5,999,000 bytes cut: more than 1,001 …]\n{'z' * 500}\n"
+    assert (
+        tool.call({}).text
+        == f"{'a' * 500}\n[… 5,999,000 bytes cut: more than 1,001 …]\n{'z' * 500}\n"
+    )
 
 
 def test_output_of_just_the_limit_is_whole(pool: ServerPool) -> None:
@@ -116,14 +136,21 @@ def test_a_flood_on_both_streams_does_not_block(pool: ServerPool) -> None:
 
 
 def test_standard_input_is_empty(pool: ServerPool) -> None:
-    assert tool_of(pool, python("import sys; print(repr(sys.stdin.read()))")).call({}).text == "''\n"
+    assert (
+        tool_of(pool, python("import sys; print(repr(sys.stdin.read()))")).call({}).text == "''\n"
+    )
 
 
 def test_a_call_has_a_timeout_of_its_own(pool: ServerPool) -> None:
-    tool = tool_of(pool, python("import time; print('begun', flush=True); time.sleep(600)", timeout=0.5))
+    tool = tool_of(
+        pool, python("import time; print('begun', flush=True); time.sleep(600)", timeout=0.5)
+    )
     answer = tool.call({})
     assert answer.is_error
-    assert answer.text == "The command 'python' was still running after 0.5 seconds, and was killed.\nstdout:\nbegun"
+    assert (
+        answer.text
+        == "The command 'python' was still running after 0.5 seconds, and was killed.\nstdout:\nbegun"
+    )
     start = time.monotonic()
     assert "after 0.1 seconds" in tool.call({}, timeout=0.1).text
     assert time.monotonic() - start < 5
@@ -164,10 +191,19 @@ def test_a_file_that_is_no_program_is_an_answer(pool: ServerPool, tmp_path: Path
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"command": "no-such-command"}, "'no-such-command' was not found; it is in none of the folders of PATH: "),
+        (
+            {"command": "no-such-command"},
+            "'no-such-command' was not found; it is in none of the folders of PATH: ",
+        ),
         ({"command": "./no-such-file"}, "there is no such executable file"),
-        ({"command": "git", "cwd": "no/such/folder"}, "cannot run in 'no/such/folder': there is no such folder"),
-        ({"command": "git", "env": {"A": "${NO_SUCH_VARIABLE}"}}, "needs the environment variable NO_SUCH_VARIABLE"),
+        (
+            {"command": "git", "cwd": "no/such/folder"},
+            "cannot run in 'no/such/folder': there is no such folder",
+        ),
+        (
+            {"command": "git", "env": {"A": "${NO_SUCH_VARIABLE}"}},
+            "needs the environment variable NO_SUCH_VARIABLE",
+        ),
     ],
 )
 def test_what_can_never_run_is_an_error_before_the_first_call(

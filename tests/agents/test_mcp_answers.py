@@ -19,7 +19,12 @@ def answer_to(*content: Any, **fields: Any) -> Any:
 
 def test_texts_are_joined_by_lines() -> None:
     answer = answer_to(types.TextContent(text="one"), types.TextContent(text="two"))
-    assert (answer.text, answer.structured, answer.attachments, answer.is_error) == ("one\ntwo", None, [], False)
+    assert (answer.text, answer.structured, answer.attachments, answer.is_error) == (
+        "one\ntwo",
+        None,
+        [],
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,7 +34,9 @@ def test_texts_are_joined_by_lines() -> None:
         (types.AudioContent(data=DATA, mime_type="audio/wav"), "audio/wav"),
         (
             types.EmbeddedResource(
-                resource=types.BlobResourceContents(uri="a:b", blob=DATA, mime_type="application/pdf")
+                resource=types.BlobResourceContents(
+                    uri="a:b", blob=DATA, mime_type="application/pdf"
+                )
             ),
             "application/pdf",
         ),
@@ -59,7 +66,10 @@ def test_a_link_is_named() -> None:
 
 def test_data_that_is_none_is_left_out_and_said_so() -> None:
     answer = answer_to(types.ImageContent(data="no base64!", mime_type="image/png"))
-    assert (answer.text, answer.attachments) == ("[image/png left out: its data is invalid base64]", [])
+    assert (answer.text, answer.attachments) == (
+        "[image/png left out: its data is invalid base64]",
+        [],
+    )
 
 
 def test_structured_content_alone_is_also_the_text() -> None:

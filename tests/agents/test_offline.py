@@ -28,21 +28,31 @@ def test_every_tool_of_a_server_is_called_once_with_valid_arguments(
     assert not [call.error for call in result.all_tool_calls if "invalid" in (call.error or "")]
 
 
-def test_arguments_may_be_given(run: Run, own_bank: MCPServer, mock_llm_responses: ResponseConfigurator) -> None:
-    given = {"history": ACCOUNT, "balance_chart": ACCOUNT, "transfer": {"source": "alice", "target": "bob"}}
+def test_arguments_may_be_given(
+    run: Run, own_bank: MCPServer, mock_llm_responses: ResponseConfigurator
+) -> None:
+    given = {
+        "history": ACCOUNT,
+        "balance_chart": ACCOUNT,
+        "transfer": {"source": "alice", "target": "bob"},
+    }
     mock_llm_responses.set("*", call_every_tool(arguments=given))
     result = run(Agent("any", [own_bank]), "Try everything")
     assert [call.error for call in result.all_tool_calls] == [None] * 4
     assert result.tool_was_called("transfer", source="alice", target="bob", cents=1)
 
 
-def test_tools_may_be_left_out(run: Run, own_bank: MCPServer, mock_llm_responses: ResponseConfigurator) -> None:
+def test_tools_may_be_left_out(
+    run: Run, own_bank: MCPServer, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set("*", call_every_tool(skip=["transfer", "history", "balance_chart"]))
     result = run(Agent("any", [own_bank]), "Try everything")
     assert result.tool_calls_match(["accounts"])
 
 
-def test_without_tools_there_is_only_the_answer(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_without_tools_there_is_only_the_answer(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set("*", call_every_tool({"done": True}))
     assert run(Agent("any"), "Try everything").final_response == '{"done": true}'
 
@@ -52,13 +62,22 @@ def test_a_tool_that_is_not_offered_is_an_error(
     options: Any, run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator
 ) -> None:
     mock_llm_responses.set("*", call_every_tool(**options))
-    with pytest.raises(LLMMockError, match=r"transfers was not offered\. Offered were: echo_execute"):
+    with pytest.raises(
+        LLMMockError, match=r"transfers was not offered\. Offered were: echo_execute"
+    ):
         run(Agent("any", cli_servers=[echo]), "Try everything")
 
 
-def test_a_tool_for_which_there_are_no_arguments_is_named(mock_llm_responses: ResponseConfigurator) -> None:
-    impossible = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 3, "maximum": 2}}}
+def test_a_tool_for_which_there_are_no_arguments_is_named(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
+    impossible = {
+        "type": "object",
+        "properties": {"a": {"type": "integer", "minimum": 3, "maximum": 2}},
+    }
     tool = llm.Tool("strange", "", {**impossible, "required": ["a"]}, print)
     mock_llm_responses.set("*", call_every_tool())
-    with pytest.raises(LLMMockError, match="call_every_tool: the tool strange: No answer can be generated"):
+    with pytest.raises(
+        LLMMockError, match="call_every_tool: the tool strange: No answer can be generated"
+    ):
         llm.get_model("any").chain("Go", tools=[tool]).text()

@@ -46,7 +46,9 @@ def test_so_many_requests_are_made_in_a_minute(
         ([(0, 500)], 61, 61),
     ],
 )
-def test_after_so_many_tokens_the_next_request_waits(took: list[tuple[float, int]], now: float, start: float) -> None:
+def test_after_so_many_tokens_the_next_request_waits(
+    took: list[tuple[float, int]], now: float, start: float
+) -> None:
     asked = RequestLog()
     for at, tokens in took:
         asked.add_tokens(at, tokens)
@@ -57,7 +59,9 @@ def test_after_so_many_tokens_the_next_request_waits(took: list[tuple[float, int
 def test_a_live_model_is_waited_for_and_the_result_says_so(
     limit: str, server: FlakyServer, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER_COUNT", raising=False)  # whose processes would share the limits
+    monkeypatch.delenv(
+        "PYTEST_XDIST_WORKER_COUNT", raising=False
+    )  # whose processes would share the limits
     monkeypatch.setattr(rate_limit, "MINUTE", 0.1)
     monkeypatch.setattr(rate_limit, "time", SimpleNamespace(monotonic=lambda: 100.0))
     monkeypatch.setattr(rate_limit, "_logs", rate_limit.defaultdict(RequestLog))
@@ -78,5 +82,8 @@ def test_nobody_waits_where_a_mock_answers(run: Run, mock_llm_calls: LLMMock) ->
 
 @pytest.mark.parametrize("value", [0, 1.5, True, "10"])
 def test_a_limit_is_a_whole_number(value: object) -> None:
-    with pytest.raises(InvalidAgent, match=r"requests_per_minute of Provider\(…\) is .*; give a whole number from 1"):
+    with pytest.raises(
+        InvalidAgent,
+        match=r"requests_per_minute of Provider\(…\) is .*; give a whole number from 1",
+    ):
         Provider("m", requests_per_minute=value)  # type: ignore[arg-type]

@@ -39,7 +39,9 @@ def shared() -> Iterator[ServerPool]:
 @contextmanager
 def serving(*command: str) -> Iterator[str]:
     """A process that says its URL on stdout."""
-    with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         assert process.stdout is not None
         yield process.stdout.readline().decode().strip()
         process.kill()
@@ -93,18 +95,26 @@ def test_the_tools_of_a_server_are_real(
     assert tools["history"].call({"account": "bob"}).structured == {"result": [moved]}
 
 
-def test_a_server_that_speaks_sse_is_told_from_one_that_does_not(shared: ServerPool, bank_over_sse: MCPServer) -> None:
-    with pytest.raises(ServerError, match=r"cannot be used: .* Does it speak SSE\? Say transport=\"sse\"\.$"):
+def test_a_server_that_speaks_sse_is_told_from_one_that_does_not(
+    shared: ServerPool, bank_over_sse: MCPServer
+) -> None:
+    with pytest.raises(
+        ServerError, match=r"cannot be used: .* Does it speak SSE\? Say transport=\"sse\"\.$"
+    ):
         shared.tools([MCPServer(url=bank_over_sse.url)])
 
 
 def test_a_tool_that_refuses_is_an_answer(shared: ServerPool, bank: MCPServer) -> None:
-    answer = tools_of(shared, bank)["transfer"].call({"source": "bob", "target": "alice", "cents": 10**9})
+    answer = tools_of(shared, bank)["transfer"].call(
+        {"source": "bob", "target": "alice", "cents": 10**9}
+    )
     assert answer.is_error
     assert "Insufficient funds: bob has" in answer.text
 
 
-def test_an_image_comes_as_an_attachment_beside_structured_content(shared: ServerPool, bank: MCPServer) -> None:
+def test_an_image_comes_as_an_attachment_beside_structured_content(
+    shared: ServerPool, bank: MCPServer
+) -> None:
     answer = tools_of(shared, bank)["balance_chart"].call({"account": "savings"})
     (image,) = answer.attachments
     assert isinstance(image, llm.Attachment)
@@ -142,7 +152,11 @@ def test_async_and_sync_tests_and_threads_share_a_server(pool: ServerPool, raw: 
         tools = {tool.name: tool for tool in await pool.tools_async([server])}
         return json.loads((await tools["about"].call_async({})).text)["pid"]
 
-    found = [json.loads(tools_of(pool, server)["about"].call({}).text)["pid"], asyncio.run(ask()), asyncio.run(ask())]
+    found = [
+        json.loads(tools_of(pool, server)["about"].call({}).text)["pid"],
+        asyncio.run(ask()),
+        asyncio.run(ask()),
+    ]
     thread = threading.Thread(target=lambda: found.append(asyncio.run(ask())))
     thread.start()
     thread.join()
@@ -150,7 +164,9 @@ def test_async_and_sync_tests_and_threads_share_a_server(pool: ServerPool, raw: 
     assert len(set(found)) == 1
 
 
-def test_a_server_that_many_ask_for_at_once_is_started_once(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_server_that_many_ask_for_at_once_is_started_once(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     threads = [threading.Thread(target=pool.tools, args=([raw()],)) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -181,8 +197,12 @@ def test_a_variable_with_another_value_is_another_server(
         assert about["environment"]["FOLDER"] == place
 
 
-def test_arguments_and_folder_are_those_of_the_configuration(pool: ServerPool, raw: Raw, tmp_path: Path) -> None:
-    about = json.loads(tools_of(pool, raw(args=["--flood", "0"], cwd=tmp_path))["about"].call({}).text)
+def test_arguments_and_folder_are_those_of_the_configuration(
+    pool: ServerPool, raw: Raw, tmp_path: Path
+) -> None:
+    about = json.loads(
+        tools_of(pool, raw(args=["--flood", "0"], cwd=tmp_path))["about"].call({}).text
+    )
     assert about["arguments"][1:] == ["--flood", "0"]
     assert about["folder"] == str(tmp_path)
 
@@ -192,13 +212,17 @@ def test_only_the_tools_that_a_filter_lets_through_are_offered(pool: ServerPool,
     assert list(tools_of(pool, raw(tools="echo"))) == ["echo"]
     with pytest.raises(ServerError) as caught:
         pool.tools([raw(tools=["echo", "ECHO"], name="raw")])
-    assert str(caught.value).startswith("The server 'raw' has no tool that matches 'ECHO' (tools). It has echo, about,")
+    assert str(caught.value).startswith(
+        "The server 'raw' has no tool that matches 'ECHO' (tools). It has echo, about,"
+    )
 
 
 def test_two_servers_with_one_tool_are_an_error_that_names_both(pool: ServerPool, raw: Raw) -> None:
     with pytest.raises(ServerError, match="Two servers have a tool 'die': 'first' and 'second'"):
         pool.tools([raw(name="first", tools=["die"]), raw(name="second", tools=["hang", "die"])])
-    with pytest.raises(ServerError, match="Two servers have a tool 'git_execute': 'git' and 'other'"):
+    with pytest.raises(
+        ServerError, match="Two servers have a tool 'git_execute': 'git' and 'other'"
+    ):
         pool.tools([CLIServer("git", "git"), CLIServer("other", "git", "git")])
 
 
@@ -241,7 +265,9 @@ def test_the_tools_of_a_closed_pool_say_so(pool: ServerPool, raw: Raw) -> None:
     tools = tools_of(pool, raw())
     pool.close()
     pool.close()
-    expected = ToolAnswer("The servers of this tool were ended. Ask the pool for its tools again.", is_error=True)
+    expected = ToolAnswer(
+        "The servers of this tool were ended. Ask the pool for its tools again.", is_error=True
+    )
     assert tools["echo"].call({"text": "?"}) == expected
     assert asyncio.run(tools["echo"].call_async({"text": "?"})) == expected
     assert tools_of(pool, raw())["echo"].call({"text": "again"}).text == "again"
@@ -304,17 +330,23 @@ def test_stopping_a_server_tells_what_it_wrote_to_stderr(pool: ServerPool, raw: 
 def test_of_servers_that_the_current_test_did_not_ask_for_four_are_kept(
     pool: ServerPool, raw: Raw, marker: str
 ) -> None:
-    servers = [raw(env={"NUMBER": str(number)}, tools=["about"], name=str(number)) for number in range(7)]
+    servers = [
+        raw(env={"NUMBER": str(number)}, tools=["about"], name=str(number)) for number in range(7)
+    ]
     first = json.loads(tools_of(pool, servers[0])["about"].call({}).text)["pid"]
     for server in servers[1:]:
         pool.end_test()
         tools_of(pool, servers[0])["about"].call({})
         assert tools_of(pool, server)["about"].call({}).is_error is False
         assert len(processes_with(marker)) <= 2 * (2 + MOST_IDLE)
-    assert json.loads(tools_of(pool, servers[0])["about"].call({}).text)["pid"] == first  # always in use
+    assert (
+        json.loads(tools_of(pool, servers[0])["about"].call({}).text)["pid"] == first
+    )  # always in use
 
 
-def test_what_one_test_uses_is_kept_until_its_end_however_much_it_is(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_what_one_test_uses_is_kept_until_its_end_however_much_it_is(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     for number in range(6):
         pool.tools([raw(env={"NUMBER": str(number)})])
     assert len(processes_with(marker)) == 2 * 6
@@ -331,5 +363,7 @@ def test_a_server_of_one_test_ends_with_it(pool: ServerPool, raw: Raw, marker: s
 
 
 def test_an_unknown_scope_is_refused() -> None:
-    with pytest.raises(InvalidServer, match="scope of the server 'bank' is 'module'; give 'session' or 'test'"):
+    with pytest.raises(
+        InvalidServer, match="scope of the server 'bank' is 'module'; give 'session' or 'test'"
+    ):
         MCPServer("python", name="bank", scope="module")  # type: ignore[arg-type]

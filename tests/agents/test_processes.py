@@ -62,28 +62,36 @@ def program(marker: str) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
         process.communicate()
 
 
-def test_a_server_that_ends_by_itself_leaves_nothing(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_server_that_ends_by_itself_leaves_nothing(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     pool.tools([raw()])
     assert len(processes_with(marker)) == 2
     pool.close()
     assert processes_with(marker) == {}
 
 
-def test_a_server_that_ignores_signals_is_ended_with_its_children(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_server_that_ignores_signals_is_ended_with_its_children(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     pool.tools([raw(*WHOLE_FAMILY)])
     wait_until_there(marker, FAMILY)
     pool.close()
     assert processes_with(marker) == {}
 
 
-def test_a_server_that_ends_by_itself_takes_its_children_with_it(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_server_that_ends_by_itself_takes_its_children_with_it(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     pool.tools([raw("--child", "--detached-child")])
     wait_until_there(marker, FAMILY)
     pool.close()
     assert processes_with(marker) == {}
 
 
-def test_stubborn_servers_are_ended_at_the_same_time(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_stubborn_servers_are_ended_at_the_same_time(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     pool.tools([raw("--stubborn", tools=["echo"]), raw("--stubborn", "--child", tools=["about"])])
     start = time.monotonic()
     pool.close()
@@ -91,20 +99,26 @@ def test_stubborn_servers_are_ended_at_the_same_time(pool: ServerPool, raw: Raw,
     assert processes_with(marker) == {}
 
 
-def test_a_start_that_takes_too_long_leaves_nothing(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_start_that_takes_too_long_leaves_nothing(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     with pytest.raises(ServerError, match=r"did not start within 0\.3 seconds"):
         pool.tools([raw("--hang", *WHOLE_FAMILY, start_timeout=0.3)])
     assert processes_with(marker) == {}
 
 
-def test_a_server_that_dies_takes_its_children_with_it(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_server_that_dies_takes_its_children_with_it(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     tools = {tool.name: tool for tool in pool.tools([raw(*WHOLE_FAMILY)])}
     wait_until_there(marker, FAMILY)
     assert "ended during this call" in tools["die"].call({}).text
     assert processes_with(marker) == {}
 
 
-def test_a_killed_supervisor_is_noticed_at_the_next_call(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_killed_supervisor_is_noticed_at_the_next_call(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     tools = {tool.name: tool for tool in pool.tools([raw()])}
     os.kill(supervisor_of(marker), signal.SIGKILL)
     pool.close()
@@ -123,8 +137,12 @@ def test_a_supervisor_that_is_told_to_end_ends_its_server(
     assert "had ended before this call, killed by SIGKILL" in tools["echo"].call({"text": "?"}).text
 
 
-def test_a_process_that_blocks_signals_ends_its_servers_in_time(pool: ServerPool, raw: Raw, marker: str) -> None:
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD})
+def test_a_process_that_blocks_signals_ends_its_servers_in_time(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
+    blocked = signal.pthread_sigmask(
+        signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGUSR1, signal.SIGCHLD}
+    )
     try:
         pool.tools([raw(*WHOLE_FAMILY)])
         start = time.monotonic()
@@ -135,7 +153,9 @@ def test_a_process_that_blocks_signals_ends_its_servers_in_time(pool: ServerPool
     assert processes_with(marker) == {}
 
 
-def test_nothing_is_left_when_the_process_ends(program: Callable[[str], subprocess.Popen[str]], marker: str) -> None:
+def test_nothing_is_left_when_the_process_ends(
+    program: Callable[[str], subprocess.Popen[str]], marker: str
+) -> None:
     _, errors = program("print(tools['echo'].call({'text': 'Hi'}).text)").communicate(timeout=60)
     assert processes_with(marker) == {}
     assert errors == ""
@@ -214,7 +234,9 @@ print(tools["echo"].call({"text": "I am still here"}).text)
     assert output == "True\necho\nI am still here\n", errors
 
 
-def test_nothing_is_left_after_ctrl_c_in_a_test(pytester: pytest.Pytester, raw: Raw, marker: str) -> None:
+def test_nothing_is_left_after_ctrl_c_in_a_test(
+    pytester: pytest.Pytester, raw: Raw, marker: str
+) -> None:
     pytester.makepyfile(
         f"""
         import time
@@ -235,7 +257,9 @@ def test_nothing_is_left_after_ctrl_c_in_a_test(pytester: pytest.Pytester, raw: 
     assert processes_with(marker) == {}
 
 
-def test_nothing_is_left_after_ctrl_c_while_a_server_starts(pytester: pytest.Pytester, raw: Raw, marker: str) -> None:
+def test_nothing_is_left_after_ctrl_c_while_a_server_starts(
+    pytester: pytest.Pytester, raw: Raw, marker: str
+) -> None:
     pytester.makepyfile(
         f"""
         from llm_mock.agents import MCPServer
@@ -253,7 +277,9 @@ def test_nothing_is_left_after_ctrl_c_while_a_server_starts(pytester: pytest.Pyt
     assert processes_with(marker) == {}
 
 
-def test_a_command_that_runs_too_long_is_killed_with_its_children(pool: ServerPool, marker: str, raw: Raw) -> None:
+def test_a_command_that_runs_too_long_is_killed_with_its_children(
+    pool: ServerPool, marker: str, raw: Raw
+) -> None:
     family = CLIServer("family", [*raw("--hang", *WHOLE_FAMILY).command], timeout=600)
     (tool,) = pool.tools([family])
     answers: list[str] = []
@@ -262,10 +288,14 @@ def test_a_command_that_runs_too_long_is_killed_with_its_children(pool: ServerPo
     wait_until_there(marker, FAMILY)
     call.join()
     assert processes_with(marker) == {}
-    assert answers[0].startswith("The command 'family' was still running after 1 seconds, and was killed.\nstderr:\n")
+    assert answers[0].startswith(
+        "The command 'family' was still running after 1 seconds, and was killed.\nstderr:\n"
+    )
 
 
-def test_what_a_command_leaves_in_the_background_is_ended_with_it(pool: ServerPool, marker: str) -> None:
+def test_what_a_command_leaves_in_the_background_is_ended_with_it(
+    pool: ServerPool, marker: str
+) -> None:
     script = f"{sys.executable} -c 'import time; time.sleep(600)' {marker} & echo started"
     (tool,) = pool.tools([CLIServer("shell", ["sh", "-c", script])])
     assert tool.call({}).text == "started\n"
@@ -274,7 +304,11 @@ def test_what_a_command_leaves_in_the_background_is_ended_with_it(pool: ServerPo
 
 def test_a_supervisor_needs_no_program_beside_python(marker: str, tmp_path: Path) -> None:
     """The command is started with the environment of its server, which may hold what breaks a Python."""
-    server = CLIServer("env", ["env"], env={"PYTHONHOME": str(tmp_path), "PYTHONPATH": marker, "PYTHONSTARTUP": "x"})
+    server = CLIServer(
+        "env",
+        ["env"],
+        env={"PYTHONHOME": str(tmp_path), "PYTHONPATH": marker, "PYTHONSTARTUP": "x"},
+    )
     pool = ServerPool()
     try:
         assert f"PYTHONPATH={marker}" in pool.tools([server])[0].call({}).text

@@ -20,7 +20,13 @@ READ_AGAIN = ToolCallRecord("read", {"path": "b.txt"}, "World")
 
 def result(*calls: ToolCallRecord, **changes: Any) -> AgentResult:
     turns = (Turn("I look.", calls, Usage(10, 5)), Turn("Done.", (), Usage(20, None)))
-    values: dict[str, Any] = {"agent": "a", "model": "m", "prompt": "Copy it", "turns": turns, "success": True}
+    values: dict[str, Any] = {
+        "agent": "a",
+        "model": "m",
+        "prompt": "Copy it",
+        "turns": turns,
+        "success": True,
+    }
     return AgentResult(**{**values, **changes})
 
 
@@ -48,9 +54,16 @@ def test_results_and_findings_can_be_copied_and_sent(again: Any) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "called"),
-    [({}, True), ({"path": "a.txt"}, True), ({"path": "b.txt", "lines": 3}, False), ({"other": None}, False)],
+    [
+        ({}, True),
+        ({"path": "a.txt"}, True),
+        ({"path": "b.txt", "lines": 3}, False),
+        ({"other": None}, False),
+    ],
 )
-def test_a_call_may_have_more_arguments_than_asked_for(arguments: dict[str, Any], called: bool) -> None:
+def test_a_call_may_have_more_arguments_than_asked_for(
+    arguments: dict[str, Any], called: bool
+) -> None:
     assert RESULT.tool_was_called("read", **arguments) == called
 
 
@@ -82,12 +95,18 @@ def test_a_cost_that_nobody_knows_is_none(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_result_comes_back_from_json() -> None:
     image = llm.Attachment(type="image/png", content=b"\x89PNG")
-    drawn = ToolCallRecord("draw", {"of": ["a", 1]}, "here", structured={"width": 1.5}, attachments=(image,))
+    drawn = ToolCallRecord(
+        "draw", {"of": ["a", 1]}, "here", structured={"width": 1.5}, attachments=(image,)
+    )
     turns = (Turn("Ü", (drawn, WRITE), Usage(1, None, {"cached": 1}), 0.5, ("429",)),)
     written = result(turns=turns, success=False, error="max_turns", parts={"prompt": "Be brief"})
     again = result_from_json(result_to_json(written))
     assert again == written
-    assert (again.parts, again.started, again.turns[0].duration) == (written.parts, written.started, 0.5)
+    assert (again.parts, again.started, again.turns[0].duration) == (
+        written.parts,
+        written.started,
+        0.5,
+    )
     secret = "sk-ant-api03-" + "Ab1" * 12
     assert secret not in result_to_json(result(prompt=secret))
 
@@ -108,7 +127,11 @@ def test_names_and_arguments_of_calls_are_told() -> None:
 
 
 def test_calls_are_counted_and_found() -> None:
-    assert (RESULT.tool_call_count(), RESULT.tool_call_count("read"), RESULT.tool_call_count("none")) == (3, 2, 0)
+    assert (
+        RESULT.tool_call_count(),
+        RESULT.tool_call_count("read"),
+        RESULT.tool_call_count("none"),
+    ) == (3, 2, 0)
     assert RESULT.tool_calls_for("write") == [WRITE]
 
 
@@ -211,7 +234,9 @@ def test_the_repr_is_one_line() -> None:
         '<AgentResult: succeeded; tool calls: read(path="a.txt", lines=3), write(path="b.txt"), read(path="b.txt"); '
         "final response 'Done.'>"
     )
-    assert repr(result(success=False, error="no\nroute")).startswith("<AgentResult: failed: no route; tool calls: none")
+    assert repr(result(success=False, error="no\nroute")).startswith(
+        "<AgentResult: failed: no route; tool calls: none"
+    )
 
 
 HOSTILE = "fine\n  turn 9:\r\n\x1b[31mred\x1b[0m\x07 \u202egnp.exe\x9b1m\u2028turn 10:"
@@ -231,7 +256,9 @@ HOSTILE = "fine\n  turn 9:\r\n\x1b[31mred\x1b[0m\x07 \u202egnp.exe\x9b1m\u2028tu
 def test_nothing_breaks_out_of_its_place(hostile: AgentResult) -> None:
     shown = f"{hostile}\n{hostile!r}"
     assert all(char.isprintable() or char == "\n" for char in shown)
-    assert not any(line.startswith(("  turn 9", "  turn 10", "turn")) for line in str(hostile).splitlines())
+    assert not any(
+        line.startswith(("  turn 9", "  turn 10", "turn")) for line in str(hostile).splitlines()
+    )
     assert "\n" not in repr(hostile)
 
 

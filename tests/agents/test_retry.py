@@ -49,7 +49,10 @@ def server(running: FlakyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fl
         @staticmethod
         @llm.hookimpl
         def register_models(register: Any) -> None:
-            register(Chat("loopback", key="none", **options), AsyncChat("loopback", key="none", **options))
+            register(
+                Chat("loopback", key="none", **options),
+                AsyncChat("loopback", key="none", **options),
+            )
 
     pm.register(Plugin, "loopback")
     previous = set_passthrough(["loopback"])
@@ -61,7 +64,9 @@ def server(running: FlakyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fl
 AGENT = Agent(Provider("loopback", key="none"), system_prompt="Be brief")
 
 
-def test_a_rate_limit_a_broken_server_and_a_dropped_connection_are_survived(server: FlakyServer, run: Run) -> None:
+def test_a_rate_limit_a_broken_server_and_a_dropped_connection_are_survived(
+    server: FlakyServer, run: Run
+) -> None:
     server.failures = [(429, {"Retry-After": str(WAITED)}), (500, {}), "drop"]
     start = time.perf_counter()
     result = run(AGENT, "Hello")
@@ -77,14 +82,18 @@ def test_a_rate_limit_a_broken_server_and_a_dropped_connection_are_survived(serv
     assert (result.usage.input or 0) > 0
 
 
-def test_a_stream_that_is_cut_is_asked_for_again_from_its_beginning(server: FlakyServer, run: Run) -> None:
+def test_a_stream_that_is_cut_is_asked_for_again_from_its_beginning(
+    server: FlakyServer, run: Run
+) -> None:
     server.failures = ["cut"]
     result = run(AGENT, "Hello")
     assert result.final_response == "Answer 1 to: Hello"
     assert server.attempts == 2
 
 
-def test_only_the_turn_that_failed_is_repeated(server: FlakyServer, run: Run, tmp_path: Path) -> None:
+def test_only_the_turn_that_failed_is_repeated(
+    server: FlakyServer, run: Run, tmp_path: Path
+) -> None:
     log = tmp_path / "calls"
     script = f'echo call >> "{log}"; echo sunny'
     tool = CLIServer("weather", ["sh", "-c", script])
@@ -116,7 +125,9 @@ def test_other_errors_are_not_retried(status: int, server: FlakyServer, run: Run
     assert server.attempts == 1
 
 
-def test_a_provider_that_wants_a_very_long_pause_is_not_waited_for(server: FlakyServer, run: Run) -> None:
+def test_a_provider_that_wants_a_very_long_pause_is_not_waited_for(
+    server: FlakyServer, run: Run
+) -> None:
     server.failures = [(429, {"Retry-After": "3600"})] * 5
     start = time.perf_counter()
     assert not run(AGENT, "Hello").success
@@ -124,15 +135,21 @@ def test_a_provider_that_wants_a_very_long_pause_is_not_waited_for(server: Flaky
     assert server.attempts == 1
 
 
-def test_the_system_prompt_and_the_conversation_are_sent_once(server: FlakyServer, run: Run, echo: CLIServer) -> None:
+def test_the_system_prompt_and_the_conversation_are_sent_once(
+    server: FlakyServer, run: Run, echo: CLIServer
+) -> None:
     assert run(Agent(AGENT.provider, cli_servers=[echo], system_prompt="Be brief"), "Hello")
-    assert [[message["role"] for message in request["messages"]] for request in server.requests] == [
+    assert [
+        [message["role"] for message in request["messages"]] for request in server.requests
+    ] == [
         ["system", "user"],
         ["system", "user", "assistant", "tool"],
     ]
 
 
-def test_no_test_waits_where_a_mock_answers(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_no_test_waits_where_a_mock_answers(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.add("m", ConnectionError("no route"), times=3)
     mock_llm_responses.add("m", "Here I am")
     start = time.perf_counter()
@@ -155,7 +172,9 @@ def recorded(folder: Path, run: Run, mode: Any) -> Any:
     return result
 
 
-def test_a_recorded_run_is_replayed_with_its_failures(server: FlakyServer, run: Run, tmp_path: Path) -> None:
+def test_a_recorded_run_is_replayed_with_its_failures(
+    server: FlakyServer, run: Run, tmp_path: Path
+) -> None:
     set_passthrough([])
 
     server.failures = [(400, {})]
@@ -239,7 +258,9 @@ def test_what_is_retried(error: BaseException, transient: bool) -> None:
         ({}, None),
     ],
 )
-def test_how_long_the_provider_wants_to_be_left_alone(headers: dict[str, str], seconds: float | None) -> None:
+def test_how_long_the_provider_wants_to_be_left_alone(
+    headers: dict[str, str], seconds: float | None
+) -> None:
     assert retry.retry_after(WithStatus(response=Answered(429, headers))) == seconds
 
 
@@ -259,7 +280,9 @@ def test_what_an_sdk_retried_by_itself_counts() -> None:
             attempts.append(1)
             raise WithStatus(status_code=500, request=request)
 
-    retries = retry.Retries(3, True, RunDeadline(None), RateLimiter(Provider("m"), "m", offline=True))
+    retries = retry.Retries(
+        3, True, RunDeadline(None), RateLimiter(Provider("m"), "m", offline=True)
+    )
     with pytest.raises(WithStatus):
         retries.read(Response())
     assert len(attempts) == 2

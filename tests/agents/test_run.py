@@ -11,7 +11,15 @@ import llm
 import pytest
 from llm.models import ToolCall
 
-from llm_mock import BrokenToolCall, LLMMock, MockLLMModel, Reply, ResponseConfigurator, UnexpectedCall, agents
+from llm_mock import (
+    BrokenToolCall,
+    LLMMock,
+    MockLLMModel,
+    Reply,
+    ResponseConfigurator,
+    UnexpectedCall,
+    agents,
+)
 from llm_mock.agents import (
     Agent,
     AgentSession,
@@ -40,7 +48,9 @@ def test_the_model_calls_real_tools_until_it_answers(
 ) -> None:
     mock_llm_responses.add("m", calls(BALANCE, text="I look."))
     mock_llm_responses.add("m", calls(ToolCall("echo_execute", {"args": "'well done'"})))
-    mock_llm_responses.add("m", lambda prompt: f"The tool said {prompt.tool_results[0].output.strip()}.")
+    mock_llm_responses.add(
+        "m", lambda prompt: f"The tool said {prompt.tool_results[0].output.strip()}."
+    )
     result = run(Agent("m", [own_bank], [echo]), "What is in the bank?")
     assert result
     assert result.final_response == "The tool said well done."
@@ -49,7 +59,11 @@ def test_the_model_calls_real_tools_until_it_answers(
     assert (first.name, first.arguments, first.error) == ("accounts", {}, None)
     assert first.structured["bob"] == 2050
     assert '"bob": 2050' in (first.result or "")
-    assert (second.name, second.arguments, second.result) == ("echo_execute", {"args": "'well done'"}, "well done\n")
+    assert (second.name, second.arguments, second.result) == (
+        "echo_execute",
+        {"args": "'well done'"},
+        "well done\n",
+    )
     assert first.duration > 0
     assert result.duration > first.duration + second.duration
     assert result.turns[0].tool_calls == (first,)
@@ -59,7 +73,10 @@ def test_the_model_is_told_the_tools_and_the_system_prompt(
     run: Run, own_bank: MCPServer, mock_llm_calls: LLMMock
 ) -> None:
     agent = Agent(
-        Provider("m", {"temperature": 0.5}), [own_bank], skill=Skill("money", "Cents!"), system_prompt="Be brief"
+        Provider("m", {"temperature": 0.5}),
+        [own_bank],
+        skill=Skill("money", "Cents!"),
+        system_prompt="Be brief",
     )
     run(agent, "Hello")
     (call,) = mock_llm_calls.calls
@@ -68,7 +85,9 @@ def test_the_model_is_told_the_tools_and_the_system_prompt(
     assert call["options"] == {"temperature": 0.5}
 
 
-def test_a_run_without_tools_is_a_prompt(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_run_without_tools_is_a_prompt(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.add("m", "Hi")
     result = run(Agent("m"), "Hello")
     assert (result.final_response, result.tool_call_count(), len(result.turns)) == ("Hi", 0, 1)
@@ -80,12 +99,16 @@ def test_running_out_of_turns_is_a_failure_with_its_reason(
     mock_llm_responses.set("m", calls(ToolCall("echo_execute", {"args": "again"})))
     result = run(Agent("m", cli_servers=[echo], max_turns=3), "Go on")
     assert not result
-    assert result.error == "max_turns=3 was reached, and the model still wanted to call echo_execute"
+    assert (
+        result.error == "max_turns=3 was reached, and the model still wanted to call echo_execute"
+    )
     assert len(result.turns) == 3
     assert result.tool_call_count("echo_execute") == 2, "the calls of the last turn are not made"
 
 
-def test_the_last_turn_may_be_the_answer(run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator) -> None:
+def test_the_last_turn_may_be_the_answer(
+    run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.add("m", calls(ToolCall("echo_execute", {"args": "again"})))
     mock_llm_responses.add("m", "Done")
     assert run(Agent("m", cli_servers=[echo], max_turns=2), "Go on").success
@@ -106,7 +129,9 @@ def test_what_is_wrong_with_a_tool_call_is_told_to_the_model_and_recorded(
         ToolCall("history", {"account": "bob"}),
     ]
     mock_llm_responses.add("m", calls(*wrong))
-    mock_llm_responses.add("m", lambda prompt: "\n".join(result.output for result in prompt.tool_results))
+    mock_llm_responses.add(
+        "m", lambda prompt: "\n".join(result.output for result in prompt.tool_results)
+    )
     result = run(Agent("m", [own_bank]), "Take it all")
     assert result, "a tool that fails does not end a run"
     unknown, invalid, refused, fine = result.all_tool_calls
@@ -118,7 +143,9 @@ def test_what_is_wrong_with_a_tool_call_is_told_to_the_model_and_recorded(
     assert "Insufficient funds" in result.final_response
 
 
-def test_calling_only_what_is_no_tool_goes_on_or_says_so(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_calling_only_what_is_no_tool_goes_on_or_says_so(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.add("m", calls(BrokenToolCall("nothing", {})))
     mock_llm_responses.add("m", "I give up", optional=True)
     result = run(Agent("m"), "Try")
@@ -131,7 +158,9 @@ def test_results_come_in_the_order_of_their_calls(
     run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator
 ) -> None:
     words = [str(number) for number in range(8)]
-    mock_llm_responses.add("m", calls(*(ToolCall("echo_execute", {"args": word}) for word in words)))
+    mock_llm_responses.add(
+        "m", calls(*(ToolCall("echo_execute", {"args": word}) for word in words))
+    )
     mock_llm_responses.add("m", "Done")
     result = run(Agent("m", cli_servers=[echo]), "Count")
     assert [call.arguments["args"] for call in result.all_tool_calls] == words
@@ -175,7 +204,9 @@ def test_usage_and_cost_are_those_of_all_turns(
 ) -> None:
     mock_llm_responses.set_price("m", 1, 10)
     usage = {"input_tokens": 1000, "output_tokens": 100}
-    mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("echo_execute", {"args": "x"})], usage=usage))
+    mock_llm_responses.add(
+        "m", Reply(tool_calls=[ToolCall("echo_execute", {"args": "x"})], usage=usage)
+    )
     mock_llm_responses.add("m", Reply("Done", usage=usage))
     result = run(Agent("m", cli_servers=[echo]), "Go")
     assert (result.usage.input, result.usage.output) == (2000, 200)
@@ -195,7 +226,9 @@ def test_an_error_of_the_provider_is_the_end_of_the_run_and_not_of_the_test(
     assert result.tool_call_count() == 1
 
 
-def test_a_run_that_takes_too_long_fails(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_run_that_takes_too_long_fails(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     slow = CLIServer("slow", [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
     mock_llm_responses.add("m", calls(ToolCall("slow_execute", {})))
     mock_llm_responses.add("m", "Never said", optional=True)
@@ -206,13 +239,17 @@ def test_a_run_that_takes_too_long_fails(run: Run, mock_llm_responses: ResponseC
     assert (result.success, result.exception, result.final_response) == (False, None, "")
 
 
-def test_a_run_within_its_time_succeeds(run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_run_within_its_time_succeeds(
+    run: Run, echo: CLIServer, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.add("m", calls(ToolCall("echo_execute", {"args": "x"})))
     mock_llm_responses.add("m", "Done")
     assert run(Agent("m", cli_servers=[echo], timeout=60), "Go").final_response == "Done"
 
 
-def test_an_assertion_in_the_script_of_a_test_is_raised(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_an_assertion_in_the_script_of_a_test_is_raised(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     def check(prompt: llm.Prompt) -> str:
         assert prompt.prompt == "Goodbye"
         return "Fine"
@@ -239,7 +276,9 @@ def test_an_unknown_model_is_raised(run: Run, mock_llm_responses: ResponseConfig
         run(Agent("m"), "Hello")
 
 
-def test_two_servers_with_one_tool_name_are_an_error_before_the_first_turn(run: Run, mock_llm_calls: LLMMock) -> None:
+def test_two_servers_with_one_tool_name_are_an_error_before_the_first_turn(
+    run: Run, mock_llm_calls: LLMMock
+) -> None:
     twice = [CLIServer("a", "echo", tool_prefix="say"), CLIServer("b", "true", tool_prefix="say")]
     with pytest.raises(ServerError, match="Two servers have a tool 'say_execute'"):
         run(Agent("m", cli_servers=twice), "Hello")
@@ -286,7 +325,9 @@ def only_sync() -> Any:
     pm.unregister(name="only-sync")
 
 
-def test_a_model_without_an_asynchronous_twin_runs_in_a_thread(only_sync: None, run: Run, echo: CLIServer) -> None:
+def test_a_model_without_an_asynchronous_twin_runs_in_a_thread(
+    only_sync: None, run: Run, echo: CLIServer
+) -> None:
     assert run(Agent("only-sync", cli_servers=[echo]), "Say hi").final_response == "It said hi"
 
 
@@ -314,7 +355,9 @@ def test_what_servers_are_given_in_secret_is_not_shown_where_a_run_is(
 ) -> None:
     monkeypatch.setenv("MY_DATABASE_PASSWORD", "from-the-environment")
     env = {"DB_PASSWORD": "written-literally", "OTHER": "${MY_DATABASE_PASSWORD}"}
-    tool = CLIServer("sh", ["sh", "-c", 'echo "$DB_PASSWORD $OTHER"; echo "$DB_PASSWORD" >&2; exit 3'], env=env)
+    tool = CLIServer(
+        "sh", ["sh", "-c", 'echo "$DB_PASSWORD $OTHER"; echo "$DB_PASSWORD" >&2; exit 3'], env=env
+    )
     mock_llm_responses.add("m", calls(ToolCall("sh_execute", {"args": ""})))
     mock_llm_responses.add("m", lambda prompt: f"It said {prompt.tool_results[0].output}")
     result = run(Agent("m", cli_servers=[tool]), "Tell me the secret")
@@ -325,7 +368,9 @@ def test_what_servers_are_given_in_secret_is_not_shown_where_a_run_is(
         assert "from-the-environment" not in shown
 
 
-def test_a_model_that_nobody_knows_is_no_reason_for_a_thread(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_model_that_nobody_knows_is_no_reason_for_a_thread(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set_unknown("m")
     with pytest.raises(llm.UnknownModelError, match="m"):
         asyncio.run(aitest_run(Agent("m"), "Hello"))
@@ -402,7 +447,9 @@ def test_a_session_runs_once_at_a_time(mock_llm_responses: ResponseConfigurator)
         return "Hi"
 
     async def twice(session: AgentSession) -> Any:
-        return await asyncio.gather(aitest_run(session, "a"), aitest_run(session, "b"), return_exceptions=True)
+        return await asyncio.gather(
+            aitest_run(session, "a"), aitest_run(session, "b"), return_exceptions=True
+        )
 
     mock_llm_responses.set("m", answer)
     session = AgentSession(Agent("m"))
@@ -423,17 +470,25 @@ def test_every_public_name_is_importable_and_documented(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match=r"module 'llm_mock\.agents' has no attribute 'Agents'"):
+    with pytest.raises(
+        AttributeError, match=r"module 'llm_mock\.agents' has no attribute 'Agents'"
+    ):
         agents.Agents  # noqa: B018
 
 
 def test_without_tenacity_the_extra_is_named(run_python: RunPython) -> None:
-    code = "import sys; sys.modules['tenacity'] = None; from llm_mock.agents import Agent, aitest_run"
-    message = "MissingExtra: Running agents needs tenacity, which is not installed. Run: pip install"
+    code = (
+        "import sys; sys.modules['tenacity'] = None; from llm_mock.agents import Agent, aitest_run"
+    )
+    message = (
+        "MissingExtra: Running agents needs tenacity, which is not installed. Run: pip install"
+    )
     assert f"{message} 'pytest-llm-mock[agents]'" in run_python(code).stderr
 
 
-def test_another_model_can_be_asked_than_the_agents(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_another_model_can_be_asked_than_the_agents(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set_unknown("nobody/knows")
     override = MockLLMModel("other", "I stand in")
     result = run(Agent("nobody/knows", system_prompt="Be brief"), "Hello", model_override=override)
@@ -445,7 +500,10 @@ def test_each_call_of_a_tool_is_told_as_soon_as_it_was_made(
     run: Run, echo: CLIServer, own_bank: MCPServer, mock_llm_responses: ResponseConfigurator
 ) -> None:
     told: list[ToolCallRecord] = []
-    hello, wrong = ToolCall("echo_execute", {"args": "hello"}), BrokenToolCall("transfer", {"source": "alice"})
+    hello, wrong = (
+        ToolCall("echo_execute", {"args": "hello"}),
+        BrokenToolCall("transfer", {"source": "alice"}),
+    )
     mock_llm_responses.add("m", calls(hello, wrong))
     mock_llm_responses.add("m", lambda prompt: f"{len(told)} were told before")
     result = run(Agent("m", [own_bank], [echo]), "Go on", on_tool_call=told.append)

@@ -25,14 +25,18 @@ def test_a_server_that_dies_during_a_call_says_its_last_words(pool: ServerPool, 
     tools = tools_of(pool, server)
     last_words = "with exit code 7.\nThe last lines of its stderr:\n  I am dying: disk full"
     dying = tools["die"].call({})
-    assert dying == ToolAnswer(f"The MCP server 'raw' ended during this call, {last_words}", is_error=True)
+    assert dying == ToolAnswer(
+        f"The MCP server 'raw' ended during this call, {last_words}", is_error=True
+    )
     dead = tools["echo"].call({"text": "?"})
     assert dead.text == f"The MCP server 'raw' had ended before this call, {last_words}"
     assert tools_of(pool, server)["echo"].call({"text": "back"}).text == "back"
     assert tools["echo"].call({"text": "?"}) == dead  # a tool of the dead server does not come back
 
 
-def test_a_server_that_ends_between_calls_is_started_anew(pool: ServerPool, raw: Raw, marker: str) -> None:
+def test_a_server_that_ends_between_calls_is_started_anew(
+    pool: ServerPool, raw: Raw, marker: str
+) -> None:
     server = raw(name="raw")
     tools = tools_of(pool, server)
     assert tools["end_after_answer"].call({}).text == "no"
@@ -56,7 +60,11 @@ def test_a_server_that_hangs_since_a_call_is_started_anew(
 ) -> None:
     monkeypatch.setattr("llm_mock.agents.mcp_session.PROBE_TIMEOUT", 0.2)
     server = raw()
-    first = set(processes_with(marker)) if tools_of(pool, server)["hang"].call({}, timeout=0.2).is_error else set()
+    first = (
+        set(processes_with(marker))
+        if tools_of(pool, server)["hang"].call({}, timeout=0.2).is_error
+        else set()
+    )
     assert tools_of(pool, server)["echo"].call({"text": "back"}).text == "back"
     assert len(processes_with(marker)) == 2
     assert not first & set(processes_with(marker))
@@ -72,7 +80,9 @@ def test_a_server_that_hangs_since_a_call_is_started_anew(
         ),
     ],
 )
-def test_what_a_server_says_of_a_call_is_an_answer(tool: str, text: str, pool: ServerPool, raw: Raw) -> None:
+def test_what_a_server_says_of_a_call_is_an_answer(
+    tool: str, text: str, pool: ServerPool, raw: Raw
+) -> None:
     answer = tools_of(pool, raw(name="raw"))[tool].call({})
     assert answer.is_error
     assert answer.text.startswith(text)
@@ -101,7 +111,10 @@ def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, r
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("no-such-server", "The server 'it' cannot be started: 'no-such-server' was not found; it is in none of the"),
+        (
+            "no-such-server",
+            "The server 'it' cannot be started: 'no-such-server' was not found; it is in none of the",
+        ),
         (
             "python -c 'import sys; sys.exit(\"no config\")'",
             "ended when it was started, with exit code 1.\nThe last lines ",
@@ -116,7 +129,9 @@ def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, r
         ),
     ],
 )
-def test_a_server_that_does_not_start_says_why(command: str, message: str, pool: ServerPool) -> None:
+def test_a_server_that_does_not_start_says_why(
+    command: str, message: str, pool: ServerPool
+) -> None:
     with pytest.raises(ServerError) as caught:
         pool.tools([MCPServer(command, name="it")])
     assert message in str(caught.value)
@@ -154,23 +169,31 @@ def test_a_server_that_starts_badly_is_ended(
     assert processes_with(marker) == {}
 
 
-def test_secrets_are_not_shown_in_what_a_server_wrote(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_shown_in_what_a_server_wrote(
+    pool: ServerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_TOKEN", "correct horse")
     code = "import os, sys; sys.exit(os.environ['GIVEN'] + os.environ['API_KEY'])"
-    server = MCPServer(["python", "-c", code], env={"GIVEN": "${MY_TOKEN}", "API_KEY": "battery staple"})
+    server = MCPServer(
+        ["python", "-c", code], env={"GIVEN": "${MY_TOKEN}", "API_KEY": "battery staple"}
+    )
     with pytest.raises(ServerError, match=r"\[redacted secret\]\[redacted secret\]") as caught:
         pool.tools([server])
     assert "correct horse" not in str(caught.value)
 
 
 def test_a_url_where_nobody_listens_is_an_error(pool: ServerPool) -> None:
-    with pytest.raises(ServerError, match=r"The MCP server 'far' at http://127\.0\.0\.1:9/mcp cannot be used: "):
+    with pytest.raises(
+        ServerError, match=r"The MCP server 'far' at http://127\.0\.0\.1:9/mcp cannot be used: "
+    ):
         pool.tools([MCPServer(url="http://127.0.0.1:9/mcp", name="far")])
 
 
 def test_a_server_at_a_url_that_goes_away_is_noticed(pool: ServerPool) -> None:
     command = [sys.executable, "-m", "bank.server", "--http", "0"]
-    with subprocess.Popen(command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
         assert process.stdout is not None
         server = MCPServer(url=process.stdout.readline().decode().strip())
         tools = tools_of(pool, server)
@@ -185,7 +208,9 @@ def test_a_server_at_a_url_that_goes_away_is_noticed(pool: ServerPool) -> None:
 def test_a_url_that_does_not_answer_is_not_waited_for(pool: ServerPool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/mcp"
-        with pytest.raises(ServerError, match=r"'far' at http://.* did not answer within 0\.3 seconds"):
+        with pytest.raises(
+            ServerError, match=r"'far' at http://.* did not answer within 0\.3 seconds"
+        ):
             pool.tools([MCPServer(url=url, name="far", start_timeout=0.3)])
 
 

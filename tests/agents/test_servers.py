@@ -21,12 +21,18 @@ SECRET = "sk-proj-abcdefghijklmnop0123456789"
 
 
 def test_servers_are_equal_by_value_and_hashable() -> None:
-    first = MCPServer(["python", "server.py"], env={"A": "1", "B": "2"}, cwd="folder", tools=["get_*"])
-    second = MCPServer(("python", "server.py"), env={"B": "2", "A": "1"}, cwd=Path("folder"), tools=("get_*",))
+    first = MCPServer(
+        ["python", "server.py"], env={"A": "1", "B": "2"}, cwd="folder", tools=["get_*"]
+    )
+    second = MCPServer(
+        ("python", "server.py"), env={"B": "2", "A": "1"}, cwd=Path("folder"), tools=("get_*",)
+    )
     assert first == second
     assert hash(first) == hash(second)
     assert {first: "found"}[second] == "found"
-    assert first != MCPServer(["python", "server.py"], env={"A": "1"}, cwd="folder", tools=["get_*"])
+    assert first != MCPServer(
+        ["python", "server.py"], env={"A": "1"}, cwd="folder", tools=["get_*"]
+    )
     assert CLIServer("git", "git", "git") == CLIServer("git", ["git"])
 
 
@@ -46,7 +52,9 @@ def test_changing_what_a_server_was_made_of_does_not_change_it() -> None:
     assert (server.command, server.env) == (("python",), {"A": "1"})
 
 
-@pytest.mark.parametrize("server", [MCPServer("a b", env={"A": "1"}), CLIServer("git", "git", env={"A": "1"})])
+@pytest.mark.parametrize(
+    "server", [MCPServer("a b", env={"A": "1"}), CLIServer("git", "git", env={"A": "1"})]
+)
 def test_servers_can_be_copied_and_sent(server: Any) -> None:
     assert copy.deepcopy(server) == pickle.loads(pickle.dumps(server)) == server
 
@@ -63,7 +71,9 @@ def test_the_repr_shows_what_is_not_the_default() -> None:
         f"MCPServer(command=['python', 'server.py'], args=['--fast'], cwd={Path('folder')!r}, start_timeout=5)"
     )
     assert repr(MCPServer(url="http://127.0.0.1/mcp")) == "MCPServer(url='http://127.0.0.1/mcp')"
-    assert repr(CLIServer("git", "git")) == "CLIServer(name='git', command=['git'], tool_prefix='git')"
+    assert (
+        repr(CLIServer("git", "git")) == "CLIServer(name='git', command=['git'], tool_prefix='git')"
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,7 +82,10 @@ def test_the_repr_shows_what_is_not_the_default() -> None:
         MCPServer("server", env={"API_KEY": "hunter2", "MY_TOKEN": "hunter2 ${X}"}),
         MCPServer("server", env={"PLAIN": SECRET}),
         MCPServer(["server", "--key", SECRET]),
-        MCPServer(url="http://u/mcp", headers={"Authorization": f"Bearer {SECRET}", "X-Api-Key": "hunter2hunter2"}),
+        MCPServer(
+            url="http://u/mcp",
+            headers={"Authorization": f"Bearer {SECRET}", "X-Api-Key": "hunter2hunter2"},
+        ),
         MCPServer(url="http://user:hunter2@host/mcp?token=hunter2hunter2"),
         CLIServer("tool", "tool", env={"GITHUB_TOKEN": "hunter2"}),
     ],
@@ -99,7 +112,10 @@ def test_variables_are_a_mapping() -> None:
 @pytest.mark.parametrize(
     ("label", "server"),
     [
-        ("python -m bank.server --fast", MCPServer(["python", "-m", "bank.server"], args=["--fast"])),
+        (
+            "python -m bank.server --fast",
+            MCPServer(["python", "-m", "bank.server"], args=["--fast"]),
+        ),
         ("http://127.0.0.1:1/mcp", MCPServer(url="http://127.0.0.1:1/mcp")),
         ("bank", MCPServer("python", name="bank")),
         ("git", CLIServer("git", "git")),
@@ -112,24 +128,51 @@ def test_messages_call_a_server_by_its_name_or_what_it_is(label: str, server: An
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MCPServer(), r"MCPServer\(\): give the command that starts it, or the url where it listens"),
-        (lambda: MCPServer("a", transport="sse"), "transport of the server 'a' is 'sse'; give None or 'stdio'"),
+        (
+            lambda: MCPServer(),
+            r"MCPServer\(\): give the command that starts it, or the url where it listens",
+        ),
+        (
+            lambda: MCPServer("a", transport="sse"),
+            "transport of the server 'a' is 'sse'; give None or 'stdio'",
+        ),
         (lambda: MCPServer(url="u", transport="stdio"), "give None or 'streamable-http' or 'sse'"),
-        (lambda: MCPServer("a", url="http://b"), "'http://b' has a command and a URL: give one of the two"),
+        (
+            lambda: MCPServer("a", url="http://b"),
+            "'http://b' has a command and a URL: give one of the two",
+        ),
         (lambda: MCPServer("a 'b"), "cannot be split into words"),
-        (lambda: MCPServer("a", env={"PORT": 80}), r"env\['PORT'\] of the server 'a' is int; give a text"),  # type: ignore[dict-item]
-        (lambda: MCPServer(url="u", headers={"A": None}), r"headers\['A'\] of the server 'u' is NoneType"),  # type: ignore[dict-item]
-        (lambda: MCPServer("a", start_timeout=0), "start_timeout of the server 'a' is 0; give a number of seconds"),
-        (lambda: MCPServer("a", call_timeout=float("inf")), "call_timeout of the server 'a' is Infinity"),
+        (
+            lambda: MCPServer("a", env={"PORT": 80}),
+            r"env\['PORT'\] of the server 'a' is int; give a text",
+        ),  # type: ignore[dict-item]
+        (
+            lambda: MCPServer(url="u", headers={"A": None}),
+            r"headers\['A'\] of the server 'u' is NoneType",
+        ),  # type: ignore[dict-item]
+        (
+            lambda: MCPServer("a", start_timeout=0),
+            "start_timeout of the server 'a' is 0; give a number of seconds",
+        ),
+        (
+            lambda: MCPServer("a", call_timeout=float("inf")),
+            "call_timeout of the server 'a' is Infinity",
+        ),
         (lambda: MCPServer("a", stop_timeout=0), "stop_timeout of the server 'a' is 0"),
         (lambda: MCPServer("a", call_timeout="5"), "call_timeout of the server 'a' is '5'"),  # type: ignore[arg-type]
         (lambda: CLIServer("a", ""), r"CLIServer\('a'\): give the command that it runs"),
         (lambda: CLIServer("a", "a", timeout=-1), "timeout of the server 'a' is -1"),
-        (lambda: CLIServer("a", "a", max_output=0), r"max_output of CLIServer\('a'\) is 0; give a number of bytes"),
+        (
+            lambda: CLIServer("a", "a", max_output=0),
+            r"max_output of CLIServer\('a'\) is 0; give a number of bytes",
+        ),
         (lambda: CLIServer("a", "a", max_output=1.5), "give a number of bytes"),  # type: ignore[arg-type]
         (lambda: CLIServer(None, "a"), "CLIServer: name is null; give a text"),  # type: ignore[arg-type]
         (lambda: CLIServer("", "a"), "CLIServer: name is ''; give a text"),
-        (lambda: CLIServer("my tool é", "a"), "the tool_prefix is 'my tool é'; give a text of letters, digits"),
+        (
+            lambda: CLIServer("my tool é", "a"),
+            "the tool_prefix is 'my tool é'; give a text of letters, digits",
+        ),
         (lambda: CLIServer("a", "a", "x" * 56), r"the tool_prefix is 'x+'; give a text of letters"),
         (lambda: CLIServer("a", "a", description=3), "a: description is 3; give a text"),  # type: ignore[arg-type]
         (lambda: CLIServer("a", None), "CLIServer: command is null; give a text, or a list"),  # type: ignore[arg-type]
@@ -180,7 +223,9 @@ def test_everything_else_is_passed_on(pool: ServerPool, monkeypatch: pytest.Monk
         assert passed_on[name] == os.environ[name]
 
 
-def test_python_is_the_one_that_runs_the_tests(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_is_the_one_that_runs_the_tests(
+    pool: ServerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = os.path.dirname(sys.executable)
     assert environment(pool)["PATH"] == os.pathsep.join([folder, os.environ["PATH"]])
     assert environment(pool, env={"PATH": "/nowhere"})["PATH"] == "/nowhere"
@@ -188,10 +233,18 @@ def test_python_is_the_one_that_runs_the_tests(pool: ServerPool, monkeypatch: py
     assert environment(pool)["PATH"].startswith(folder + os.pathsep)
 
 
-def test_variables_are_interpolated_when_the_server_starts(pool: ServerPool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_are_interpolated_when_the_server_starts(
+    pool: ServerPool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOST", "db")
-    given = environment(pool, env={"URL": "http://${HOST}:1/${HOST}", "LITERAL": "$HOST $${HOST} ${}", "EMPTY": ""})
-    assert (given["URL"], given["LITERAL"], given["EMPTY"]) == ("http://db:1/db", "$HOST ${HOST} ${}", "")
+    given = environment(
+        pool, env={"URL": "http://${HOST}:1/${HOST}", "LITERAL": "$HOST $${HOST} ${}", "EMPTY": ""}
+    )
+    assert (given["URL"], given["LITERAL"], given["EMPTY"]) == (
+        "http://db:1/db",
+        "$HOST ${HOST} ${}",
+        "",
+    )
 
 
 def test_a_missing_variable_is_named(pool: ServerPool) -> None:

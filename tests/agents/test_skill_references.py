@@ -28,10 +28,18 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_files_of_the_folder_are_its_references(folder: Path) -> None:
     skill = Skill.from_path(folder)
-    assert skill.references == {"formulas.md": "a + b = b + a", "logo.png": None, "more/sizes.md": "große"}
+    assert skill.references == {
+        "formulas.md": "a + b = b + a",
+        "logo.png": None,
+        "more/sizes.md": "große",
+    }
     assert "große" not in repr(skill)
     assert hash(skill)
-    assert Agent("m", skill=skill).parts["references"].startswith("formulas.md, logo.png, more/sizes.md (")
+    assert (
+        Agent("m", skill=skill)
+        .parts["references"]
+        .startswith("formulas.md, logo.png, more/sizes.md (")
+    )
 
 
 def test_the_model_lists_and_reads_them_and_gets_out_by_no_path(
@@ -39,19 +47,30 @@ def test_the_model_lists_and_reads_them_and_gets_out_by_no_path(
 ) -> None:
     asked = [
         *("formulas.md", "references/formulas.md", "./more/sizes.md", "logo.png"),
-        *("../../secret.md", "more/../formulas.md", str(folder / "SKILL.md"), "", ".hidden", "formulas.md\x00"),
+        *(
+            "../../secret.md",
+            "more/../formulas.md",
+            str(folder / "SKILL.md"),
+            "",
+            ".hidden",
+            "formulas.md\x00",
+        ),
     ]
     calls = [ToolCall("read_skill_reference", {"filename": name}) for name in asked]
     mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("list_skill_references", {}), *calls]))
     mock_llm_responses.add("m", "Done")
-    result = run(Agent("m", cli_servers=[echo], skill=Skill.from_path(folder)), "Which formulas are there?")
+    result = run(
+        Agent("m", cli_servers=[echo], skill=Skill.from_path(folder)), "Which formulas are there?"
+    )
     assert result
     listed, *read = result.all_tool_calls
     assert listed.result == "formulas.md\nlogo.png\nmore/sizes.md"
     assert [call.result for call in read[:3]] == ["a + b = b + a", "a + b = b + a", "große"]
     assert read[3].error == "logo.png is not a text file"
     assert [call.result for call in read[4:]] == [None] * 6
-    assert read[4].error == ("There is no document '../../secret.md'. There are: formulas.md, logo.png, more/sizes.md")
+    assert read[4].error == (
+        "There is no document '../../secret.md'. There are: formulas.md, logo.png, more/sizes.md"
+    )
 
 
 def test_a_skill_without_references_has_no_tools(
@@ -69,11 +88,15 @@ def test_a_link_that_leads_out_of_the_skill_is_refused(link: str, folder: Path) 
     else:
         (folder / "references").rename(folder.parent / "elsewhere")
         (folder / "references").symlink_to("../elsewhere")
-    with pytest.raises(InvalidFile, match=r"\.md: the file is a link that leads out of the skill's folder"):
+    with pytest.raises(
+        InvalidFile, match=r"\.md: the file is a link that leads out of the skill's folder"
+    ):
         Skill.from_path(folder)
 
 
-def test_two_tools_of_one_name_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_two_tools_of_one_name_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
     monkeypatch.setattr(skill_tools, "READ", "echo_execute")
     agent = Agent("m", cli_servers=[CLIServer("echo", "echo")], skill=Skill.from_path(folder))
     with pytest.raises(

@@ -54,12 +54,15 @@ def supervised(marker: str, kind: str, end: str) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", PARENT, kind, marker, end]
     options = [str(os.getpid()), "0.1", "0.1"]
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", AS_ON_MACOS, supervisor.__file__, *options, *command], start_new_session=True
+        [sys.executable, "-I", "-S", "-c", AS_ON_MACOS, supervisor.__file__, *options, *command],
+        start_new_session=True,
     )
 
 
 @pytest.mark.parametrize("kind", ["group", "session"])
-def test_a_child_that_left_the_group_ends_with_a_command_that_is_ended(kind: str, marker: str) -> None:
+def test_a_child_that_left_the_group_ends_with_a_command_that_is_ended(
+    kind: str, marker: str
+) -> None:
     process = supervised(marker, kind, "waits")
     wait_until_there(marker, 3)
     process.send_signal(signal.SIGUSR1)

@@ -169,7 +169,20 @@ class Hinted(BaseModel):
 
 
 MODELS: list[type[BaseModel]] = [
-    *(Plain, Numbers, Decimals, Texts, Moments, Nested, Choices, Containers, Points, Tree, Sum, Negation),
+    *(
+        Plain,
+        Numbers,
+        Decimals,
+        Texts,
+        Moments,
+        Nested,
+        Choices,
+        Containers,
+        Points,
+        Tree,
+        Sum,
+        Negation,
+    ),
     *(Expression, Numbered, Aliases, Hinted),
 ]
 
@@ -235,7 +248,9 @@ def test_a_schema_gets_a_small_plausible_value(schema: Any, expected: Any) -> No
 def test_every_process_generates_the_same(run_python: RunPython) -> None:
     schemas = [model.model_json_schema() for model in MODELS]
     code = "import json; from llm_mock.behaviour.generate import instance; "
-    code += f"print(json.dumps([instance(schema) for schema in json.loads({json.dumps(schemas)!r})]))"
+    code += (
+        f"print(json.dumps([instance(schema) for schema in json.loads({json.dumps(schemas)!r})]))"
+    )
     done = run_python(code, PYTHONHASHSEED="7")
     assert done.returncode == 0, done.stderr
     assert done.stdout == json.dumps([instance(schema) for schema in schemas]) + "\n"
@@ -286,7 +301,9 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("schema", "problem"), IMPOSSIBLE, ids=str)
-def test_what_cannot_be_generated_is_an_error_that_says_where_and_why(schema: dict[str, Any], problem: str) -> None:
+def test_what_cannot_be_generated_is_an_error_that_says_where_and_why(
+    schema: dict[str, Any], problem: str
+) -> None:
     with pytest.raises(LLMMockError) as caught:
         instance(schema)
     assert problem in str(caught.value)
@@ -296,7 +313,11 @@ def test_what_cannot_be_generated_is_an_error_that_says_where_and_why(schema: di
 def test_many_kinds_that_hold_each_other_end_soon() -> None:
     any_kind = {"anyOf": [{"$ref": f"#/$defs/{number}"} for number in range(20)]}
     kinds: dict[str, Any] = {
-        str(number): {"type": "object", "required": ["a", "b"], "properties": {"a": any_kind, "b": any_kind}}
+        str(number): {
+            "type": "object",
+            "required": ["a", "b"],
+            "properties": {"a": any_kind, "b": any_kind},
+        }
         for number in range(19)
     }
     schema = {"$ref": "#/$defs/0", "$defs": {**kinds, "19": {"type": "null"}}}
@@ -309,22 +330,35 @@ def numbers(draw: st.DrawFn) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": draw(st.sampled_from(["integer", "number"]))}
     low, width = draw(st.integers(-1000, 1000)), draw(st.integers(13, 500))
     schema |= draw(st.sampled_from([{}, {"minimum": low}, {"exclusiveMinimum": low}]))
-    schema |= draw(st.sampled_from([{}, {"maximum": low + width}, {"exclusiveMaximum": low + width}]))
-    return schema | draw(st.sampled_from([{}, *({"multipleOf": step} for step in (1, 5, 12, 0.5, 0.1, 0.01))]))
+    schema |= draw(
+        st.sampled_from([{}, {"maximum": low + width}, {"exclusiveMaximum": low + width}])
+    )
+    return schema | draw(
+        st.sampled_from([{}, *({"multipleOf": step} for step in (1, 5, 12, 0.5, 0.1, 0.01))])
+    )
 
 
 @st.composite
 def texts(draw: st.DrawFn) -> dict[str, Any]:
     low, more = draw(st.integers(0, 40)), draw(st.integers(0, 5))
     lengths = draw(st.sampled_from([{}, {"minLength": low}, {"maxLength": low + more}]))
-    return {"type": "string", **lengths, **draw(st.sampled_from([{}, {"minLength": low, "maxLength": low + more}]))}
+    return {
+        "type": "string",
+        **lengths,
+        **draw(st.sampled_from([{}, {"minLength": low, "maxLength": low + more}])),
+    }
 
 
 @st.composite
 def arrays(draw: st.DrawFn, items: st.SearchStrategy[Any]) -> dict[str, Any]:
     low, more = draw(st.integers(0, 4)), draw(st.integers(0, 3))
     prefix = draw(st.lists(items, max_size=2))
-    schema: dict[str, Any] = {"type": "array", "items": draw(items), "minItems": low, "maxItems": low + more}
+    schema: dict[str, Any] = {
+        "type": "array",
+        "items": draw(items),
+        "minItems": low,
+        "maxItems": low + more,
+    }
     return schema | ({"prefixItems": prefix} if prefix else {})
 
 
@@ -332,7 +366,13 @@ def arrays(draw: st.DrawFn, items: st.SearchStrategy[Any]) -> dict[str, Any]:
 def unique_arrays(draw: st.DrawFn) -> dict[str, Any]:
     low = draw(st.integers(0, 10))
     items = draw(
-        st.sampled_from([{"type": "integer"}, {"type": "number", "minimum": 0, "maximum": 1}, {"type": "string"}])
+        st.sampled_from(
+            [
+                {"type": "integer"},
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string"},
+            ]
+        )
     )
     return {"type": "array", "uniqueItems": True, "minItems": low, "items": items}
 
@@ -349,7 +389,12 @@ def objects(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> dict[str, Any]:
     return schema
 
 
-LEAVES = numbers() | texts() | unique_arrays() | st.sampled_from([{"type": "boolean"}, {"enum": ["a", None]}, True, {}])
+LEAVES = (
+    numbers()
+    | texts()
+    | unique_arrays()
+    | st.sampled_from([{"type": "boolean"}, {"enum": ["a", None]}, True, {}])
+)
 NESTED = st.recursive(
     LEAVES,
     lambda inner: (

@@ -99,7 +99,9 @@ def is_unchanged(name: str, reply: Any, **arguments: Any) -> bool:
     """Whether a misbehaviour does not apply."""
     get_model = misbehaving(name, reply)
     text = get_model(MODEL).prompt("Hi", **arguments).text()
-    unchanged = text == create_mock_get_model({MODEL: reply})(MODEL).prompt("Hi", **arguments).text()
+    unchanged = (
+        text == create_mock_get_model({MODEL: reply})(MODEL).prompt("Hi", **arguments).text()
+    )
     assert unchanged == (not calls_of(get_model))
     return unchanged
 
@@ -109,10 +111,24 @@ def is_unchanged(name: str, reply: Any, **arguments: Any) -> bool:
 
 def test_the_catalogue_has_what_the_field_knows() -> None:
     assert list(CATALOGUE) == [
-        *("fenced-json", "prose-around-json", "truncated-json", "wrong-types", "missing-field", "extra-field"),
+        *(
+            "fenced-json",
+            "prose-around-json",
+            "truncated-json",
+            "wrong-types",
+            "missing-field",
+            "extra-field",
+        ),
         *("empty-text", "refusal", "wrong-language"),
         *("unknown-tool", "bad-tool-arguments", "endless-tool-calls", "repeated-answer"),
-        *("broken-stream", "truncated-stream", "malformed-chunk", "stalled", "slow-first-token", "error-event"),
+        *(
+            "broken-stream",
+            "truncated-stream",
+            "malformed-chunk",
+            "stalled",
+            "slow-first-token",
+            "error-event",
+        ),
         *("content-filter", "length"),
         *("rate-limit", "overloaded", "timeout", "context-overflow", "invalid-key"),
     ]
@@ -123,10 +139,18 @@ def test_the_catalogue_has_what_the_field_knows() -> None:
 
 @pytest.mark.parametrize(
     ("name", "nearest"),
-    [("rate_limit", "rate-limit"), ("fence", "fenced-json"), ("empty", "empty-text"), ("", ""), (3, "")],
+    [
+        ("rate_limit", "rate-limit"),
+        ("fence", "fenced-json"),
+        ("empty", "empty-text"),
+        ("", ""),
+        (3, ""),
+    ],
 )
 def test_an_unknown_name_is_refused_and_the_nearest_named(name: Any, nearest: str) -> None:
-    with pytest.raises(UnknownMisbehaviour, match=f"There is no misbehaviour .*Did you mean '{nearest}"):
+    with pytest.raises(
+        UnknownMisbehaviour, match=f"There is no misbehaviour .*Did you mean '{nearest}"
+    ):
         Misbehaviour(name)
 
 
@@ -240,11 +264,15 @@ def test_a_type_that_allows_the_usual_mistake_gets_another_one() -> None:
     class Tags(BaseModel):
         tags: str | list[str]
 
-    assert json.loads(text_of("wrong-types", {"tags": "x"}, schema=Tags)) == {"tags": {"value": "x"}}
+    assert json.loads(text_of("wrong-types", {"tags": "x"}, schema=Tags)) == {
+        "tags": {"value": "x"}
+    }
 
 
 def test_only_a_required_field_is_missing() -> None:
-    assert json.loads(text_of("missing-field", {"title": "A", "members": []}, schema=Team)) == {"title": "A"}
+    assert json.loads(text_of("missing-field", {"title": "A", "members": []}, schema=Team)) == {
+        "title": "A"
+    }
 
 
 @pytest.mark.parametrize("name", ["wrong-types", "missing-field"])
@@ -295,7 +323,10 @@ def test_another_language_takes_the_place_of_texts() -> None:
         "reasons": [ANOTHER_LANGUAGE, ANOTHER_LANGUAGE],
         "score": 1,
     }
-    assert json.loads(text_of("wrong-language", [{"a": "x"}, "y"])) == [{"a": ANOTHER_LANGUAGE}, ANOTHER_LANGUAGE]
+    assert json.loads(text_of("wrong-language", [{"a": "x"}, "y"])) == [
+        {"a": ANOTHER_LANGUAGE},
+        ANOTHER_LANGUAGE,
+    ]
     assert is_unchanged("wrong-language", {"score": 1})
     assert is_unchanged("wrong-language", "")
 
@@ -307,7 +338,9 @@ def test_an_answer_is_repeated_whatever_is_asked() -> None:
         get_model.add(MODEL, reply)
     get_model.set("other", "of another model")
     get_model.add(MODEL, "first")
-    texts = [get_model(model).prompt("Hi").text() for model in (MODEL, "other", MODEL, MODEL, MODEL)]
+    texts = [
+        get_model(model).prompt("Hi").text() for model in (MODEL, "other", MODEL, MODEL, MODEL)
+    ]
     assert texts == ["first", "of another model", "first", "first", "first"]
     assert calls_of(get_model) == [3, 4]
 
@@ -324,7 +357,11 @@ def test_a_changed_reply_costs_what_it_was_to_cost() -> None:
     reply = Reply(data=ADA, usage={"input_tokens": 3, "output_tokens": 4}, resolved_model="m-2026")
     response = misbehaving("fenced-json", reply)(MODEL).prompt("Hi")
     response.text()
-    assert (response.input_tokens, response.output_tokens, response.resolved_model) == (3, 4, "m-2026")
+    assert (response.input_tokens, response.output_tokens, response.resolved_model) == (
+        3,
+        4,
+        "m-2026",
+    )
 
 
 # Tools
@@ -357,10 +394,17 @@ def with_tool_call() -> LLMMock:
         ("bad-tool-arguments", "Error: weather() got an unexpected keyword argument 'city_value'"),
     ],
 )
-def test_a_tool_is_called_wrongly_and_the_chain_goes_on(name: str, result: str, asynchronous: bool) -> None:
-    for get_model in (with_tool_call(), create_mock_get_model({MODEL: lambda prompt: _result(prompt)})):
+def test_a_tool_is_called_wrongly_and_the_chain_goes_on(
+    name: str, result: str, asynchronous: bool
+) -> None:
+    for get_model in (
+        with_tool_call(),
+        create_mock_get_model({MODEL: lambda prompt: _result(prompt)}),
+    ):
         get_model.misbehave(name)
-        skipped = asynchronous and name == "unknown-tool" and not hasattr(llm, "Message")  # by llm before 0.32
+        skipped = (
+            asynchronous and name == "unknown-tool" and not hasattr(llm, "Message")
+        )  # by llm before 0.32
         assert chain(get_model, asynchronous) == ("" if skipped else result)
         assert calls_of(get_model) == [1]
         assert not list(get_model.problems)
@@ -372,7 +416,10 @@ def _result(prompt: llm.Prompt) -> str:
 
 def test_a_tool_without_arguments_gets_one() -> None:
     get_model = misbehaving("bad-tool-arguments", _result)
-    assert chain(get_model, False, tools=[now]) == "Error: now() got an unexpected keyword argument 'input_value'"
+    assert (
+        chain(get_model, False, tools=[now])
+        == "Error: now() got an unexpected keyword argument 'input_value'"
+    )
 
 
 def test_a_name_that_is_offered_is_no_unknown_tool() -> None:
@@ -380,12 +427,17 @@ def test_a_name_that_is_offered_is_no_unknown_tool() -> None:
         return "called"
 
     get_model = misbehaving("unknown-tool", _result)
-    assert chain(get_model, False, tools=[weather, weather_tool]) == 'Error: tool "weather_tool_tool" does not exist'
+    assert (
+        chain(get_model, False, tools=[weather, weather_tool])
+        == 'Error: tool "weather_tool_tool" does not exist'
+    )
 
 
 def test_arguments_that_cannot_be_generated_are_left_out() -> None:
     get_model = misbehaving("endless-tool-calls", "x", times=1)
-    tool = llm.Tool("look_up", input_schema={"type": "object", "properties": {"a": False}, "required": ["a"]})
+    tool = llm.Tool(
+        "look_up", input_schema={"type": "object", "properties": {"a": False}, "required": ["a"]}
+    )
     assert get_model(MODEL).prompt("Hi", tools=[tool]).tool_calls()[0].arguments == {}
     tool = llm.Tool("look_up", input_schema={"type": "string"})
     get_model = misbehaving("endless-tool-calls", "x", times=1)
@@ -406,18 +458,24 @@ def test_endless_tool_calls_meet_the_limit_of_the_chain(asynchronous: bool, limi
 
 def test_an_application_without_a_limit_is_stopped_and_told() -> None:
     get_model = misbehaving("endless-tool-calls", "an answer")
-    with pytest.raises(EndlessToolCalls, match=r"called a tool 100 times without an end.*chain_limit=10"):
+    with pytest.raises(
+        EndlessToolCalls, match=r"called a tool 100 times without an end.*chain_limit=10"
+    ):
         chain(get_model, False)
     assert len(get_model.problems) == 1
 
 
 def test_a_call_that_was_scripted_for_tools_that_are_gone_is_not_repeated() -> None:
-    get_model = misbehaving("endless-tool-calls", Reply("x", tool_calls=[BrokenToolCall("weather", {"city": "Rome"})]))
+    get_model = misbehaving(
+        "endless-tool-calls", Reply("x", tool_calls=[BrokenToolCall("weather", {"city": "Rome"})])
+    )
     (call,) = get_model(MODEL).prompt("Hi", tools=[now]).tool_calls()
     assert (call.name, call.arguments) == ("now", {})
 
 
-@pytest.mark.parametrize("name", [name for name, kind in CATALOGUE.items() if "tools" in kind.needs])
+@pytest.mark.parametrize(
+    "name", [name for name, kind in CATALOGUE.items() if "tools" in kind.needs]
+)
 def test_without_tools_none_is_called(name: str) -> None:
     assert is_unchanged(name, "Hello")
 
@@ -548,7 +606,9 @@ def test_an_event_that_is_no_json_is_nothing_that_llm_has() -> None:
 # In the mock
 
 
-def test_a_wrong_reply_is_not_reported_as_one_that_the_test_got_wrong(recwarn: pytest.WarningsRecorder) -> None:
+def test_a_wrong_reply_is_not_reported_as_one_that_the_test_got_wrong(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
     for name in CATALOGUE:
         get_model = LLMMock({MODEL: Person(name="Ada", age=36)}, settings=Settings(schema="error"))
         get_model.misbehave(name)
@@ -614,7 +674,9 @@ def test_other_processes_misbehave_too(mock_llm_calls: LLMMock) -> None:
     environment = mock_llm_calls.environment()
     misbehaviour = mock_llm_calls.misbehave("rate-limit", times=2)
     command = [sys.executable, "-c", ASK]
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert output.split() == ["RateLimitError", "RateLimitError", "Hello"]
     assert len(mock_llm_calls.calls) == 3
     assert misbehaviour.calls == [1, 2]

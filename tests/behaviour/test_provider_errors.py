@@ -53,7 +53,9 @@ def test_a_status_error_is_the_one_that_the_sdk_raises(model: str, kind: str) ->
 
 @pytest.mark.parametrize("model", SDKS)
 @pytest.mark.parametrize("kind", [kind for kind in REFUSALS["openai"] if kind != "overloaded"])
-def test_a_status_error_is_of_the_class_that_the_sdk_itself_makes_of_the_response(model: str, kind: str) -> None:
+def test_a_status_error_is_of_the_class_that_the_sdk_itself_makes_of_the_response(
+    model: str, kind: str
+) -> None:
     sdk = pytest.importorskip(SDKS[model])
     client = (sdk.OpenAI if SDKS[model] == "openai" else sdk.Anthropic)(api_key="none")
     error: Any = provider_error(model, kind)
@@ -63,7 +65,11 @@ def test_a_status_error_is_of_the_class_that_the_sdk_itself_makes_of_the_respons
 
 def test_openai_names_the_code_of_the_error() -> None:
     error: Any = provider_error("gpt-4o-mini", "context_overflow")
-    assert (error.code, error.type, error.param) == ("context_length_exceeded", "invalid_request_error", "messages")
+    assert (error.code, error.type, error.param) == (
+        "context_length_exceeded",
+        "invalid_request_error",
+        "messages",
+    )
     assert error.body["message"].startswith("This model's maximum context length is 128000 tokens.")
     rate_limit: Any = provider_error("gpt-4o-mini", "rate_limit")
     assert rate_limit.code == "rate_limit_exceeded"
@@ -74,7 +80,9 @@ def test_anthropic_gives_the_whole_body() -> None:
     pytest.importorskip("anthropic")
     error: Any = provider_error("claude-sonnet-4.5", "overloaded")
     assert error.body["error"] == {"type": "overloaded_error", "message": "Overloaded"}
-    assert "prompt is too long" in str(provider_error("anthropic/claude-3-opus", "context_overflow"))
+    assert "prompt is too long" in str(
+        provider_error("anthropic/claude-3-opus", "context_overflow")
+    )
 
 
 @pytest.mark.parametrize("model", SDKS)
@@ -118,12 +126,16 @@ def test_a_model_of_neither_provider_has_plain_errors() -> None:
     assert str(error).endswith("Please try again in 3s.")
 
 
-def test_a_model_outside_the_mock_is_known_by_its_name_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_outside_the_mock_is_known_by_its_name_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("llm_mock.behaviour.provider_errors.current_mock", lambda: None)
     assert type(provider_error("davinci-002", "invalid_key")) is llm.ModelError
 
 
-def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(mock_llm_calls: LLMMock) -> None:
+def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(
+    mock_llm_calls: LLMMock,
+) -> None:
     from llm.default_plugins.openai_models import AsyncChat, Chat
     from llm.plugins import pm
 
@@ -165,5 +177,7 @@ def test_a_registered_model_of_another_library_has_plain_errors(mock_llm_calls: 
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="kind = 'rate-limit': write one of rate_limit, overloaded"):
+    with pytest.raises(
+        ValueError, match="kind = 'rate-limit': write one of rate_limit, overloaded"
+    ):
         provider_error("gpt-4o-mini", "rate-limit")

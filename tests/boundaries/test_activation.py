@@ -26,7 +26,9 @@ for name in ("gpt-4o-mini", "4o-mini", "nobody/knows"):
 
 
 @pytest.mark.parametrize("variable", ["LLM_MOCK", "PFLOW_TESTING"])
-def test_either_variable_mocks_llm_and_sdks_and_says_so_once(run_python: RunPython, variable: str) -> None:
+def test_either_variable_mocks_llm_and_sdks_and_says_so_once(
+    run_python: RunPython, variable: str
+) -> None:
     code = """
 import httpx, llm
 print(llm.get_model("m").prompt("hi").text())
@@ -38,7 +40,10 @@ print(httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()
     assert result.stdout == '{"success": true}\n' * 2
     said = f"llm-mock: {variable}=yes is set, so models are mocked in this process: no provider is asked.\n"
     logged = "INFO: HTTP Request: "  # where a plugin of llm that turns logging on is loaded
-    assert "".join(line for line in result.stderr.splitlines(True) if not line.startswith(logged)) == said
+    assert (
+        "".join(line for line in result.stderr.splitlines(True) if not line.startswith(logged))
+        == said
+    )
 
 
 def test_a_process_that_asks_nothing_says_nothing(run_python: RunPython) -> None:
@@ -78,7 +83,9 @@ def test_yes_in_our_own_variable_asks_for_the_mock(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["http://localhost:8080", "anything", "2", "none"])
-def test_another_value_of_our_own_variable_is_warned_of_and_does_nothing(value: str, run_python: RunPython) -> None:
+def test_another_value_of_our_own_variable_is_warned_of_and_does_nothing(
+    value: str, run_python: RunPython
+) -> None:
     assert not is_requested({"LLM_MOCK": value})
     assert is_requested({"LLM_MOCK": value, "PFLOW_TESTING": "1"})
     code = "import llm, sys; print(hasattr(llm.get_model_aliases, '__wrapped__'))"
@@ -100,12 +107,16 @@ def test_a_process_has_an_llm_user_folder_of_its_own(run_python: RunPython, tmp_
 
 
 def test_a_named_user_folder_is_used(run_python: RunPython, tmp_path: Path) -> None:
-    result = run_python("import llm; print(llm.user_dir())", PFLOW_TESTING="1", LLM_USER_PATH=str(tmp_path / "mine"))
+    result = run_python(
+        "import llm; print(llm.user_dir())", PFLOW_TESTING="1", LLM_USER_PATH=str(tmp_path / "mine")
+    )
     assert result.stdout == f"{tmp_path / 'mine'}\n"
 
 
 def test_starting_python_imports_no_llm(run_python: RunPython) -> None:
-    result = run_python("import sys; print({'llm', 'pydantic', 'pytest'} & set(sys.modules))", PFLOW_TESTING="1")
+    result = run_python(
+        "import sys; print({'llm', 'pydantic', 'pytest'} & set(sys.modules))", PFLOW_TESTING="1"
+    )
     assert result.stdout == "set()\n"
 
 
@@ -137,7 +148,9 @@ ASK = "import llm; print(llm.get_model('gpt-4o-mini').prompt('hi').text())"
 
 
 def test_an_emptied_environment_needs_the_variable_alone() -> None:
-    answer = subprocess.check_output([sys.executable, "-c", ASK], env={"PFLOW_TESTING": "1"}, text=True, timeout=60)
+    answer = subprocess.check_output(
+        [sys.executable, "-c", ASK], env={"PFLOW_TESTING": "1"}, text=True, timeout=60
+    )
     assert answer == '{"success": true}\n'
 
 

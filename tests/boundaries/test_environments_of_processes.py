@@ -78,20 +78,34 @@ def _bytes(variables: Mapping[str, str]) -> dict[bytes, bytes]:
 
 @pytest.mark.parametrize(
     "made",
-    [dict, _bytes, Shouting, MappingProxyType, lambda _: os.environ, lambda _: os.environb, lambda _: None],
+    [
+        dict,
+        _bytes,
+        Shouting,
+        MappingProxyType,
+        lambda _: os.environ,
+        lambda _: os.environb,
+        lambda _: None,
+    ],
     ids=["dict", "bytes", "UserDict", "proxy", "environ", "environb", "None"],
 )
 def test_the_mock_is_handed_over_in_any_environment(
-    made: Callable[[dict[str, str]], Any], mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+    made: Callable[[dict[str, str]], Any],
+    mock_llm_responses: ResponseConfigurator,
+    mock_llm_calls: LLMMock,
 ) -> None:
     mock_llm_responses.add("m", "Hello!")
-    output = subprocess.check_output([sys.executable, "-c", ASK], env=made(dict(os.environ)), text=True)
+    output = subprocess.check_output(
+        [sys.executable, "-c", ASK], env=made(dict(os.environ)), text=True
+    )
     assert output == "Hello!\n"
     assert len(mock_llm_calls.calls) == 1
 
 
 @pytest.mark.parametrize("function", ["posix_spawn", "posix_spawnp"])
-@pytest.mark.parametrize("made", [dict, _bytes, lambda _: os.environb], ids=["dict", "bytes", "environb"])
+@pytest.mark.parametrize(
+    "made", [dict, _bytes, lambda _: os.environb], ids=["dict", "bytes", "environb"]
+)
 def test_the_mock_is_handed_over_by_posix_spawn(
     function: str,
     made: Callable[[dict[str, str]], Any],
@@ -104,7 +118,9 @@ def test_the_mock_is_handed_over_by_posix_spawn(
     assert len(mock_llm_calls.calls) == 1
 
 
-@pytest.mark.parametrize("value", [Path("/tmp"), b"/tmp", "caf\udce9"], ids=["path", "bytes", "surrogate"])
+@pytest.mark.parametrize(
+    "value", [Path("/tmp"), b"/tmp", "caf\udce9"], ids=["path", "bytes", "surrogate"]
+)
 def test_values_reach_the_process_as_without_the_mock(value: Any, mock_llm_calls: LLMMock) -> None:
     code = "import os; print(os.environb[b'VALUE'])"
     environment = {**os.environ, "VALUE": value}
@@ -113,7 +129,9 @@ def test_values_reach_the_process_as_without_the_mock(value: Any, mock_llm_calls
 
 
 @pytest.mark.parametrize("wrong", [{"A": 1}, {1: "a"}, [("A", "b")], 5], ids=repr)
-def test_a_wrong_environment_is_refused_by_python_itself(wrong: Any, mock_llm_calls: LLMMock) -> None:
+def test_a_wrong_environment_is_refused_by_python_itself(
+    wrong: Any, mock_llm_calls: LLMMock
+) -> None:
     with pytest.raises((TypeError, AttributeError)) as caught:
         subprocess.run([TRUE], env=wrong)
     assert all(entry.name != "_variables" for entry in caught.traceback)

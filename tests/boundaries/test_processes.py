@@ -69,10 +69,19 @@ except llm.UnknownModelError as error:
     print(error)
 """
     )
-    assert result.stdout.splitlines() == ['{"standing": true}', "first", "any model", "'Unknown model: gone'"]
+    assert result.stdout.splitlines() == [
+        '{"standing": true}',
+        "first",
+        "any model",
+        "'Unknown model: gone'",
+    ]
     mock_llm_calls.assert_all_replies_used()
     assert_llm_called_times(mock_llm_calls, "m", 2)
-    assert [call["prompt"] for call in mock_llm_calls.calls] == ["from gpt-4o-mini", "from m", "from m"]
+    assert [call["prompt"] for call in mock_llm_calls.calls] == [
+        "from gpt-4o-mini",
+        "from m",
+        "from m",
+    ]
     assert [call["number"] for call in mock_llm_calls.calls] == [1, 2, 3]
     mock_llm_calls.models["m"].assert_called_with("from m")
 
@@ -108,7 +117,10 @@ def test_unused_replies_are_those_of_the_test(
     message = mock_llm_calls.unused_replies()
     assert message is not None
     count, reply = message.splitlines()[:2]
-    assert (count, reply.partition("  (")[0]) == ("One queued reply was not asked for:", "  - m  → 'queued'")
+    assert (count, reply.partition("  (")[0]) == (
+        "One queued reply was not asked for:",
+        "  - m  → 'queued'",
+    )
     assert mock_llm_calls.get_model("m").prompt("here").text() == "queued"
     assert mock_llm_calls.unused_replies() is None
 
@@ -120,14 +132,21 @@ def test_processes_at_the_same_time_share_one_queue(
         mock_llm_responses.add("m", f"queued {number}")
     command = [sys.executable, "-c", ASK, *["m"] * 3]
     environment = mock_llm_calls.environment()
-    processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    lines = [line for process in processes for line in process.communicate(timeout=60)[0].splitlines()]
+    processes = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    lines = [
+        line for process in processes for line in process.communicate(timeout=60)[0].splitlines()
+    ]
     assert sorted(lines) == [*(f"queued {number}" for number in range(8)), '{"success": true}']
     assert len(mock_llm_calls.calls) == 9
     mock_llm_calls.assert_all_replies_used()
 
 
-def test_what_is_configured_later_crosses_too(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_what_is_configured_later_crosses_too(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set("m", "early")
     assert run(ASK, "m").stdout == "early\n"
     mock_llm_responses.set("m", "late")
@@ -147,7 +166,12 @@ for line in sys.stdin:
     command = [sys.executable, "-c", code]
     environment = mock_llm_calls.environment()
     with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        command,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
     ) as process:
         assert process.stdin and process.stdout  # noqa: PT018
         answers = []
@@ -161,7 +185,9 @@ for line in sys.stdin:
 
 
 def test_a_process_that_crashes_loses_nothing(run: Run, mock_llm_calls: LLMMock) -> None:
-    result = run(ASK + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "m", "n", check=False)
+    result = run(
+        ASK + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "m", "n", check=False
+    )
     assert result.returncode != 0
     assert [call["prompt"] for call in mock_llm_calls.calls] == ["from m", "from n"]
 
@@ -174,7 +200,9 @@ def test_a_report_that_was_cut_off_is_left_out(run: Run, mock_llm_calls: LLMMock
     assert len(mock_llm_calls.calls) == 1
 
 
-def test_async_calls_and_the_llm_command_line_cross(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_async_calls_and_the_llm_command_line_cross(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set("m", "crossed")
     code = """
 import asyncio, llm
@@ -210,7 +238,9 @@ def test_a_function_without_a_name_cannot_cross(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock, arguments: dict[str, Any]
 ) -> None:
     mock_llm_responses.add("m", **arguments, optional=True)
-    with pytest.raises(InvalidReply, match=r"This reply cannot be sent to another process: m  .*lambda"):
+    with pytest.raises(
+        InvalidReply, match=r"This reply cannot be sent to another process: m  .*lambda"
+    ):
         mock_llm_calls.environment()
 
 
@@ -218,7 +248,9 @@ def answer(prompt: Any) -> str:
     return f"named: {prompt.prompt}"
 
 
-def test_a_function_that_can_be_imported_there_crosses(run: Run, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_function_that_can_be_imported_there_crosses(
+    run: Run, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set("m", answer)
     assert run(ASK, "m", PYTHONPATH=str(Path(__file__).parent.parent)).stdout == "named: from m\n"
 
@@ -236,7 +268,10 @@ def test_a_function_that_cannot_be_imported_there_fails_the_calls_that_need_it(
     mock_llm_responses.set("other", "text")
     result = run(ASK, "other", "m", check=False)
     assert result.stdout == "text\n"
-    assert "ReplyNotSent: The reply to this call needs the function of <string>:1, which the process" in result.stderr
+    assert (
+        "ReplyNotSent: The reply to this call needs the function of <string>:1, which the process"
+        in result.stderr
+    )
     assert "No module named 'only_here'" in result.stderr
     assert len(mock_llm_calls.problems) == 1
     mock_llm_calls.problems.clear()
@@ -264,7 +299,9 @@ def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pyte
 
 
 def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_FOLDER'])")
+    pytester.makepyfile(
+        "def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_FOLDER'])"
+    )
     result = pytester.runpytest_subprocess("-s")
     (folder,) = [line.split()[-1] for line in result.outlines if "FOLDER" in line]
     assert "llm-mock-shared-" in folder
@@ -274,7 +311,9 @@ def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
 def test_an_error_may_come_from_a_module_that_gets_a_model_when_it_is_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: LLMMock, run: Run
 ) -> None:
-    (tmp_path / "shop.py").write_text("import llm\nMODEL = llm.get_model('m')\nclass NoStock(Exception): pass\n")
+    (tmp_path / "shop.py").write_text(
+        "import llm\nMODEL = llm.get_model('m')\nclass NoStock(Exception): pass\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     import shop  # type: ignore[import-not-found]
 
@@ -283,7 +322,9 @@ def test_an_error_may_come_from_a_module_that_gets_a_model_when_it_is_imported(
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "sold out\n"
 
 
-def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: LLMMock, tmp_path: Path) -> None:
+def test_a_process_that_asks_after_the_test_has_its_replies(
+    mock_llm_calls: LLMMock, tmp_path: Path
+) -> None:
     mock_llm_calls.set("m", "configured")
     code = f"import llm, pathlib, sys; print(flush=True); sys.stdin.read(); {ASK_ONCE}"
     process = subprocess.Popen(
@@ -300,14 +341,18 @@ def test_a_process_that_asks_after_the_test_has_its_replies(mock_llm_calls: LLMM
     assert process.communicate(timeout=60)[0] == "configured\n"
 
 
-def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(mock_llm_calls: LLMMock) -> None:
+def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(
+    mock_llm_calls: LLMMock,
+) -> None:
     for number in range(12):
         mock_llm_calls.add("m", f"queued {number}")
     answers: list[str] = []
 
     def start(_: int) -> None:
         command = [sys.executable, "-c", ASK, "m", "m"]
-        output = subprocess.check_output(command, env=mock_llm_calls.environment(), text=True, timeout=60)
+        output = subprocess.check_output(
+            command, env=mock_llm_calls.environment(), text=True, timeout=60
+        )
         answers.extend(output.splitlines())
 
     in_threads(6, start)
@@ -316,9 +361,13 @@ def test_processes_that_threads_start_at_once_share_one_queue_and_one_history(mo
     mock_llm_calls.assert_all_replies_used()
 
 
-def test_threads_that_look_at_calls_while_others_ask_count_each_once(mock_llm_calls: LLMMock) -> None:
+def test_threads_that_look_at_calls_while_others_ask_count_each_once(
+    mock_llm_calls: LLMMock,
+) -> None:
     code = "import llm\nfor _ in range(400): llm.get_model('m').prompt('Hi')"
-    with subprocess.Popen([sys.executable, "-c", code], env=mock_llm_calls.environment()) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=mock_llm_calls.environment()
+    ) as process:
 
         def look_or_ask(thread: int) -> None:
             asked = 0
@@ -339,7 +388,9 @@ def test_what_threads_configure_at_once_crosses(mock_llm_calls: LLMMock, run: Ru
     assert run(ASK, *models).stdout.split("\n")[:-1] == [f"from {model}" for model in models]
 
 
-def test_threads_of_a_process_use_what_the_test_configured_meanwhile(mock_llm_calls: LLMMock) -> None:
+def test_threads_of_a_process_use_what_the_test_configured_meanwhile(
+    mock_llm_calls: LLMMock,
+) -> None:
     code = """
 import sys, threading, llm
 for line in sys.stdin:
@@ -352,7 +403,12 @@ for line in sys.stdin:
 """
     command, environment = [sys.executable, "-c", code], mock_llm_calls.environment()
     with subprocess.Popen(
-        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        command,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
     ) as process:
         assert process.stdin and process.stdout  # noqa: PT018
         for number in range(5):
@@ -363,7 +419,9 @@ for line in sys.stdin:
     assert len(mock_llm_calls.calls) == 40
 
 
-def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(mock_llm_calls: LLMMock, run: Run) -> None:
+def test_a_reply_that_is_queued_after_a_reset_is_a_new_one(
+    mock_llm_calls: LLMMock, run: Run
+) -> None:
     for text in ("before", "after"):
         mock_llm_calls.reset()
         mock_llm_calls.add("m", text)

@@ -116,7 +116,9 @@ def test_the_installed_version_has_every_name(library: str) -> None:
     assert missing_name(importlib.import_module(library), TABLES[library]) is None
 
 
-@pytest.mark.parametrize(("library", "name"), CASES, ids=[f"{library}-{name}" for library, name in CASES])
+@pytest.mark.parametrize(
+    ("library", "name"), CASES, ids=[f"{library}-{name}" for library, name in CASES]
+)
 def test_a_missing_name_is_found(library: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     module = importlib.import_module(library)
     for path in name.split("|"):
@@ -146,18 +148,29 @@ REMOVED = {
     "curl_cffi": ["Curl.setopt", "CurlError"],
     "httpcore": ["ConnectionPool.handle_request", "RemoteProtocolError"],
     "httpcore2": ["AsyncConnectionPool.handle_async_request", "ReadTimeout"],
-    "llm": ["get_models_with_aliases", "models._BaseModel", "plugins._loaded", "Response._iter_events"],
+    "llm": [
+        "get_models_with_aliases",
+        "models._BaseModel",
+        "plugins._loaded",
+        "Response._iter_events",
+    ],
     "urllib3": ["HTTPConnectionPool._get_timeout", "HTTPConnectionPool.urlopen", "Retry.is_retry"],
 }
 """Names of each library, of those that it lacks in one test."""
 
 
-@pytest.mark.parametrize(("library", "name"), [(library, name) for library, names in REMOVED.items() for name in names])
-def test_calls_by_a_changed_library_are_refused(library: str, name: str, run_python: RunPython) -> None:
+@pytest.mark.parametrize(
+    ("library", "name"), [(library, name) for library, names in REMOVED.items() for name in names]
+)
+def test_calls_by_a_changed_library_are_refused(
+    library: str, name: str, run_python: RunPython
+) -> None:
     names = [name, "Response.__iter__"] if name == "Response._iter_events" else [name]
     code = LATER.format(library=library, names=names, call=CALLS[library])
     result = run_python(code, LLM_MOCK="1")
-    chain, connections = json.loads(result.stdout.splitlines()[-1]) if result.stdout else pytest.fail(result.stderr)
+    chain, connections = (
+        json.loads(result.stdout.splitlines()[-1]) if result.stdout else pytest.fail(result.stderr)
+    )
     refusals = [line for line in chain if line.startswith("LibraryChanged: ")]
     assert refusals, chain
     assert f"changed {name}, which llm_mock needs; calls by {library} are refused" in refusals[0]

@@ -26,7 +26,9 @@ class Run:
 
     def __call__(self, mode: RecordMode, use: Callable[[], Any], **config: Any) -> Any:
         mock = LLMMock(at_boundary=True)
-        cassette = mock.cassette = self.cassette = Cassette(self.path, mode, CassetteConfig(**config))
+        cassette = mock.cassette = self.cassette = Cassette(
+            self.path, mode, CassetteConfig(**config)
+        )
         previous = activate(mock)
         try:
             return use()

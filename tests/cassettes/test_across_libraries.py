@@ -17,24 +17,39 @@ def user(text: str) -> list[Any]:
     return [{"role": "user", "content": text}]
 
 
-def test_an_answer_is_replayed_by_another_api_and_in_another_way(run: Run, provider: ProviderServer) -> None:
+def test_an_answer_is_replayed_by_another_api_and_in_another_way(
+    run: Run, provider: ProviderServer
+) -> None:
     run("all", lambda: [chat_of("some-model", provider.url, "You think", False) for _ in range(3)])
 
     def otherwise() -> list[Any]:
         chunks = chat_of("some-model", provider.url, "You think", True)
         with anthropic.Anthropic(base_url=provider.url, api_key=KEY) as client:
-            message = client.messages.create(model="some-model", max_tokens=9, messages=user("You think"))
+            message = client.messages.create(
+                model="some-model", max_tokens=9, messages=user("You think")
+            )
         with openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY) as client:
-            response = client.responses.create(model="some-model", input="You think", max_output_tokens=9)
-        streamed = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
-        return [streamed, [block.type for block in message.content], message.usage.output_tokens, response.output_text]
+            response = client.responses.create(
+                model="some-model", input="You think", max_output_tokens=9
+            )
+        streamed = "".join(
+            chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices
+        )
+        return [
+            streamed,
+            [block.type for block in message.content],
+            message.usage.output_tokens,
+            response.output_text,
+        ]
 
     assert run("none", otherwise) == [TEXT, ["thinking", "text"], 7, TEXT]
 
 
 def chat_of(model: str, url: str, text: str, stream: bool) -> Any:
     with openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
-        answer = client.chat.completions.create(model=model, max_tokens=9, messages=user(text), stream=stream)
+        answer = client.chat.completions.create(
+            model=model, max_tokens=9, messages=user(text), stream=stream
+        )
         return list(answer) if stream else answer
 
 
@@ -44,7 +59,9 @@ class ThroughLLM:
     def __init__(self, url: str) -> None:
         from llm.default_plugins.openai_models import Chat
 
-        self.model = Chat("gpt-4o", key=KEY, api_base=f"{url}/v1", supports_tools=True, supports_schema=True)
+        self.model = Chat(
+            "gpt-4o", key=KEY, api_base=f"{url}/v1", supports_tools=True, supports_schema=True
+        )
 
     def ask(self, text: str, stream: bool = False, **more: Any) -> Any:
         response = self.model.prompt(text, stream=stream, **more)
@@ -52,7 +69,9 @@ class ThroughLLM:
         return response
 
 
-def test_what_llm_recorded_answers_an_sdk_that_asks_the_same(run: Run, provider: ProviderServer) -> None:
+def test_what_llm_recorded_answers_an_sdk_that_asks_the_same(
+    run: Run, provider: ProviderServer
+) -> None:
     through_llm = ThroughLLM(provider.url)
 
     def record() -> None:
@@ -76,19 +95,34 @@ def test_what_llm_recorded_answers_an_sdk_that_asks_the_same(run: Run, provider:
     run("all", record)
     sent = len(provider.requests)
     whole, texts, *error = run("none", ask)
-    assert (whole.choices[0].message.content, whole.usage.prompt_tokens, whole.usage.completion_tokens) == (TEXT, 11, 7)
+    assert (
+        whole.choices[0].message.content,
+        whole.usage.prompt_tokens,
+        whole.usage.completion_tokens,
+    ) == (TEXT, 11, 7)
     assert whole.usage.completion_tokens_details.reasoning_tokens == 3
-    assert [text for text in texts if text] == [TEXT[start : start + 5] for start in range(0, len(TEXT), 5)]
+    assert [text for text in texts if text] == [
+        TEXT[start : start + 5] for start in range(0, len(TEXT), 5)
+    ]
     assert error == ["rate_limit_exceeded", "0.01"]
     assert (run.problems, len(provider.requests)) == ([], sent)
 
 
-def test_what_an_sdk_recorded_answers_llm_where_it_asks_the_same(run: Run, provider: ProviderServer) -> None:
+def test_what_an_sdk_recorded_answers_llm_where_it_asks_the_same(
+    run: Run, provider: ProviderServer
+) -> None:
     def record() -> Any:
         with openai.OpenAI(base_url=f"{provider.url}/v1", api_key=KEY, max_retries=0) as client:
             create = client.chat.completions.create
             whole = create(model="gpt-4o", messages=user("Hello"), max_completion_tokens=9)
-            list(create(model="gpt-4o", messages=user("Hello"), stream=True, stream_options={"include_usage": True}))
+            list(
+                create(
+                    model="gpt-4o",
+                    messages=user("Hello"),
+                    stream=True,
+                    stream_options={"include_usage": True},
+                )
+            )
             with pytest.raises(openai.RateLimitError) as caught:
                 create(model="gpt-4o", messages=user("a fail"))
             said = [*user("Hello"), {"role": "assistant", "content": TEXT}, *user("Sure?")]
@@ -114,7 +148,9 @@ def test_what_an_sdk_recorded_answers_llm_where_it_asks_the_same(run: Run, provi
     assert (run.problems, len(provider.requests)) == ([], 4)
 
 
-def test_a_conversation_of_llm_answers_an_sdk_that_says_all_of_it(run: Run, provider: ProviderServer) -> None:
+def test_a_conversation_of_llm_answers_an_sdk_that_says_all_of_it(
+    run: Run, provider: ProviderServer
+) -> None:
     def weather(city: str, days: float) -> str:
         """Says the weather."""
         return "warm"
@@ -132,7 +168,11 @@ def test_a_conversation_of_llm_answers_an_sdk_that_says_all_of_it(run: Run, prov
             create = client.chat.completions.create
             said = [*user("Hello"), {"role": "assistant", "content": earlier}, *user("Sure?")]
             parameters = provider.requests[-1]["tools"][0]["function"]["parameters"]
-            function = {"name": "weather", "description": "Says the weather.", "parameters": parameters}
+            function = {
+                "name": "weather",
+                "description": "Says the weather.",
+                "parameters": parameters,
+            }
             tools = [{"type": "function", "function": function}]
             called = create(model="gpt-4o", messages=user("A tool"), tools=tools).choices[0]
             return [called, create(model="gpt-4o", messages=said).choices[0].message.content]

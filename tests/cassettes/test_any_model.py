@@ -45,7 +45,9 @@ class Scripted(llm.Model):
 class AsyncEcho(llm.AsyncModel):
     model_id = "scripted"
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncGenerator[str, None]:
+    async def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any
+    ) -> AsyncGenerator[str, None]:
         await asyncio.sleep(0)
         yield f"{prompt.prompt} of {id(prompt)}"
 
@@ -59,8 +61,16 @@ def never(prompt: Any, response: Any) -> Iterator[str]:
 def test_stream_events_are_replayed_one_by_one_with_all_that_they_carry(run: Run) -> None:
     events = [
         {"type": "reasoning", "chunk": "", "redacted": True},
-        {"type": "reasoning", "chunk": "Think", "provider_metadata": {"anthropic": {"signature": "abc"}}},
-        {"type": "reasoning", "chunk": " more", "provider_metadata": {"anthropic": {"signature": "abc"}}},
+        {
+            "type": "reasoning",
+            "chunk": "Think",
+            "provider_metadata": {"anthropic": {"signature": "abc"}},
+        },
+        {
+            "type": "reasoning",
+            "chunk": " more",
+            "provider_metadata": {"anthropic": {"signature": "abc"}},
+        },
         {"type": "text", "chunk": "One"},
         {"type": "text", "chunk": "", "part_index": 7},
         {"type": "tool_call_name", "chunk": "look"},
@@ -79,7 +89,9 @@ def test_stream_events_are_replayed_one_by_one_with_all_that_they_carry(run: Run
 
     def use(executed: Execute) -> Any:
         response: Any = Scripted(executed).prompt("Hi")
-        return [dataclasses.asdict(event) for event in response.stream_events()], response.messages()
+        return [
+            dataclasses.asdict(event) for event in response.stream_events()
+        ], response.messages()
 
     recorded = run("once", lambda: use(execute))
     assert run("none", lambda: use(never)) == recorded
@@ -87,16 +99,22 @@ def test_stream_events_are_replayed_one_by_one_with_all_that_they_carry(run: Run
 
 
 @pytest.mark.parametrize("size", [10, 50_000], ids=["in the file", "beside it"])
-def test_attachments_that_come_back_are_kept_and_those_sent_are_known_by_their_hash(run: Run, size: int) -> None:
+def test_attachments_that_come_back_are_kept_and_those_sent_are_known_by_their_hash(
+    run: Run, size: int
+) -> None:
     content = PNG + bytes(size)
 
     def execute(prompt: Any, response: Any) -> Iterator[str]:
         response.attachments.append(llm.Attachment(type="image/png", content=content))
-        response.attachments.append(llm.Attachment(type="image/png", url="https://example.com/x.png"))
+        response.attachments.append(
+            llm.Attachment(type="image/png", url="https://example.com/x.png")
+        )
         yield "a picture"
 
     def use(executed: Execute, sent: bytes = PNG) -> Any:
-        response = Scripted(executed).prompt("Draw", attachments=[llm.Attachment(type="image/png", content=sent)])
+        response = Scripted(executed).prompt(
+            "Draw", attachments=[llm.Attachment(type="image/png", content=sent)]
+        )
         return response.text(), response.attachments
 
     recorded = run("once", lambda: use(execute))
@@ -119,11 +137,14 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
     beside = next(path for path in run.path.parent.iterdir() if path != run.path)
     beside.write_bytes(b"changed")
     with pytest.raises(
-        InvalidFile, match=r"cassette.yaml:\d+: the content of the attachment does not match its sha256"
+        InvalidFile,
+        match=r"cassette.yaml:\d+: the content of the attachment does not match its sha256",
     ):
         Cassette(run.path)
     beside.unlink()
-    with pytest.raises(InvalidFile, match=r"cassette.yaml:\d+: the attachment cannot be read: .*No such file"):
+    with pytest.raises(
+        InvalidFile, match=r"cassette.yaml:\d+: the attachment cannot be read: .*No such file"
+    ):
         Cassette(run.path)
 
 
@@ -135,7 +156,11 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
             None,
             "The response of 'scripted' to 'Hi' cannot be recorded: a part of it is not a JSON value",
         ),
-        (None, ValueError(Path("x")), "it raised builtins.ValueError, which cannot be raised again"),
+        (
+            None,
+            ValueError(Path("x")),
+            "it raised builtins.ValueError, which cannot be raised again",
+        ),
     ],
     ids=["payload", "error"],
 )
@@ -210,7 +235,9 @@ def test_calls_made_at_once_are_recorded_in_the_order_in_which_they_began(run: R
     recorded = run("once", lambda: asyncio.run(use()))
 
     assert run("none", lambda: asyncio.run(use())) == recorded
-    assert [call.request.prompt for call in Cassette(run.path).calls] == [str(number) for number in range(20)]
+    assert [call.request.prompt for call in Cassette(run.path).calls] == [
+        str(number) for number in range(20)
+    ]
 
 
 def test_a_text_that_was_edited_by_hand_is_played_in_one_piece(run: Run) -> None:
@@ -233,7 +260,8 @@ def test_new_episodes_never_asks_again_for_what_is_there(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "yes", "1e3", "2026-11-22", " a \n b ", "\x00\x1b[31m", "\u2028\ufeff😀", "a: b # c"]
+    "text",
+    ["", "yes", "1e3", "2026-11-22", " a \n b ", "\x00\x1b[31m", "\u2028\ufeff😀", "a: b # c"],
 )
 def test_any_text_survives_the_file(run: Run, text: str) -> None:
     def use(executed: Execute) -> str:
@@ -260,7 +288,10 @@ def ask(text: str, executed: Execute = echo, **arguments: Any) -> str:
 def test_what_was_redacted_by_a_pattern_is_no_wildcard(run: Run) -> None:
     redact = (r"customer-\d+",)
     run("once", lambda: ask("Who is customer-1?"), redact=redact)
-    assert run("none", lambda: ask("Who is customer-2?", never), redact=redact) == "You said: Who is [redacted]?"
+    assert (
+        run("none", lambda: ask("Who is customer-2?", never), redact=redact)
+        == "You said: Who is [redacted]?"
+    )
     with pytest.raises(CassetteMiss):
         run("none", lambda: ask("Who is the president?", never), redact=redact)
 
@@ -272,10 +303,17 @@ def test_a_secret_of_the_machine_on_which_it_was_recorded_may_be_another_one_els
     run("once", lambda: ask("Use only-known-here, or only-known-here!"))
     assert "only-known-here" not in run.path.read_text()
     monkeypatch.setenv("SOME_TOKEN", "another")
-    assert run("none", lambda: ask("Use another, or another!", never)).startswith("You said: Use [redacted secret], or")
+    assert run("none", lambda: ask("Use another, or another!", never)).startswith(
+        "You said: Use [redacted secret], or"
+    )
     monkeypatch.delenv("SOME_TOKEN")
     run("none", lambda: ask("Use nothing, or nothing!", never))
-    for other in ("Use , or another!", "Use another, or another", 'Use "x", or "y"', "Use them " * 10_000):
+    for other in (
+        "Use , or another!",
+        "Use another, or another",
+        'Use "x", or "y"',
+        "Use them " * 10_000,
+    ):
         with pytest.raises(CassetteMiss):
             run("none", lambda other=other: ask(other, never))
 
@@ -300,7 +338,14 @@ def test_a_prompt_with_secrets_is_found_on_any_machine(
 
 
 def test_a_secret_that_comes_in_pieces_is_not_recorded_and_the_other_pieces_are(run: Run) -> None:
-    pieces = ["It ", f"is {PROVIDERS_KEY[:9]}", PROVIDERS_KEY[9:15], PROVIDERS_KEY[15:], ", so", " there."]
+    pieces = [
+        "It ",
+        f"is {PROVIDERS_KEY[:9]}",
+        PROVIDERS_KEY[9:15],
+        PROVIDERS_KEY[15:],
+        ", so",
+        " there.",
+    ]
 
     def use(executed: Execute) -> list[str]:
         return list(Scripted(executed).prompt("Hi"))
@@ -315,7 +360,10 @@ def test_a_variable_that_only_the_replaying_machine_has_changes_nothing(
 ) -> None:
     run("once", lambda: ask("Explain postgres to me"))
     monkeypatch.setenv("DB_PASSWORD", "postgres")
-    assert run("none", lambda: ask("Explain postgres to me", never)) == "You said: Explain postgres to me"
+    assert (
+        run("none", lambda: ask("Explain postgres to me", never))
+        == "You said: Explain postgres to me"
+    )
 
 
 @needs_events
@@ -365,7 +413,10 @@ def test_a_call_that_was_cancelled_while_it_was_recorded_is_a_problem(run: Run) 
 
     run("once", lambda: asyncio.run(use()))
     assert len(run.problems) == 1
-    assert "ended with CancelledError while it was recorded, which a cassette cannot hold" in run.problems[0]
+    assert (
+        "ended with CancelledError while it was recorded, which a cassette cannot hold"
+        in run.problems[0]
+    )
 
 
 def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording(run: Run) -> None:
@@ -375,7 +426,9 @@ def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording
         with pytest.raises(Exception, match="temprature"):
             response.text()
 
-    llm_models = [type("Entry", (), {"model": Scripted(echo), "async_model": None, "aliases": []})()]
+    llm_models = [
+        type("Entry", (), {"model": Scripted(echo), "async_model": None, "aliases": []})()
+    ]
     real = names._real_listings.get(names.MODELS)
     names._real_listings[names.MODELS] = lambda: llm_models
     try:
@@ -390,7 +443,11 @@ def test_options_that_only_the_real_model_refuses_are_a_problem_of_the_recording
     ("old", "new", "message"),
     [
         ("events:", "unfinished: true\n    events:", "the application stopped reading here"),
-        ("events:", "error: {class: 'notinstalled_sdk:RateLimitError', args: []}\n    events:", "notinstalled_sdk"),
+        (
+            "events:",
+            "error: {class: 'notinstalled_sdk:RateLimitError', args: []}\n    events:",
+            "notinstalled_sdk",
+        ),
     ],
     ids=["unfinished", "error of an SDK that is missing"],
 )
@@ -404,18 +461,25 @@ def test_what_goes_wrong_in_a_replay_fails_the_test_although_the_application_goe
     assert message in run.problems[0]
 
 
-def test_a_function_that_normalizes_wrongly_fails_the_test_although_the_application_goes_on(run: Run) -> None:
+def test_a_function_that_normalizes_wrongly_fails_the_test_although_the_application_goes_on(
+    run: Run,
+) -> None:
     def wrong(text: str) -> str:
         raise KeyError("date")
 
     with pytest.raises(KeyError):
         run("once", lambda: ask("Hi"), normalize=wrong)
-    assert "could not be looked up in the cassette: KeyError: 'date'. Is the function normalize" in run.problems[0]
+    assert (
+        "could not be looked up in the cassette: KeyError: 'date'. Is the function normalize"
+        in run.problems[0]
+    )
 
 
 def test_arguments_of_tools_are_replayed_as_they_were_whatever_they_are_called(run: Run) -> None:
     def call(prompt: Any, response: Any) -> Iterator[str]:
-        response.add_tool_call(llm.ToolCall("order", {"cookie": "oatmeal", "password": "oats and raisins"}, "call_1"))
+        response.add_tool_call(
+            llm.ToolCall("order", {"cookie": "oatmeal", "password": "oats and raisins"}, "call_1")
+        )
         yield '{"password": "oats and raisins"}'
 
     def use(executed: Execute) -> Any:
@@ -441,17 +505,25 @@ def test_a_cassette_that_is_a_link_stays_one(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("version: 1\ncalls:\n- &a\n  request: {model: m, options: {x: *a}}\n  response: {}\n", "expand to too much"),
+        (
+            "version: 1\ncalls:\n- &a\n  request: {model: m, options: {x: *a}}\n  response: {}\n",
+            "expand to too much",
+        ),
         (
             "version: 1\ncalls: []\nx0: &x0 [1,2]\n"
             + "".join(f"x{n}: &x{n} [{f'*x{n - 1},' * 9}]\n" for n in range(1, 9)),
             "too much",
         ),
-        ("version: 1\ncalls:\n- request: {model: m}\n  response: {events: [{type: nonsense}]}\n", "events.0.type"),
+        (
+            "version: 1\ncalls:\n- request: {model: m}\n  response: {events: [{type: nonsense}]}\n",
+            "events.0.type",
+        ),
     ],
     ids=["a circle", "a bomb", "an unknown event"],
 )
-def test_a_file_that_cannot_have_been_recorded_is_refused(run: Run, text: str, message: str) -> None:
+def test_a_file_that_cannot_have_been_recorded_is_refused(
+    run: Run, text: str, message: str
+) -> None:
     run.path.write_text(text)
     with pytest.raises(InvalidFile, match=message):
         Cassette(run.path)

@@ -90,14 +90,21 @@ def test_other_exceptions_are_described_by_class_and_arguments(error: BaseExcept
 
 def test_a_description_reads_well() -> None:
     assert describe(ValueError("bad")) == {"class": "ValueError", "args": ["bad"]}
-    assert describe(QuotaError.Daily("today")) == {"class": f"{__name__}:QuotaError.Daily", "args": ["today"]}
+    assert describe(QuotaError.Daily("today")) == {
+        "class": f"{__name__}:QuotaError.Daily",
+        "args": ["today"],
+    }
     error = provider_error("gpt-4o-mini", "overloaded", retry_after=2)
     assert describe(error) == {
         "class": "openai:InternalServerError",
         "message": str(error),
         "url": "https://api.openai.com/v1/chat/completions",
         "status_code": 503,
-        "headers": {"x-request-id": "req_mock", "retry-after": "2", "content-type": "application/json"},
+        "headers": {
+            "x-request-id": "req_mock",
+            "retry-after": "2",
+            "content-type": "application/json",
+        },
         "content": error.response.text,
     }
 
@@ -110,7 +117,9 @@ def http_library() -> Any:
 def test_errors_of_the_http_library_are_made_again() -> None:
     http = http_library()
     request = http.Request("GET", "https://example.com/?key=secret")
-    response = http.Response(502, headers={"set-cookie": "secret"}, json={"why": "gateway"}, request=request)
+    response = http.Response(
+        502, headers={"set-cookie": "secret"}, json={"why": "gateway"}, request=request
+    )
     status: Any = again(http.HTTPStatusError("502 Bad Gateway", request=request, response=response))
     assert (type(status), str(status)) == (http.HTTPStatusError, "502 Bad Gateway")
     assert (status.response.status_code, status.response.json()) == (502, {"why": "gateway"})
@@ -121,8 +130,14 @@ def test_errors_of_the_http_library_are_made_again() -> None:
 
 def test_what_was_described_before_contents_were_is_made_again() -> None:
     described = {"class": "openai:RateLimitError", "message": "Slow down", "status_code": 429}
-    error: Any = rebuild({**described, "headers": {"retry-after": "2"}, "body": {"message": "Slow", "code": "x"}})
-    assert (str(error), error.code, error.body) == ("Slow down", "x", {"message": "Slow", "code": "x"})
+    error: Any = rebuild(
+        {**described, "headers": {"retry-after": "2"}, "body": {"message": "Slow", "code": "x"}}
+    )
+    assert (str(error), error.code, error.body) == (
+        "Slow down",
+        "x",
+        {"message": "Slow", "code": "x"},
+    )
     assert error.response.json() == {"error": {"message": "Slow", "code": "x"}}
     assert str(error.request.url) == "https://api.openai.com/v1/chat/completions"
 
@@ -159,7 +174,8 @@ def test_what_cannot_be_made_again_is_not_described() -> None:
 
 def test_a_missing_package_is_named_with_its_remedy() -> None:
     with pytest.raises(
-        ErrorNotRebuilt, match=r"exception no_such_sdk:RateError cannot be made here: .*pip install no_such_sdk$"
+        ErrorNotRebuilt,
+        match=r"exception no_such_sdk:RateError cannot be made here: .*pip install no_such_sdk$",
     ):
         rebuild({"class": "no_such_sdk:RateError", "message": "x"})
     with pytest.raises(ErrorNotRebuilt, match="'openai' has no attribute 'OldError'"):
@@ -167,15 +183,20 @@ def test_a_missing_package_is_named_with_its_remedy() -> None:
     assert issubclass(ErrorNotRebuilt, LLMMockError)
 
 
-@pytest.mark.parametrize("name", ["os:system", "builtins:print", "print", "llm:Model", "openai:RateLimitError.x", ""])
-def test_nothing_but_exception_classes_is_called(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "name", ["os:system", "builtins:print", "print", "llm:Model", "openai:RateLimitError.x", ""]
+)
+def test_nothing_but_exception_classes_is_called(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(builtins, "print", lambda *_: pytest.fail("called"))
     with pytest.raises(ErrorNotRebuilt):
         rebuild({"class": name, "args": ["echo called"]})
 
 
 @pytest.mark.parametrize(
-    "description", [{}, None, [], {"class": 3}, {"class": ".x:Y", "args": []}, {"class": "openai:RateLimitError"}]
+    "description",
+    [{}, None, [], {"class": 3}, {"class": ".x:Y", "args": []}, {"class": "openai:RateLimitError"}],
 )
 def test_what_describes_no_exception_is_refused(description: Any) -> None:
     with pytest.raises(ErrorNotRebuilt):

@@ -21,7 +21,11 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize("way", WAYS[::3])
 def test_nothing_public_differs_from_the_same_call_without_us(way: str, tmp_path: Path) -> None:
-    answers = {name.replace(" ", "-"): scenario.served for name, scenario in all_scenarios().items() if scenario.served}
+    answers = {
+        name.replace(" ", "-"): scenario.served
+        for name, scenario in all_scenarios().items()
+        if scenario.served
+    }
     with served(answers) as server:
         without = seen("without", tmp_path, server.url, way)
         server.asked.clear()

@@ -63,7 +63,11 @@ def exposed(response: Any) -> dict[str, Any]:
         "attachments": response.attachments,
     }
     if hasattr(response, "to_dict"):  # from llm 0.32 on
-        shown |= {name: value for name, value in response.to_dict().items() if name not in ("id", "datetime_utc")}
+        shown |= {
+            name: value
+            for name, value in response.to_dict().items()
+            if name not in ("id", "datetime_utc")
+        }
         shown["events"] = [dataclasses.asdict(event) for event in response.stream_events()]
         shown["parts"] = response.messages()
     return shown
@@ -86,7 +90,11 @@ def model(server: OpenAIServer, kind: Any = Chat) -> Any:
     )
 
 
-SCHEMA = {"title": "Person", "type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
+SCHEMA = {
+    "title": "Person",
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+}
 PNG = b"\x89PNG\r\n\x1a\n0000"
 
 PROMPTS: dict[str, Callable[[Any], Any]] = {
@@ -94,9 +102,16 @@ PROMPTS: dict[str, Callable[[Any], Any]] = {
     "not streamed": lambda asked: asked.prompt("Hi", stream=False),
     "schema": lambda asked: asked.prompt("Who?", schema=SCHEMA),
     "tools": lambda asked: asked.prompt("Which weather?", tools=[weather]),
-    "tools, not streamed": lambda asked: asked.prompt("Which weather?", tools=[weather], stream=False),
-    "attachment": lambda asked: asked.prompt("See", attachments=[llm.Attachment(type="image/png", content=PNG)]),
-    "conversation": lambda asked: [(talk := asked.conversation()).prompt("One").text(), talk.prompt("Two")][1],
+    "tools, not streamed": lambda asked: asked.prompt(
+        "Which weather?", tools=[weather], stream=False
+    ),
+    "attachment": lambda asked: asked.prompt(
+        "See", attachments=[llm.Attachment(type="image/png", content=PNG)]
+    ),
+    "conversation": lambda asked: [
+        (talk := asked.conversation()).prompt("One").text(),
+        talk.prompt("Two"),
+    ][1],
 }
 
 
@@ -119,7 +134,9 @@ def test_a_replayed_response_equals_the_recorded_one_in_everything_that_llm_expo
 
 
 @pytest.mark.parametrize(
-    "ask", [PROMPTS["streamed"], PROMPTS["tools"], PROMPTS["schema"]], ids=["text", "tools", "schema"]
+    "ask",
+    [PROMPTS["streamed"], PROMPTS["tools"], PROMPTS["schema"]],
+    ids=["text", "tools", "schema"],
 )
 def test_an_async_response_is_recorded_and_replayed_too(
     server: OpenAIServer, run: Callable[..., Any], ask: Callable[[Any], Any]
@@ -136,7 +153,10 @@ def test_an_async_response_is_recorded_and_replayed_too(
 
 def test_a_chain_is_recorded_turn_by_turn(server: OpenAIServer, run: Callable[..., Any]) -> None:
     def use() -> list[dict[str, Any]]:
-        return [exposed(response) for response in model(server).chain("Which weather?", tools=[weather]).responses()]
+        return [
+            exposed(response)
+            for response in model(server).chain("Which weather?", tools=[weather]).responses()
+        ]
 
     recorded, calls = run(use, "once")
     replayed, _ = run(use, "none")
@@ -160,12 +180,20 @@ def test_a_key_that_the_provider_echoes_never_enters_the_file(
     assert KEY not in (tmp_path / "cassette.yaml").read_text()
 
 
-def test_an_error_of_the_provider_is_recorded_and_raised_again(server: OpenAIServer, run: Callable[..., Any]) -> None:
+def test_an_error_of_the_provider_is_recorded_and_raised_again(
+    server: OpenAIServer, run: Callable[..., Any]
+) -> None:
     def use() -> Any:
         with pytest.raises(Exception, match="Slow down") as caught:
             model(server).prompt("Fail").text()
         error: Any = caught.value
-        return type(error), str(error), error.status_code, error.response.headers["retry-after"], error.body
+        return (
+            type(error),
+            str(error),
+            error.status_code,
+            error.response.headers["retry-after"],
+            error.body,
+        )
 
     recorded, _ = run(use, "once")
     replayed, _ = run(use, "none")

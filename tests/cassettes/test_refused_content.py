@@ -19,7 +19,9 @@ calls:
   response: RESPONSE
 count: 2
 """
-CONTENT = "sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824, content: aGVsbG8="
+CONTENT = (
+    "sha256: 2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824, content: aGVsbG8="
+)
 
 
 def _read(folder: Path, request: str, response: str) -> storage.CassetteContent:

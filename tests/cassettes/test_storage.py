@@ -32,7 +32,9 @@ def over_http(how: str) -> str:
         HEAD + call("a") + "# a comment\n\n" + call("b").replace("- ", "-\n  ", 1),
         HEAD + "".join(f"  {line}\n" for line in (call("a") + call("b")).splitlines()),
         "calls:\n" + call("a") + call("b") + "version: 1\n",
-        HEAD + call("&first a") + "- request: {model: m, prompt: b}\n  response: {resolved_model: *first}\n",
+        HEAD
+        + call("&first a")
+        + "- request: {model: m, prompt: b}\n  response: {resolved_model: *first}\n",
         HEAD + call("a") + "- request:\n    model: m\n    prompt: |-\n      b\n  response: {}\n",
         "{version: 1, calls: [{request: {model: m, prompt: a}, response: {}},\n"
         " {request: {model: m, prompt: b}, response: {}}]}",
@@ -63,11 +65,19 @@ def test_a_cassette_may_be_laid_out_in_any_way(tmp_path: Path, text: str) -> Non
             over_http("api: messages, headers: {a: €}"),
             "8: calls.2.response.http.headers: the header 'a' has a",
         ),
-        (over_http("api: messages, streamed: true"), "8: calls.2.response: `json` must be the list of the server-"),
-        (call("c").replace("{}", "{attachments: [{sha256: ab}]}"), "8: the content of the attachment does not match"),
+        (
+            over_http("api: messages, streamed: true"),
+            "8: calls.2.response: `json` must be the list of the server-",
+        ),
+        (
+            call("c").replace("{}", "{attachments: [{sha256: ab}]}"),
+            "8: the content of the attachment does not match",
+        ),
     ],
 )
-def test_what_is_wrong_with_a_later_call_is_said_with_its_line(tmp_path: Path, last: str, problem: str) -> None:
+def test_what_is_wrong_with_a_later_call_is_said_with_its_line(
+    tmp_path: Path, last: str, problem: str
+) -> None:
     path = tmp_path / "cassette.yaml"
     path.write_text(HEAD + call("a") + call("b") + last)
     with pytest.raises(InvalidFile) as caught:
@@ -80,9 +90,18 @@ def recorded(path: Path, number: int) -> list[RecordedCall]:
     calls = [
         RecordedCall.model_validate(
             {
-                "request": {"model": "gpt-4o-mini", "system": "Sei höflich.\nImmer.", "prompt": f"Greet number {each}"},
+                "request": {
+                    "model": "gpt-4o-mini",
+                    "system": "Sei höflich.\nImmer.",
+                    "prompt": f"Greet number {each}",
+                },
                 "response": {
-                    "events": [{"text": "Grüß dich, 世界!\nAnd you - too: yes.\n\n", "chunks": [5, 4, 1, 26]}],
+                    "events": [
+                        {
+                            "text": "Grüß dich, 世界!\nAnd you - too: yes.\n\n",
+                            "chunks": [5, 4, 1, 26],
+                        }
+                    ],
                     "usage": {"input": 18, "output": 9, "details": {"cached": 1234567}},
                     "resolved_model": "gpt-4o-mini-2024-07-18",
                     "json": {"finish_reason": "stop", "id": "chatcmpl-1"},
@@ -95,7 +114,9 @@ def recorded(path: Path, number: int) -> list[RecordedCall]:
     return calls
 
 
-@pytest.mark.parametrize(("number", "last"), [(1, 1_000), (11, 50)])  # of two digits one can be cut off, too
+@pytest.mark.parametrize(
+    ("number", "last"), [(1, 1_000), (11, 50)]
+)  # of two digits one can be cut off, too
 def test_a_cassette_that_was_cut_off_at_any_byte_is_an_error_with_its_line_or_reads_the_same(
     tmp_path: Path, number: int, last: int
 ) -> None:
@@ -117,7 +138,10 @@ def test_a_cassette_that_was_cut_off_at_any_byte_is_an_error_with_its_line_or_re
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (-1, "cassette.yaml:25: is cut off here: the last line, with the `count` of calls, is missing"),
+        (
+            -1,
+            "cassette.yaml:25: is cut off here: the last line, with the `count` of calls, is missing",
+        ),
         (20, "cassette.yaml:20: is cut off here: "),
         (2, "cassette.yaml:2: is cut off here: "),
     ],
@@ -129,7 +153,9 @@ def test_a_cassette_that_was_cut_off_says_so(tmp_path: Path, line: int, message:
     with pytest.raises(InvalidFile) as caught:
         Cassette(path)
     assert message in str(caught.value)
-    assert re.search(r"record it again: pytest '\S+::test_.+' --llm-mock-record rewrite", str(caught.value))
+    assert re.search(
+        r"record it again: pytest '\S+::test_.+' --llm-mock-record rewrite", str(caught.value)
+    )
 
 
 def test_a_reply_may_be_edited_by_hand_and_a_lost_call_is_noticed(tmp_path: Path) -> None:
@@ -140,13 +166,18 @@ def test_a_reply_may_be_edited_by_hand_and_a_lost_call_is_noticed(tmp_path: Path
 
     first = path.read_text().rpartition("- request:")[0]
     path.write_text(first + "count: 2\n")
-    with pytest.raises(InvalidFile, match=r"says that there are 2 calls, but there are 1\. If none was lost, write 1"):
+    with pytest.raises(
+        InvalidFile,
+        match=r"says that there are 2 calls, but there are 1\. If none was lost, write 1",
+    ):
         Cassette(path)
     path.write_text(first + "count: 1\n")
     assert len(Cassette(path).calls) == 1
 
 
-def test_a_call_that_was_edited_by_hand_stays_as_it_stands_when_others_are_recorded(tmp_path: Path) -> None:
+def test_a_call_that_was_edited_by_hand_stays_as_it_stands_when_others_are_recorded(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "cassette.yaml"
     recorded(path, 1)
     edited = path.read_text().replace("  response:", "  # friendly enough\n  response:")
@@ -158,7 +189,9 @@ def test_a_call_that_was_edited_by_hand_stays_as_it_stands_when_others_are_recor
 
 
 @pytest.mark.parametrize("indent", ["", "  "])
-def test_a_large_cassette_takes_little_more_memory_than_its_text(tmp_path: Path, indent: str) -> None:
+def test_a_large_cassette_takes_little_more_memory_than_its_text(
+    tmp_path: Path, indent: str
+) -> None:
     path = tmp_path / "cassette.yaml"
     recorded(path, 400)
     head, calls, count = re.split(r"(?<=calls:\n)|(?=count:)", path.read_text())

@@ -27,7 +27,9 @@ def test_the_catalogue_is_listed_in_columns() -> None:
 def test_the_module_is_the_command_and_writes_plain_text_to_a_pipe() -> None:
     command = [sys.executable, "-m", "llm_mock", "misbehaviours"]
     environment = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
-    output = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert output == CliRunner().invoke(main, ["misbehaviours"]).output
 
 
@@ -55,8 +57,12 @@ def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
 
 
 @pytest.mark.parametrize("command", [None, *main.commands])
-def test_help_is_whole_and_has_an_example_and_where_the_documentation_is(command: str | None) -> None:
-    output = CliRunner().invoke(main, [*filter(None, [command]), "--help"], terminal_width=80).output
+def test_help_is_whole_and_has_an_example_and_where_the_documentation_is(
+    command: str | None,
+) -> None:
+    output = (
+        CliRunner().invoke(main, [*filter(None, [command]), "--help"], terminal_width=80).output
+    )
     assert "..." not in output.replace("[ARGS]...", "").replace("FILE...", "")
     assert "docs/" in output
     example = "pip install" if command is None else f"    llm-mock {command}"

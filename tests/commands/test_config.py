@@ -13,7 +13,9 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.parametrize(("file", "options"), [("pyproject.toml", ()), ("pytest.ini", ("--ini",))])
-def test_pytest_accepts_what_is_recommended(pytester: pytest.Pytester, file: str, options: tuple[str, ...]) -> None:
+def test_pytest_accepts_what_is_recommended(
+    pytester: pytest.Pytester, file: str, options: tuple[str, ...]
+) -> None:
     (pytester.path / file).write_text(CliRunner().invoke(main, ["config", *options]).output)
     pytester.makepyfile(
         "import llm\n\ndef test_it(mock_llm_responses):\n    llm.get_model('gpt-4o').prompt('Hi').text()\n"

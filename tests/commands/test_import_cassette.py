@@ -39,7 +39,9 @@ def run(*arguments: object) -> tuple[int, list[str]]:
 
 
 def post(url: str, body: Any, **headers: str) -> None:
-    requests.post(url, json=body, headers={"authorization": f"Bearer {KEY}", **headers}, timeout=10).close()
+    requests.post(
+        url, json=body, headers={"authorization": f"Bearer {KEY}", **headers}, timeout=10
+    ).close()
 
 
 def record(path: Path, provider: ProviderServer) -> None:
@@ -50,7 +52,10 @@ def record(path: Path, provider: ProviderServer) -> None:
     with recorder.use_cassette(str(path)):
         post(f"{provider.url}/v1/chat/completions", chat)
         post(f"{provider.url}/v1/chat/completions", {**chat, "stream": True})
-        post(f"{provider.url}/v1/messages", {"model": "claude", "max_tokens": 9, "messages": MESSAGES})
+        post(
+            f"{provider.url}/v1/messages",
+            {"model": "claude", "max_tokens": 9, "messages": MESSAGES},
+        )
         failing = [{"role": "user", "content": "a fail"}]
         post(f"{provider.url}/v1/chat/completions", {**chat, "messages": failing})
         post(f"{provider.url}/v1/embeddings", {"model": "gpt-4o", "input": "Hello"})
@@ -78,7 +83,9 @@ def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
     text = source.read_text().splitlines()
     assert all("request" in text[number - 1] for number in numbers)
     assert lines[-1].endswith("test_it.llm.yaml: 4 calls, 2 skipped")
-    assert [secret for secret in (KEY, "cookie-of-mine", "org-of-mine") if secret in target.read_text()] == []
+    assert [
+        secret for secret in (KEY, "cookie-of-mine", "org-of-mine") if secret in target.read_text()
+    ] == []
 
     monkeypatch.setattr(Wanted, "hosts", (provider.host,))
     mock = LLMMock(at_boundary=True)
@@ -105,7 +112,10 @@ def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
 def interaction(**response: Any) -> dict[str, Any]:
     request = {"method": "POST", "uri": "https://api.openai.com/v1/chat/completions", "headers": {}}
     request["body"] = json.dumps({"model": "gpt-4o", "messages": MESSAGES})
-    return {"request": request, "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, **response}}
+    return {
+        "request": request,
+        "response": {"status": {"code": 200, "message": "OK"}, "headers": {}, **response},
+    }
 
 
 def completion(text: str) -> bytes:
@@ -118,8 +128,14 @@ def completion(text: str) -> bytes:
     [
         ("interactions: [", ":2: is not valid YAML: "),
         ('{"interactions": [\n  oops]}', ":2: is not valid JSON: Expecting value"),
-        ("calls: []", ":1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette of VCR"),
-        ("interactions:\n- request: {uri: x}\n  response: {}\n", ":2: this interaction has no status"),
+        (
+            "calls: []",
+            ":1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette of VCR",
+        ),
+        (
+            "interactions:\n- request: {uri: x}\n  response: {}\n",
+            ":2: this interaction has no status",
+        ),
         ("interactions:\n- request: {}\n- 3\n", ":2: this interaction has no response"),
         ("interactions:\n- 3\n", ":2: this interaction is not in the format of VCR: "),
         ("interactions: []", " holds no call that can be imported, so nothing was written."),
@@ -132,12 +148,16 @@ def completion(text: str) -> bytes:
             "its response is no JSON, and no stream of events",
         ),
         (
-            json.dumps({"interactions": [interaction(body="{}", headers={"content-encoding": ["br"]})]}),
+            json.dumps(
+                {"interactions": [interaction(body="{}", headers={"content-encoding": ["br"]})]}
+            ),
             ": 1 call",
         ),
     ],
 )
-def test_what_cannot_be_imported_is_told_with_its_line(content: str, told: str, tmp_path: Path) -> None:
+def test_what_cannot_be_imported_is_told_with_its_line(
+    content: str, told: str, tmp_path: Path
+) -> None:
     source = tmp_path / "test_it.yaml"
     source.write_text(content)
     exit_code, lines = run(source)
@@ -151,7 +171,10 @@ def test_a_secret_in_an_answer_is_not_imported_and_nothing_is_replaced(tmp_path:
     sent["request"]["headers"] = {"Authorization": [f"Bearer {KEY}"]}
     source, target = tmp_path / "vcr.json", tmp_path / "ours.yaml"
     source.write_text(
-        json.dumps({"interactions": [sent, interaction(body={"string": completion("Hi").decode()})]}, indent=2)
+        json.dumps(
+            {"interactions": [sent, interaction(body={"string": completion("Hi").decode()})]},
+            indent=2,
+        )
     )
     exit_code, lines = run(source, "-o", target)
     assert (exit_code, len(lines)) == (0, 3)

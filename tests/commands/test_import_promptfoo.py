@@ -89,14 +89,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(folder: Path, text: str, *arguments: str, name: str = "promptfooconfig.yaml") -> tuple[int, str]:
+def run(
+    folder: Path, text: str, *arguments: str, name: str = "promptfooconfig.yaml"
+) -> tuple[int, str]:
     (folder / name).write_text(text)
     result = CliRunner().invoke(main, ["import", name, *arguments])
     assert isinstance(result.exception, (SystemExit, type(None))), result.exc_info
     return result.exit_code, result.output
 
 
-def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_line(folder: Path) -> None:
+def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_line(
+    folder: Path,
+) -> None:
     assert run(folder, CONFIGURATION) == (0, EXPECTED)
     role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
     model = {"provider": "openai", "name": "gpt-4o-mini", "temperature": 0}
@@ -105,7 +109,9 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
     assert (written["defaults"]["repeat"], written["defaults"]["judge"]) == (2, "gpt-judge")
     sonnet = "anthropic/claude-sonnet"
-    assert written["matrix"] == {"models": [{"model": "gpt-4o-mini", "options": {"temperature": 0}}, sonnet]}
+    assert written["matrix"] == {
+        "models": [{"model": "gpt-4o-mini", "options": {"temperature": 0}}, sonnet]
+    }
     suite = load_suite(folder / "promptfooconfig.suite.yaml")
     prompts = {case.name: case.prompt for case in suite.cases}
     assert prompts["opening hours [prompt 1]"] == "Answer in ${currency}: When are you open?"
@@ -123,7 +129,13 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
 def test_what_was_imported_runs_dry(folder: Path) -> None:
     text = "prompts: ['{{q}}']\ntests: [{vars: {q: Hi}, providerOutput: Hello, assert: [{type: equals, value: Hello}]}]"
     assert run(folder, text)[0] == 0
-    arguments = ["test", "promptfooconfig.role.yaml", "-s", "promptfooconfig.suite.yaml", "--dry-run"]
+    arguments = [
+        "test",
+        "promptfooconfig.role.yaml",
+        "-s",
+        "promptfooconfig.suite.yaml",
+        "--dry-run",
+    ]
     result = CliRunner().invoke(main, arguments)
     assert (result.exit_code, "1/1 passed" in result.output) == (0, True)
 
@@ -133,14 +145,32 @@ def test_what_was_imported_runs_dry(folder: Path) -> None:
     [
         ("prompts: ['Costs ${x}']", "Costs ${x}", "Costs ${x}"),
         ("tests: [{vars: {prompt: Say hi}}]", "Say hi", "Say hi"),
-        ("prompts: ['{{a}} {{b}}']\ntests: [{vars: {a: 1}}]", "1 ", "{{b}} has no value here, and is empty"),
-        ("prompts: ['{{a | upper}}']\ntests: [{vars: {a: 1}}]", "{{a | upper}}", "only {{name}} has a counterpart"),
+        (
+            "prompts: ['{{a}} {{b}}']\ntests: [{vars: {a: 1}}]",
+            "1 ",
+            "{{b}} has no value here, and is empty",
+        ),
+        (
+            "prompts: ['{{a | upper}}']\ntests: [{vars: {a: 1}}]",
+            "{{a | upper}}",
+            "only {{name}} has a counterpart",
+        ),
         ("prompts: ['{{a}}']\ntests: [file://more.yaml]", "5", ""),
-        ("prompts: ['{{a}} {{b}}']\nscenarios: [{config: [{vars: {a: 1}}], tests: [{vars: {b: 2}}]}]", "1 2", ""),
-        ('prompts: [\'[{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]\']', "u", ""),
+        (
+            "prompts: ['{{a}} {{b}}']\nscenarios: [{config: [{vars: {a: 1}}], tests: [{vars: {b: 2}}]}]",
+            "1 2",
+            "",
+        ),
+        (
+            'prompts: [\'[{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]\']',
+            "u",
+            "",
+        ),
     ],
 )
-def test_prompts_have_the_values_of_their_tests(text: str, prompt: str, variables: str, folder: Path) -> None:
+def test_prompts_have_the_values_of_their_tests(
+    text: str, prompt: str, variables: str, folder: Path
+) -> None:
     (folder / "more.yaml").write_text("- vars: {a: 5}\n")
     code, said = run(folder, text)
     assert code == 0, said
@@ -166,12 +196,18 @@ def test_prompts_have_the_values_of_their_tests(text: str, prompt: str, variable
         {"repeat": 10**30},
     ],
 )
-def test_strange_values_are_told_and_what_is_written_can_be_read(strange: Any, folder: Path) -> None:
+def test_strange_values_are_told_and_what_is_written_can_be_read(
+    strange: Any, folder: Path
+) -> None:
     whole = {"prompts": ["{{a}}"], "tests": [{"vars": {"a": 1}}]}
     keys = ("prompts", "tests", "providers", "defaultTest", "scenarios", "evaluateOptions")
     of_tests = ("vars", "assert", "options", "threshold", "description", "providerOutput")
     scenario = {"scenarios": [{"config": strange, "tests": strange}]}
-    changes = [*({key: strange} for key in keys), *({"tests": [{key: strange}]} for key in of_tests), scenario]
+    changes = [
+        *({key: strange} for key in keys),
+        *({"tests": [{key: strange}]} for key in of_tests),
+        scenario,
+    ]
     (folder / "more.yaml").write_text("- x\n")
     for change in changes:
         for written in folder.glob("promptfooconfig.*"):
@@ -187,7 +223,10 @@ def test_strange_values_are_told_and_what_is_written_can_be_read(strange: Any, f
             "a: 1",
             "promptfooconfig.yaml:1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette",
         ),
-        ("prompts: [file://none.py:f]", "promptfooconfig.yaml: nothing in it can become a case of a suite"),
+        (
+            "prompts: [file://none.py:f]",
+            "promptfooconfig.yaml: nothing in it can become a case of a suite",
+        ),
         ("prompts: [", "is not valid YAML"),
         (
             f"prompts: [x]\ntests: [{{vars: {{a: {[1] * 101}, b: {[1] * 100}}}}}]",
@@ -195,7 +234,9 @@ def test_strange_values_are_told_and_what_is_written_can_be_read(strange: Any, f
         ),
     ],
 )
-def test_what_nothing_can_be_made_of_is_told_and_nothing_is_written(text: str, problem: str, folder: Path) -> None:
+def test_what_nothing_can_be_made_of_is_told_and_nothing_is_written(
+    text: str, problem: str, folder: Path
+) -> None:
     code, said = run(folder, text)
     assert (code, problem in said) == (1, True)
     assert not list(folder.glob("*.suite.yaml"))

@@ -36,7 +36,13 @@ verdict: {pass_if: it holds, fail_if: it does not}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    files = {"role.yaml": ROLE, "suite.yaml": SUITE, "spec.yaml": SPEC, "pytest.ini": "[pytest]\n", "x.yaml": "a: 1\n"}
+    files = {
+        "role.yaml": ROLE,
+        "suite.yaml": SUITE,
+        "spec.yaml": SPEC,
+        "pytest.ini": "[pytest]\n",
+        "x.yaml": "a: 1\n",
+    }
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     return tmp_path
@@ -76,7 +82,11 @@ def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPo
     ],
 )
 def test_a_dry_run_says_what_came_of_it(
-    arguments: dict[str, Any], passed: bool, said: str, project: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: dict[str, Any],
+    passed: bool,
+    said: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(project)
     result = asyncio.run(ServerTools().dry_run(**arguments))
@@ -85,11 +95,15 @@ def test_a_dry_run_says_what_came_of_it(
 
 def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
-    result = asyncio.run(ServerTools().run("suite.yaml", role="role.yaml", model="a-model", max_cost=1))
+    result = asyncio.run(
+        ServerTools().run("suite.yaml", role="role.yaml", model="a-model", max_cost=1)
+    )
     assert result["passed"] is False
     assert "the price of the model 'a-model' is not known" in result["output"]
     asked = asyncio.run(ServerTools().run("suite.yaml", role="role.yaml", model="a-model"))
-    assert '{"success": true}' in asked["output"], "the test's mock answers processes that it starts"
+    assert '{"success": true}' in asked["output"], (
+        "the test's mock answers processes that it starts"
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,13 +114,17 @@ def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.M
         ("nowhere.yaml", "nowhere.yaml: cannot be read"),
     ],
 )
-def test_what_cannot_be_run_is_told(path: str, problem: str, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_run_is_told(
+    path: str, problem: str, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(project)
     with pytest.raises(LLMMockError, match=problem):
         asyncio.run(ServerTools().dry_run(path))
 
 
-def test_the_catalogue_has_what_tests_may_hold(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_catalogue_has_what_tests_may_hold(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(project)
     assertions = asyncio.run(ServerTools().catalogue("assertions"))
     assert assertions["contains"].startswith("The output contains a text. Keys: ")

@@ -69,7 +69,9 @@ def test_the_changes_are_shown_and_nothing_is_written(folder: Path) -> None:
     assert (folder / "test_app.py").read_text() == OLD
 
 
-def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes(folder: Path) -> None:
+def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes(
+    folder: Path,
+) -> None:
     path = folder / "test_app.py"
     path.write_bytes(OLD.replace("\n", "\r\n").encode())
     path.chmod(0o640)
@@ -88,7 +90,9 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
     assert code == 1
     assert "test_app.py: test_greeting can be rewritten.\n" in output
     assert "test_by_hand.py:6: test_by_hand: the reply depends on the prompt" in output
-    assert "Give a function of the prompt: mock_llm_responses.set(model, lambda prompt: …)" in output
+    assert (
+        "Give a function of the prompt: mock_llm_responses.set(model, lambda prompt: …)" in output
+    )
     assert "To rewrite: 1 test in 1 file, 1 left to you.\n" in output
     path.unlink()
     (folder / "test_by_hand.py").unlink()
@@ -102,7 +106,9 @@ def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
         (b"# -*- coding: utf-8 -*-\nllm = '\xff'\n", "test_bad.py: the file cannot be decoded"),
     ],
 )
-def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(folder: Path, content: bytes, message: str) -> None:
+def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
+    folder: Path, content: bytes, message: str
+) -> None:
     (folder / "test_app.py").write_text(OLD)
     (folder / "test_bad.py").write_bytes(content)
     code, output = run("--write", ".", "nowhere.py")
@@ -114,12 +120,17 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(folder: Path, con
     assert "Error: nowhere.py does not exist.\n" in output
 
 
-def test_a_file_that_cannot_be_read_or_written_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_read_or_written_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "test_app.py").write_text(OLD)
     os.mkfifo(folder / "test_pipe.py")
     code, output = run("--check", ".")
     assert code == 1
-    assert "Error: test_pipe.py cannot be read: it is no regular file, but a pipe or a device.\n" in output
+    assert (
+        "Error: test_pipe.py cannot be read: it is no regular file, but a pipe or a device.\n"
+        in output
+    )
     (folder / "test_pipe.py").unlink()
 
     def full(*args: object, **kwargs: object) -> None:
@@ -127,7 +138,10 @@ def test_a_file_that_cannot_be_read_or_written_is_one_line(folder: Path, monkeyp
 
     monkeypatch.setattr(os, "replace", full)
     code, output = run("--write", ".")
-    assert (code, "test_app.py' cannot be written: No space left on device.\n" in output) == (1, True)
+    assert (code, "test_app.py' cannot be written: No space left on device.\n" in output) == (
+        1,
+        True,
+    )
     assert [path.name for path in folder.iterdir() if "test_app" in path.name] == ["test_app.py"]
     assert (folder / "test_app.py").read_text() == OLD
 
@@ -167,7 +181,10 @@ def test_in_order(get_model):
     text = (folder / "test_app.py").read_text()
     assert 'mock_llm_responses.set("gpt-4o-mini", "Hello")\n    assert ask()  ==' in text
     assert 'mock_llm_responses.set("*", "Hello")\n    assert ask("gpt-4o") ==' in text
-    assert 'mock_llm_responses.set("gpt-4o", "First")\n    mock_llm_responses.set("gpt-4o-mini", "Second")' in text
+    assert (
+        'mock_llm_responses.set("gpt-4o", "First")\n    mock_llm_responses.set("gpt-4o-mini", "Second")'
+        in text
+    )
 
 
 def test_a_run_that_fails_is_told_and_the_rest_goes_on(folder: Path) -> None:
@@ -188,7 +205,9 @@ def test_check_and_write_exclude_each_other() -> None:
 
 def test_a_missing_libcst_is_named_with_what_installs_it(tmp_path: Path) -> None:
     code = "import sys; sys.modules['libcst'] = None; from llm_mock.cli import main; main(['migrate', '.'])"
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
     assert (process.returncode, process.stderr) == (
         1,
         "Error: Rewriting tests needs libcst, which is not installed. Run: pip install 'pytest-llm-mock[migrate]'\n",

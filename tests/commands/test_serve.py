@@ -47,7 +47,9 @@ replies:
   - {model: broken, text: Hel, error: broken-stream}
   - {model: late, error: timeout}
 """
-TOOLS: Any = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
+TOOLS: Any = [
+    {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
+]
 
 
 class Served:
@@ -78,7 +80,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         (tmp_path / "script.yaml").write_text(SCRIPT)
         command = [sys.executable, "-m", "llm_mock", "serve", *arguments]
         processes.append(
-            subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            subprocess.Popen(
+                command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
         )
         return Served(processes[-1])
 
@@ -97,19 +101,34 @@ def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
     assert served.url.startswith("http://127.0.0.1:")
     with (
         openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x", max_retries=0) as client,
-        anthropic.Anthropic(base_url=f"{served.url}/anthropic", api_key="x", max_retries=0) as claude,
+        anthropic.Anthropic(
+            base_url=f"{served.url}/anthropic", api_key="x", max_retries=0
+        ) as claude,
     ):
         create = client.chat.completions.create
         plain = create(model="gpt-4o", messages=QUESTION).choices[0]
         assert (plain.message.content, plain.finish_reason) == ("Hello!", "length")
-        streamed = [chunk.choices[0].delta.content for chunk in create(model="gpt-4o", messages=QUESTION, stream=True)]
+        streamed = [
+            chunk.choices[0].delta.content
+            for chunk in create(model="gpt-4o", messages=QUESTION, stream=True)
+        ]
         assert [text for text in streamed if text] == ["Hel", "lo", "!"]
         weather: Any = [{"role": "user", "content": "The weather?"}]
         for _ in range(2):
-            [call] = create(model="gpt-4o", messages=weather, tools=TOOLS).choices[0].message.tool_calls or []
+            [call] = (
+                create(model="gpt-4o", messages=weather, tools=TOOLS).choices[0].message.tool_calls
+                or []
+            )
             assert call.function.arguments == '{"city": "Bern"}'  # type: ignore[union-attr]
-        schema: Any = {"type": "json_schema", "json_schema": {"name": "City", "schema": {"type": "object"}}}
-        data = create(model="gpt-4o", messages=QUESTION, response_format=schema).choices[0].message.content
+        schema: Any = {
+            "type": "json_schema",
+            "json_schema": {"name": "City", "schema": {"type": "object"}},
+        }
+        data = (
+            create(model="gpt-4o", messages=QUESTION, response_format=schema)
+            .choices[0]
+            .message.content
+        )
         assert json.loads(data or "") == {"name": "Bern"}
         with pytest.raises(anthropic.RateLimitError, match="rate limit of 50"):
             claude.messages.create(model="busy", messages=QUESTION, max_tokens=9)
@@ -126,7 +145,9 @@ def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
         assert [next(begun).choices[0].delta.content for _ in range(2)] == ["", "Hel"]
         with pytest.raises(openai.APIConnectionError):
             next(begun)
-        secret: Any = [{"role": "user", "content": "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}]
+        secret: Any = [
+            {"role": "user", "content": "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789"}
+        ]
         create(model="gpt-4o", messages=secret)
     lines = served.ended()
     assert lines[0] == "gpt-4o  'Hello'  → 'Hello!'"
@@ -143,23 +164,33 @@ def test_the_last_calls_are_kept_and_the_last_line_counts_all(serve: Serve) -> N
 
 
 @pytest.mark.parametrize(("arguments", "status"), [((), 421), (("--host", "127.0.0.1"), 200)])
-def test_a_page_in_a_browser_uses_up_no_reply(serve: Serve, arguments: tuple[str, ...], status: int) -> None:
+def test_a_page_in_a_browser_uses_up_no_reply(
+    serve: Serve, arguments: tuple[str, ...], status: int
+) -> None:
     served = serve("script.yaml", *arguments)
     body = json.dumps({"model": "gpt-4o", "messages": QUESTION}).encode()
-    asked = urllib.request.Request(f"{served.url}/v1/chat/completions", body, {"Host": "evil.example"})
+    asked = urllib.request.Request(
+        f"{served.url}/v1/chat/completions", body, {"Host": "evil.example"}
+    )
     try:
         answer = urllib.request.urlopen(asked)
     except urllib.error.HTTPError as error:
         answer = error
     with answer:
         assert answer.status == status
-    told = [line for line in served.ended() if "'evil.example', which does not name this machine" in line]
+    told = [
+        line
+        for line in served.ended()
+        if "'evil.example', which does not name this machine" in line
+    ]
     assert len(told) == (status == 421)
 
 
 def test_a_key_of_unknown_form_that_a_request_carries_is_not_printed(serve: Serve) -> None:
     served = serve("script.yaml")
-    with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="wiggle-77-waggle", max_retries=0) as client:
+    with openai.OpenAI(
+        base_url=f"{served.url}/openai/v1", api_key="wiggle-77-waggle", max_retries=0
+    ) as client:
         question: Any = [{"role": "user", "content": "My key is wiggle-77-waggle."}]
         client.chat.completions.create(model="gpt-4o", messages=question)
     assert served.ended()[0] == "gpt-4o  'My key is [redacted secret].'  → 'Hello!'"
@@ -168,11 +199,18 @@ def test_a_key_of_unknown_form_that_a_request_carries_is_not_printed(serve: Serv
 def test_of_globs_in_a_script_the_first_that_fits_answers(tmp_path: Path) -> None:
     script = tmp_path / "script.yaml"
     names = ("*", "gpt-4*", "gpt-*", "gpt-4o")
-    script.write_text("replies:\n" + "".join(f"  - {{model: {name!r}, text: {name!r}}}\n" for name in names))
+    script.write_text(
+        "replies:\n" + "".join(f"  - {{model: {name!r}, text: {name!r}}}\n" for name in names)
+    )
     get_model = create_mock_get_model()
     configure(get_model.responses, str(script))
     asked = ("gpt-4o", "gpt-4.1", "gpt-3.5", "claude")
-    assert [get_model(name).prompt("Hi").text() for name in asked] == ["gpt-4o", "gpt-4*", "gpt-*", "*"]
+    assert [get_model(name).prompt("Hi").text() for name in asked] == [
+        "gpt-4o",
+        "gpt-4*",
+        "gpt-*",
+        "*",
+    ]
 
 
 def test_strictness_refuses_and_says_why(serve: Serve) -> None:
@@ -186,7 +224,9 @@ def test_strictness_refuses_and_says_why(serve: Serve) -> None:
 
 
 def test_a_function_may_be_the_script(serve: Serve, tmp_path: Path) -> None:
-    (tmp_path / "replies.py").write_text("def script(mock): mock.set('*', lambda request: request.prompt.upper())")
+    (tmp_path / "replies.py").write_text(
+        "def script(mock): mock.set('*', lambda request: request.prompt.upper())"
+    )
     served = serve("replies:script")
     with openai.OpenAI(base_url=f"{served.url}/v1", api_key="x") as client:
         assert client.responses.create(model="any", input="hello").output_text == "HELLO"
@@ -201,13 +241,25 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
 @pytest.mark.parametrize(
     ("script", "told"),
     [
-        ("replies:\n  - {model: m, txt: Hello}", "script.yaml:2: reply 1: unknown key 'txt'; did you mean 'text'?"),
+        (
+            "replies:\n  - {model: m, txt: Hello}",
+            "script.yaml:2: reply 1: unknown key 'txt'; did you mean 'text'?",
+        ),
         ("replies:\n  - {text: a}\n  - {model: m}", "script.yaml:3: reply 2: says nothing."),
         ("replies:\n  - {text: a, data: {}}", "script.yaml:2: reply 1: A Reply has one content"),
-        ("replies:\n  - {data: {}, error: timeout}", "script.yaml:2: reply 1: has an error, beside which"),
+        (
+            "replies:\n  - {data: {}, error: timeout}",
+            "script.yaml:2: reply 1: has an error, beside which",
+        ),
         ("replies:\n  - {error: nothing}", "script.yaml:2: reply 1: error: "),
-        ("replies:\n  - {text: a, times: 0}", "script.yaml:2: reply 1: times: should be at least 1"),
-        ("replies:\n  - {text: a}\n  - {text: b}", "script.yaml:3: reply 2: is never given, as that on line 2"),
+        (
+            "replies:\n  - {text: a, times: 0}",
+            "script.yaml:2: reply 1: times: should be at least 1",
+        ),
+        (
+            "replies:\n  - {text: a}\n  - {text: b}",
+            "script.yaml:3: reply 2: is never given, as that on line 2",
+        ),
         ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
         ("- a", "script.yaml:1: "),
     ],
@@ -268,15 +320,23 @@ def test_a_command_that_ended_leaves_nothing_changed() -> None:
     assert current_mock() is mock
 
 
-def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(serve: Serve, tmp_path: Path) -> None:
-    call = {"request": {"model": "gpt-4o-mini", "prompt": "Hi"}, "response": {"events": [{"text": "Recorded."}]}}
+def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(
+    serve: Serve, tmp_path: Path
+) -> None:
+    call = {
+        "request": {"model": "gpt-4o-mini", "prompt": "Hi"},
+        "response": {"events": [{"text": "Recorded."}]},
+    }
     (tmp_path / "calls.yaml").write_text(json.dumps({"version": 1, "calls": [call]}))
     served = serve("--record", "calls.yaml")
     with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key=NO_KEY, max_retries=0) as client:
         create = client.chat.completions.create
         asked: Any = [{"role": "user", "content": "Hi"}]
         assert create(model="gpt-4o-mini", messages=asked).choices[0].message.content == "Recorded."
-        with pytest.raises(openai.BadRequestError, match=r"There is no key for api\.openai\.com, so nothing was sent"):
+        with pytest.raises(
+            openai.BadRequestError,
+            match=r"There is no key for api\.openai\.com, so nothing was sent",
+        ):
             create(model="gpt-4o-mini", messages=asked)
     assert any("could not be recorded" in line for line in served.ended())
 
@@ -284,14 +344,19 @@ def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(serve: Serve
 def test_strict_and_record_do_not_go_together() -> None:
     result = CliRunner().invoke(main, ["serve", "--strict", "--record", "calls.yaml"])
     assert result.exit_code == 2
-    assert "--strict refuses the calls that --record asks the provider: give one of them." in result.output
+    assert (
+        "--strict refuses the calls that --record asks the provider: give one of them."
+        in result.output
+    )
 
 
 def test_each_answer_is_in_the_file_as_soon_as_it_is_whole(tmp_path: Path) -> None:
     mock = Mock(ModelBehaviour())
     mock.cassette = Cassette(tmp_path / "calls.yaml", "new_episodes", at_once=True)
     for prompt, status in (("One", 200), ("Two", 429), ("Three", 200)):
-        body = json.dumps({"model": "gpt-4o", "messages": [{"role": "user", "content": prompt}]}).encode()
+        body = json.dumps(
+            {"model": "gpt-4o", "messages": [{"role": "user", "content": prompt}]}
+        ).encode()
         sent = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, body)
         request = load_protocol("openai_chat").parse_request(sent)
         recording = WireRecording(mock.answer(request), request, sent)  # type: ignore[arg-type]

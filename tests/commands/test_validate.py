@@ -62,7 +62,10 @@ def test_all_examples_are_right() -> None:
             ":3: unknown key 'nam'; did you mean 'name'?",
         ),
         ("apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: x}\n", "'spec' is missing"),
-        ("test: {name: x}\nsteps: [{expect: x}]\nverdict: {pass_if: y}\n", ":3: 'fail_if' is missing"),
+        (
+            "test: {name: x}\nsteps: [{expect: x}]\nverdict: {pass_if: y}\n",
+            ":3: 'fail_if' is missing",
+        ),
         ("kind: [a]\n", ":1: is no suite"),
         ("apiVersion: llm-mock/v1\nkind: \x07\n", "is not valid YAML"),
     ],

@@ -60,9 +60,17 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
     ],
     ids=lambda wanted: str(wanted),
 )
-def test_what_the_only_call_was_like_is_asserted(wanted: dict[str, Any], other: dict[str, Any]) -> None:
+def test_what_the_only_call_was_like_is_asserted(
+    wanted: dict[str, Any], other: dict[str, Any]
+) -> None:
     get_model = create_mock_get_model({"m": {"value": 1}})
-    asked = {"system": "Be brief", "temperature": 0.5, "schema": Answer, "tools": [look_up], "attachments": [PNG]}
+    asked = {
+        "system": "Be brief",
+        "temperature": 0.5,
+        "schema": Answer,
+        "tools": [look_up],
+        "attachments": [PNG],
+    }
     get_model("m").prompt("Count The Apples", **asked)
     for calls in (get_model("m"), get_model):
         calls.assert_called_with(**wanted)
@@ -79,7 +87,12 @@ def test_one_call_is_neither_none_nor_two() -> None:
     fine.assert_called_once()
     model.assert_not_called()
     never: list[Callable[[], object]] = [
-        *(model.assert_called_once, model.assert_called_with, model.assert_called_once_with, lambda: model.last_call)
+        *(
+            model.assert_called_once,
+            model.assert_called_with,
+            model.assert_called_once_with,
+            lambda: model.last_call,
+        )
     ]
     for assertion in never:
         with pytest.raises(AssertionError, match=r"^Model 'm' was never called\. Does the code"):
@@ -92,7 +105,10 @@ def test_one_call_is_neither_none_nor_two() -> None:
         (model.assert_called_once, f"Expected 1 call of model 'm', got 2.{made}"),
         (lambda: model.assert_called_once_with("a"), f"Expected 1 call of model 'm', got 2.{made}"),
         (model.assert_not_called, f"Expected no call of model 'm', got 2.{made}"),
-        (get_model.assert_not_called, "Expected no call of any model, got 3.\nCalls that were made:\n  1. other "),
+        (
+            get_model.assert_not_called,
+            "Expected no call of any model, got 3.\nCalls that were made:\n  1. other ",
+        ),
         (get_model.assert_called_once, "Expected 1 call of any model, got 3."),
     ):
         with pytest.raises(AssertionError) as caught:

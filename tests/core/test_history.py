@@ -24,7 +24,11 @@ def test_reset_history_forgets_the_calls_of_one_model() -> None:
     get_model("a").prompt("Hi")
     get_model("b").prompt("Hi")
     get_model("a").reset_history()
-    assert (get_model("a").prompt_count, get_model("a").call_history, get_model("b").prompt_count) == (0, [], 1)
+    assert (
+        get_model("a").prompt_count,
+        get_model("a").call_history,
+        get_model("b").prompt_count,
+    ) == (0, [], 1)
     assert [call["model_id"] for call in get_model.calls] == ["b"]
     assert get_model("a").prompt("Hi").text() == "A"
 
@@ -52,7 +56,9 @@ def test_history_is_a_snapshot() -> None:
 def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
     get_model = create_mock_get_model()
     attachment = llm.Attachment(type="text/plain", content=b"secret bytes")
-    get_model("m").prompt("Hi", a=object(), b=Answer(value=1), c={1: {2}}, d=Answer, attachments=[attachment])
+    get_model("m").prompt(
+        "Hi", a=object(), b=Answer(value=1), c={1: {2}}, d=Answer, attachments=[attachment]
+    )
     record = json.loads(json.dumps(get_model.calls))[0]
     assert record["kwargs"] | {"attachments": None} == {
         "schema": None,
@@ -79,7 +85,11 @@ def test_the_schema_and_the_tools_are_recorded_whole_beside_their_names() -> Non
     schema["properties"] = {}
     call = model.last_call
     assert (call["kwargs"]["schema"], call["kwargs"]["tools"]) == ("Found", ["look_up"])
-    assert call["schema"] == {"title": "Found", "type": "object", "properties": {"at": {"type": "integer"}}}
+    assert call["schema"] == {
+        "title": "Found",
+        "type": "object",
+        "properties": {"at": {"type": "integer"}},
+    }
     [tool] = call["tools"]
     assert (tool["name"], tool["description"]) == ("look_up", "Looks a word up.")
     assert tool["input_schema"]["properties"] == {"word": {"type": "string"}}
@@ -90,7 +100,11 @@ def test_the_schema_and_the_tools_are_recorded_whole_beside_their_names() -> Non
 
 
 def test_a_plain_copy_shows_no_addresses() -> None:
-    assert plain([object(), MockLLMModel("m"), Path("a")]) == ["<object>", "<MockLLMModel: m>", repr(Path("a"))]
+    assert plain([object(), MockLLMModel("m"), Path("a")]) == [
+        "<object>",
+        "<MockLLMModel: m>",
+        repr(Path("a")),
+    ]
 
 
 def test_every_model_in_order_of_the_calls() -> None:
@@ -119,7 +133,9 @@ def test_no_call_of_many_threads_is_lost() -> None:
     assert get_model("m").prompt_count == 32_000
     assert answers.count("queued") == 16_000
     for number in range(32):
-        own = [call["prompt"] for call in get_model.calls if call["prompt"].startswith(f"{number}:")]
+        own = [
+            call["prompt"] for call in get_model.calls if call["prompt"].startswith(f"{number}:")
+        ]
         assert own == [f"{number}:{call}" for call in range(1000)]
 
 

@@ -35,7 +35,9 @@ def ask_with_the_model_s_own() -> str:
 WAYS: dict[str, Callable[[], Any]] = {
     "prompt": lambda: llm.get_model("unregistered").prompt("Hi", key=KEY),
     "lazy prompt": lambda: llm.get_model("unregistered").prompt("Hi", key=KEY, lazy=True).text(),
-    "conversation": lambda: llm.get_model("unregistered").conversation().prompt("Hi", key=KEY).text(),
+    "conversation": lambda: (
+        llm.get_model("unregistered").conversation().prompt("Hi", key=KEY).text()
+    ),
     "chain": lambda: llm.get_model("unregistered").chain("Hi", key=KEY).text(),
     "async": ask_async,
     "assigned": ask_with_the_model_s_own,
@@ -43,7 +45,9 @@ WAYS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_key_of_a_call_is_recorded_however_it_is_made(mock_llm_calls: LLMMock, way: str) -> None:
+def test_the_key_of_a_call_is_recorded_however_it_is_made(
+    mock_llm_calls: LLMMock, way: str
+) -> None:
     WAYS[way]()
     (call,) = mock_llm_calls.calls
     assert call["key"] == KEY
@@ -62,12 +66,22 @@ def test_the_key_cannot_be_read_from_what_is_recorded() -> None:
     model = MockLLMModel("m")
     model.prompt("Hi", key=KEY)
     key = model.call_history[0]["key"]
-    shown = [str(key), repr(key), f"{key}", f"{key!r:>10}", "%s" % key, json.dumps([key]), repr(model.call_history)]  # noqa: UP031
+    shown = [
+        str(key),
+        repr(key),
+        f"{key}",
+        f"{key!r:>10}",
+        "%s" % key,  # noqa: UP031
+        json.dumps([key]),
+        repr(model.call_history),
+    ]
     assert [text for text in shown if KEY in text or "[redacted]" not in text] == []
     assert KEY.encode() not in pickle.dumps(key)
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda key: pickle.loads(pickle.dumps(key))])
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda key: pickle.loads(pickle.dumps(key))]
+)
 def test_a_copy_of_a_recorded_key_is_compared_alike(copied: Callable[[Any], Any]) -> None:
     model = MockLLMModel("m")
     model.prompt("Hi", key=KEY)
@@ -78,7 +92,9 @@ def test_a_copy_of_a_recorded_key_is_compared_alike(copied: Callable[[Any], Any]
     assert str(key) == "[redacted]"
 
 
-def test_a_key_that_another_process_uses_is_compared_here(mock_llm_calls: LLMMock, run_python: RunPython) -> None:
+def test_a_key_that_another_process_uses_is_compared_here(
+    mock_llm_calls: LLMMock, run_python: RunPython
+) -> None:
     code = f"import llm; llm.get_model('unregistered').prompt('Hi', key={KEY!r}).text()"
     done = run_python(code, **mock_llm_calls.environment())
     assert done.returncode == 0, done.stderr

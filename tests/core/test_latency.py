@@ -37,7 +37,8 @@ TWO_SECONDS = about(2000)
 """What TEXT takes with that latency."""
 
 needs_reasoning = pytest.mark.skipif(
-    tuple(map(int, importlib.metadata.version("llm").split(".")[:2])) < (0, 32), reason="needs stream events"
+    tuple(map(int, importlib.metadata.version("llm").split(".")[:2])) < (0, 32),
+    reason="needs stream events",
 )
 
 
@@ -99,7 +100,9 @@ def duration(reply: Any, latency: Latency = HALF_SECOND_A_CHUNK) -> int:
 
 
 @pytest.mark.parametrize("ask", WAYS + ASYNC_WAYS)
-def test_the_response_takes_the_time_of_all_its_chunks_and_no_test_waits(ask: Callable[..., Any]) -> None:
+def test_the_response_takes_the_time_of_all_its_chunks_and_no_test_waits(
+    ask: Callable[..., Any],
+) -> None:
     began = time.monotonic()
     text, milliseconds = read(ask(slow_mock()))
     assert text == TEXT
@@ -232,7 +235,9 @@ def test_jitter_stays_within_its_fraction_and_depends_on_the_seed() -> None:
 
 
 def test_jitter_is_the_same_in_every_process(run_python: RunPython) -> None:
-    code = "from llm_mock import Latency; print(Latency(1, 5, jitter=0.3, seed=4).waits([1, 1, 2], 9))"
+    code = (
+        "from llm_mock import Latency; print(Latency(1, 5, jitter=0.3, seed=4).waits([1, 1, 2], 9))"
+    )
     outputs = {run_python(code, PYTHONHASHSEED=seed).stdout for seed in ("1", "2")}
     assert outputs == {f"{Latency(1, 5, jitter=0.3, seed=4).waits([1, 1, 2], 9)}\n"}
 
@@ -243,7 +248,9 @@ def cut_after(seconds: float) -> Latency:
 
 @pytest.mark.parametrize("streamed", [True, False])
 @pytest.mark.parametrize(("timeout", "arrived"), [(0.5, 0), (1.0, 1), (1.2, 1), (1.9, 2)])
-def test_a_timeout_cuts_a_reply_after_the_chunks_that_came_before(timeout: float, arrived: int, streamed: bool) -> None:
+def test_a_timeout_cuts_a_reply_after_the_chunks_that_came_before(
+    timeout: float, arrived: int, streamed: bool
+) -> None:
     mock = slow_mock(latency=cut_after(timeout))
     response = mock("m").prompt("Hi", stream=streamed)
     chunks: list[str] = []
@@ -282,7 +289,9 @@ def test_a_timeout_is_that_of_the_providers_sdk() -> None:
 
 
 @needs_reasoning
-@pytest.mark.parametrize(("timeout", "shown"), [(0.5, []), (1.5, ["Think"]), (2.4, ["Think", "Hell"])])
+@pytest.mark.parametrize(
+    ("timeout", "shown"), [(0.5, []), (1.5, ["Think"]), (2.4, ["Think", "Hell"])]
+)
 def test_a_timeout_may_come_before_or_after_the_reasoning(timeout: float, shown: list[str]) -> None:
     latency = Latency(first_chunk=1.0, chunks_per_second=1, timeout=timeout + 1)
     response: Any = slow_mock(Reply(TEXT, reasoning="Think"), latency)("m").prompt("Hi")
@@ -368,8 +377,14 @@ def test_a_timeout_in_real_time_comes_when_it_is_over() -> None:
         ({"seed": "x"}, "Latency(seed='x'): give a whole number."),
         ({"seed": True}, "Latency(seed=True): give a whole number."),
         ({"real_time": 1}, "Latency(real_time=1): give True or False."),
-        ({"first_chunk": 1e30}, "Latency(first_chunk=1e+30): nothing may take longer than 86,400 seconds."),
-        ({"chunks_per_second": 1e-9}, "Latency(chunks_per_second=1e-09): nothing may take longer than 86,400 seconds."),
+        (
+            {"first_chunk": 1e30},
+            "Latency(first_chunk=1e+30): nothing may take longer than 86,400 seconds.",
+        ),
+        (
+            {"chunks_per_second": 1e-9},
+            "Latency(chunks_per_second=1e-09): nothing may take longer than 86,400 seconds.",
+        ),
         ({"timeout": 0}, "Latency(timeout=0): give seconds above 0, or None."),
     ],
 )
@@ -379,7 +394,9 @@ def test_a_latency_that_no_model_has_is_refused(arguments: dict[str, Any], probl
     assert str(caught.value) == problem
 
 
-@pytest.mark.parametrize("give", [lambda value: Reply("x", latency=value), lambda v: LLMMock().set_latency("m", v)])
+@pytest.mark.parametrize(
+    "give", [lambda value: Reply("x", latency=value), lambda v: LLMMock().set_latency("m", v)]
+)
 def test_what_is_no_latency_is_refused(give: Callable[[Any], Any]) -> None:
     with pytest.raises(InvalidLatency, match=r"This is not a latency: 3\. Give a Latency"):
         give(3)

@@ -42,12 +42,18 @@ MATCHING: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     ({"tools": "look_up"}, {"prompt": "Hi", "tools": [look_up]}, {"prompt": "Hi"}),
     ({"attachments": ["image/png"]}, {"prompt": "Hi", "attachments": [PNG]}, {"prompt": "Hi"}),
     ({"attachments": []}, {"prompt": "Hi"}, {"prompt": "Hi", "attachments": [PNG]}),
-    ({"options": {"temperature": 0.5}}, {"prompt": "Hi", "temperature": 0.5}, {"prompt": "Hi", "temperature": 0.6}),
+    (
+        {"options": {"temperature": 0.5}},
+        {"prompt": "Hi", "temperature": 0.5},
+        {"prompt": "Hi", "temperature": 0.6},
+    ),
     ({"turn": 1, "prompt": "Hi"}, {"prompt": "Hi"}, {"prompt": "Ho"}),
 ]
 
 
-@pytest.mark.parametrize(("wanted", "fitting", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING])
+@pytest.mark.parametrize(
+    ("wanted", "fitting", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING]
+)
 def test_a_queued_reply_is_given_to_the_first_call_that_fits(
     wanted: dict[str, Any], fitting: dict[str, Any], other: dict[str, Any]
 ) -> None:
@@ -61,7 +67,9 @@ def test_a_queued_reply_is_given_to_the_first_call_that_fits(
     get_model.assert_all_replies_used()
 
 
-@pytest.mark.parametrize(("wanted", "fitting", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING])
+@pytest.mark.parametrize(
+    ("wanted", "fitting", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING]
+)
 def test_a_standing_answer_is_given_to_every_call_that_fits(
     wanted: dict[str, Any], fitting: dict[str, Any], other: dict[str, Any]
 ) -> None:
@@ -85,7 +93,9 @@ def test_of_standing_answers_the_one_that_wants_most_and_names_the_model_best_is
     for number, (name, wanted) in enumerate(steps):
         get_model.set(name, {"value": number}, **wanted)
         assert model.prompt("Hi", schema=Answer, system="Be brief").json() == {"value": number}
-    for number, (name, wanted) in enumerate(reversed(steps), start=len(steps)):  # the order of the calls is no matter
+    for number, (name, wanted) in enumerate(
+        reversed(steps), start=len(steps)
+    ):  # the order of the calls is no matter
         get_model.set(name, {"value": number}, **wanted)
     answer = model.prompt("Hi", schema=Answer, system="Be brief")
     assert answer.json() == {"value": len(steps)}
@@ -99,7 +109,10 @@ def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
     for answer in ("first", "second"):
         get_model.set("m", answer, prompt=re.compile("a"), options={"seed": 1})
     get_model.set("m", "other", prompt=re.compile("b"))
-    assert [reply.answer.content for reply in get_model.responses.script.configured()] == ["other", "second"]
+    assert [reply.answer.content for reply in get_model.responses.script.configured()] == [
+        "other",
+        "second",
+    ]
 
 
 def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: LLMMock) -> None:
@@ -107,8 +120,12 @@ def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: LLM
     with pytest.raises(UnexpectedCall) as caught:
         strict("gpt-4o").prompt("a pear")
     place = r"test_matchers\.py:\d+"
-    assert re.search(rf"- gpt-\*  prompt contains 'apple'  → 'red'  \(.*{place}\)", str(caught.value))
-    assert "the nearest miss: the prompt 'a pear' is not one that contains 'apple'" in str(caught.value)
+    assert re.search(
+        rf"- gpt-\*  prompt contains 'apple'  → 'red'  \(.*{place}\)", str(caught.value)
+    )
+    assert "the nearest miss: the prompt 'a pear' is not one that contains 'apple'" in str(
+        caught.value
+    )
     with pytest.raises(UnexpectedCall, match=r"the model is claude, not gpt-\*"):
         strict("claude").prompt("an apple")
 
@@ -148,11 +165,18 @@ def test_of_globs_the_one_that_was_set_last_is_given_in_copies_too() -> None:
 
 def test_replies_in_a_list_are_given_one_after_the_other() -> None:
     get_model = create_mock_get_model({"*": "any"})
-    get_model.add_all("m-*", [ConnectionError("try again"), "first", Reply("second")], prompt="Count")
+    get_model.add_all(
+        "m-*", [ConnectionError("try again"), "first", Reply("second")], prompt="Count"
+    )
     with pytest.raises(ConnectionError):
         get_model("m-1").prompt("Count")
     asked = [("m-1", "Count"), ("m-1", "Hi"), ("m-2", "Count"), ("m-1", "Count")]
-    assert [get_model(name).prompt(text).text() for name, text in asked] == ["first", "any", "second", "any"]
+    assert [get_model(name).prompt(text).text() for name, text in asked] == [
+        "first",
+        "any",
+        "second",
+        "any",
+    ]
     get_model.add_all("m", ["unused"])
     with pytest.raises(AssertionError, match="One queued reply was not asked for"):
         get_model.assert_all_replies_used()
@@ -160,28 +184,39 @@ def test_replies_in_a_list_are_given_one_after_the_other() -> None:
 
 @pytest.mark.parametrize("given", ["one", 5, {"a": "b"}])
 def test_what_is_no_list_of_replies_is_refused(given: Any) -> None:
-    with pytest.raises(InvalidReply, match=r"add_all\(\) takes a list of replies.*For one reply write add\('m', …\)"):
+    with pytest.raises(
+        InvalidReply,
+        match=r"add_all\(\) takes a list of replies.*For one reply write add\('m', …\)",
+    ):
         create_mock_get_model().add_all("m", given)
 
 
 def test_a_list_of_texts_is_data_and_hints_at_the_other_meaning() -> None:
     get_model = create_mock_get_model()
     for method in (get_model.set, get_model.add, get_model.set_response):
-        with pytest.warns(ListReplyWarning, match=r"answered \[\"a\", \"b\"\]\. For .* add_all\('m'") as caught:
+        with pytest.warns(
+            ListReplyWarning, match=r"answered \[\"a\", \"b\"\]\. For .* add_all\('m'"
+        ) as caught:
             method("m", ["a", "b"])
         assert caught[0].filename == __file__
         assert get_model("m").prompt("Hi").json() == ["a", "b"]
     get_model.set("m", Reply(data=["a"]))  # it says so, and nothing is warned of
     get_model.set("m", [1])
     get_model.set("m", ["a"], schema="Names")
-    with pytest.raises(InvalidReply, match=r"For one reply after the other write add_all\('m', \[\.\.\.\]\)"):
+    with pytest.raises(
+        InvalidReply, match=r"For one reply after the other write add_all\('m', \[\.\.\.\]\)"
+    ):
         get_model.set("m", [ConnectionError("down"), "up"])
 
 
 def test_all_that_is_wanted_must_hold() -> None:
     get_model = create_mock_get_model()
     get_model.add("m", "found", prompt="apples", system="brief", options={"temperature": 0})
-    for arguments in ({"system": "brief"}, {"temperature": 0}, {"system": "brief", "temperature": 1}):
+    for arguments in (
+        {"system": "brief"},
+        {"temperature": 0},
+        {"system": "brief", "temperature": 1},
+    ):
         assert get_model("m").prompt("apples", **arguments).text() != "found"
     assert get_model("m").prompt("apples", system="Be brief", temperature=0).text() == "found"
 
@@ -192,7 +227,12 @@ def test_replies_that_do_not_fit_wait_behind_those_that_do() -> None:
     get_model.add("*", "apples", prompt="apples")
     get_model.add("m", "any")
     asked = ["apples", "pears", "plums", "pears"]
-    assert [get_model("m").prompt(text).text() for text in asked] == ["apples", "pears", "any", "pears"]
+    assert [get_model("m").prompt(text).text() for text in asked] == [
+        "apples",
+        "pears",
+        "any",
+        "pears",
+    ]
 
 
 def test_an_optional_reply_may_be_unused() -> None:
@@ -271,23 +311,44 @@ async def later(text: str) -> bool:
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({"prompt": ""}, "prompt='' fits every text: leave it out, or give what the prompt contains."),
+        (
+            {"prompt": ""},
+            "prompt='' fits every text: leave it out, or give what the prompt contains.",
+        ),
         ({"system": re.compile("")}, "system=re.compile('') fits every text"),
-        ({"options": {"top_p": float("nan")}}, 'options={"top_p": NaN}: NaN is equal to nothing, so no call fits it'),
-        ({"options": {"a": {"b": [float("nan")]}}}, 'options={"a": {"b": [NaN]}}: NaN is equal to nothing'),
-        ({"prompt": 5}, "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a function"),
+        (
+            {"options": {"top_p": float("nan")}},
+            'options={"top_p": NaN}: NaN is equal to nothing, so no call fits it',
+        ),
+        (
+            {"options": {"a": {"b": [float("nan")]}}},
+            'options={"a": {"b": [NaN]}}: NaN is equal to nothing',
+        ),
+        (
+            {"prompt": 5},
+            "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a function",
+        ),
         ({"prompt": re.compile(b"x")}, "prompt=an object of type Pattern: give a text"),
         ({"system": ["x"]}, 'system=["x"]: give a text that the system contains'),
-        ({"prompt": lambda: True}, "prompt=test_what_no_call_can_be_like_is_refused_by_add.<locals>"),
+        (
+            {"prompt": lambda: True},
+            "prompt=test_what_no_call_can_be_like_is_refused_by_add.<locals>",
+        ),
         ({"prompt": later}, "prompt=later() is async: give a text"),
         ({"tools": [later]}, "tools=[later()]: give the names of tools, as ['search']."),
         ({"tools": 5}, "tools=5: give the names of tools"),
         ({"turn": 0}, "turn=0: give a whole number from 1."),
         ({"turn": True}, "turn=True: give a whole number from 1."),
         ({"turn": "1"}, "turn='1': give a whole number from 1."),
-        ({"attachments": "image/png"}, "attachments='image/png': give the types of all attachments"),
+        (
+            {"attachments": "image/png"},
+            "attachments='image/png': give the types of all attachments",
+        ),
         ({"options": "x"}, "options='x': give a mapping of names to values"),
-        ({"times": "2"}, "times='2': a queued reply is used at least once; give a whole number from 1."),
+        (
+            {"times": "2"},
+            "times='2': a queued reply is used at least once; give a whole number from 1.",
+        ),
         ({"times": 0}, "times=0: a queued reply"),
         ({"times": True}, "times=True: a queued reply"),
     ],

@@ -78,7 +78,9 @@ def test_an_exception_is_raised(configure: Callable[..., None], error: Any) -> N
     configure(get_model, "m", error)
     with pytest.raises(ValueError, match="bad" if isinstance(error, ValueError) else "^$"):
         get_model("m").prompt("Hi")
-    assert get_model("m").call_history[0]["error"] == ("bad" if isinstance(error, ValueError) else "ValueError")
+    assert get_model("m").call_history[0]["error"] == (
+        "bad" if isinstance(error, ValueError) else "ValueError"
+    )
 
 
 def test_the_same_exception_can_be_raised_many_times() -> None:
@@ -125,14 +127,18 @@ def test_an_async_function_cannot_answer_a_sync_call_inside_a_loop() -> None:
     ],
 )
 @pytest.mark.parametrize("configure", [LLMMock.set, LLMMock.add])
-def test_what_is_no_reply_is_refused_at_once(configure: Callable[..., None], reply: Any, message: str) -> None:
+def test_what_is_no_reply_is_refused_at_once(
+    configure: Callable[..., None], reply: Any, message: str
+) -> None:
     with pytest.raises(InvalidReply, match=message):
         configure(create_mock_get_model(), "m", reply)
 
 
 @pytest.mark.parametrize("configure", [LLMMock.set, LLMMock.add, LLMMock.set_error])
 def test_the_model_comes_first(configure: Callable[..., None]) -> None:
-    with pytest.raises(InvalidReply, match=r'not the name of a model: {"x": 1}\. The model comes first'):
+    with pytest.raises(
+        InvalidReply, match=r'not the name of a model: {"x": 1}\. The model comes first'
+    ):
         configure(create_mock_get_model(), {"x": 1}, ValueError("bad"))
 
 
@@ -164,7 +170,9 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"error": ValueError, "error_after": -1}, "error_after=-1"),
     ],
 )
-def test_a_reply_that_contradicts_itself_is_refused(arguments: dict[str, Any], message: str) -> None:
+def test_a_reply_that_contradicts_itself_is_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(InvalidReply, match=message):
         Reply(**arguments)
 
@@ -179,12 +187,16 @@ def test_what_is_no_exception_is_no_error(error: Any) -> None:
             configure()
 
 
-@pytest.mark.parametrize("result", [None, 3, lambda prompt: "x"], ids=["nothing", "a number", "a function"])
+@pytest.mark.parametrize(
+    "result", [None, 3, lambda prompt: "x"], ids=["nothing", "a number", "a function"]
+)
 def test_a_function_must_return_a_reply(result: Any) -> None:
     def answer(prompt: llm.Prompt) -> Any:
         return result
 
-    with pytest.raises(InvalidReply, match=r"The reply function .*answer\(\) returned what is not a reply"):
+    with pytest.raises(
+        InvalidReply, match=r"The reply function .*answer\(\) returned what is not a reply"
+    ):
         MockLLMModel("m", answer).prompt("Hi")
 
 
@@ -216,7 +228,11 @@ def test_an_error_after_some_chunks_breaks_the_stream() -> None:
 
 
 @pytest.mark.parametrize(
-    "usage", [{"input_tokens": 3, "output_tokens": 4}, MockLLMModel("m", "xxxx" * 4).prompt("x" * 9).usage()]
+    "usage",
+    [
+        {"input_tokens": 3, "output_tokens": 4},
+        MockLLMModel("m", "xxxx" * 4).prompt("x" * 9).usage(),
+    ],
 )
 def test_usage_can_be_set(usage: Any) -> None:
     response = MockLLMModel("m", Reply("Hello", usage=usage)).prompt("Hi")
@@ -237,11 +253,17 @@ def test_a_tool_is_called_by_the_real_chain() -> None:
         return text.upper()
 
     get_model = create_mock_get_model()
-    get_model.add("m", Reply("Let me see.", tool_calls=[llm.models.ToolCall("shout", {"text": "hi"}, "call-1")]))
+    get_model.add(
+        "m",
+        Reply("Let me see.", tool_calls=[llm.models.ToolCall("shout", {"text": "hi"}, "call-1")]),
+    )
     get_model.add("m", lambda prompt: f"It says {prompt.tool_results[0].output}.")
     assert get_model("m").chain("Shout hi", tools=[shout]).text().endswith("It says HI.")
     first, second = get_model.calls
-    assert first["response"] == {"text": "Let me see.", "tool_calls": [{"name": "shout", "arguments": {"text": "hi"}}]}
+    assert first["response"] == {
+        "text": "Let me see.",
+        "tool_calls": [{"name": "shout", "arguments": {"text": "hi"}}],
+    }
     assert second["kwargs"]["tool_results"] == [{"name": "shout", "output": "HI"}]
 
 
@@ -332,11 +354,15 @@ LEVELS = ("model and schema", "any model and schema", "model", "any model")
 
 def configure_level(get_model: LLMMock, level: str) -> None:
     model = "*" if level.startswith("any") else "m"
-    get_model.set(model, Reply(level, invalid=True), schema=Person if level.endswith("schema") else None)
+    get_model.set(
+        model, Reply(level, invalid=True), schema=Person if level.endswith("schema") else None
+    )
 
 
 @given(st.permutations(LEVELS), st.sets(st.sampled_from(LEVELS)), st.booleans(), st.booleans())
-def test_standing_answers_are_tried_in_order(order: list[str], levels: set[str], error: bool, queued: bool) -> None:
+def test_standing_answers_are_tried_in_order(
+    order: list[str], levels: set[str], error: bool, queued: bool
+) -> None:
     get_model = create_mock_get_model()
     for level in order:
         if level in levels:
@@ -352,12 +378,19 @@ def test_standing_answers_are_tried_in_order(order: list[str], levels: set[str],
         with pytest.raises(ValueError, match="error of the model"):
             get_model("m").prompt("Hi", schema=Person)
     else:
-        assert get_model("m").prompt("Hi", schema=Person).text() == (expected or ['{"success": true}'])[0]
+        assert (
+            get_model("m").prompt("Hi", schema=Person).text()
+            == (expected or ['{"success": true}'])[0]
+        )
 
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.floats(allow_nan=False, allow_infinity=False)
+        | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
         max_leaves=8,
     )
@@ -367,13 +400,18 @@ def test_any_json_value_makes_the_round_trip(value: Any) -> None:
     assert response.json() == json.loads(response.text()) == value
 
 
-@pytest.mark.parametrize("schema", [Person, Person.model_json_schema(), "Person"], ids=["class", "dict", "name"])
+@pytest.mark.parametrize(
+    "schema", [Person, Person.model_json_schema(), "Person"], ids=["class", "dict", "name"]
+)
 @pytest.mark.parametrize("asked", [Person, Person.model_json_schema()], ids=["class", "dict"])
 def test_a_schema_is_known_by_its_name(schema: Any, asked: Any) -> None:
     get_model = create_mock_get_model()
     get_model.set("m", Person(name="Ada"), schema=schema)
     assert get_model("m").prompt("Hi", schema=asked).json()["name"] == "Ada"
-    assert get_model("m").conversation().prompt("Hi", schema=asked).text() == '{"name": "Ada", "born": 1900}'
+    assert (
+        get_model("m").conversation().prompt("Hi", schema=asked).text()
+        == '{"name": "Ada", "born": 1900}'
+    )
     assert get_model("m").prompt("Hi", schema=Animal).json() == {"success": True}
     assert get_model("m").prompt("Hi").json() == {"success": True}
 
@@ -381,7 +419,9 @@ def test_a_schema_is_known_by_its_name(schema: Any, asked: Any) -> None:
 def test_a_schema_without_a_name_is_known_by_its_content() -> None:
     get_model = create_mock_get_model()
     get_model.set("m", {"name": "Rex", "age": 3}, schema=llm.schema_dsl("name, age int"))
-    assert get_model("m").prompt("Hi", schema=llm.schema_dsl("name, age int")).json()["name"] == "Rex"
+    assert (
+        get_model("m").prompt("Hi", schema=llm.schema_dsl("name, age int")).json()["name"] == "Rex"
+    )
     assert get_model("m").prompt("Hi", schema=llm.schema_dsl("name")).json() == {"success": True}
 
 
@@ -393,7 +433,10 @@ def test_queued_replies_are_used_in_order_across_models_and_schemas() -> None:
     get_model.add("other", "for another model")
     answers = [get_model("m").prompt("Hi", schema=Person).json()["name"] for _ in range(5)]
     assert answers == ["first", "second", "third", "third", "standing"]
-    with pytest.raises(AssertionError, match="One queued reply was not asked for:\n  - other  → 'for another model'"):
+    with pytest.raises(
+        AssertionError,
+        match="One queued reply was not asked for:\n  - other  → 'for another model'",
+    ):
         get_model.assert_all_replies_used()
 
 

@@ -102,7 +102,9 @@ def test_a_script_that_is_configured_while_it_is_copied_is_copied_as_it_was() ->
 def test_a_history_that_grows_while_it_is_copied_is_copied_as_it_was() -> None:
     get_model = create_mock_get_model()
     get_model.history.log = CallLog()
-    get_model("m").default_response = _SlowlyCopied(lambda: [get_model(name).prompt("Hi") for name in ("m", "n")])
+    get_model("m").default_response = _SlowlyCopied(
+        lambda: [get_model(name).prompt("Hi") for name in ("m", "n")]
+    )
     get_model("m").prompt("Hi")
     copied: History = copy.deepcopy(get_model.history)
     assert copied.log is not None
@@ -128,7 +130,9 @@ def test_a_mock_can_be_copied_while_threads_call_and_configure() -> None:
         for number in range(5 if thread == 0 else 100):
             if thread == 0:
                 copied = copy.deepcopy(get_model)
-                assert [call["number"] for call in copied.calls] == [*range(1, len(copied.calls) + 1)]
+                assert [call["number"] for call in copied.calls] == [
+                    *range(1, len(copied.calls) + 1)
+                ]
             else:
                 get_model.set(f"{thread}-{number}", "x")
                 get_model("m").prompt("Hi")

@@ -35,13 +35,18 @@ def asked(mock: LLMMock) -> list[int | None]:
         ({"schema": SCHEMA}, 2 + 21),
         ({"tools": [look_up]}, 2 + 28),
         ({"attachments": [llm.Attachment(type="image/png", content=b"...")]}, 2 + PICTURE),
-        ({"attachments": [llm.Attachment(type="image/png", url="https://example.com/a.png")]}, 2 + PICTURE),
+        (
+            {"attachments": [llm.Attachment(type="image/png", url="https://example.com/a.png")]},
+            2 + PICTURE,
+        ),
         ({"attachments": [llm.Attachment(type="text/plain", content=b"0123456789ab")]}, 2 + 3),
         ({"tool_results": [llm.ToolResult("look_up", "0123456789ab")]}, 2 + 3),
     ],
     ids=lambda value: next(iter(value), "prompt") if isinstance(value, dict) else "",
 )
-def test_all_that_is_sent_counts(arguments: dict[str, Any], tokens: int, mock_llm_calls: LLMMock) -> None:
+def test_all_that_is_sent_counts(
+    arguments: dict[str, Any], tokens: int, mock_llm_calls: LLMMock
+) -> None:
     model = llm.get_model("nobody/knows")
     model.prompt("12345678", **arguments).text()
     model.conversation().prompt("12345678", **arguments).text()
@@ -70,8 +75,15 @@ def test_a_chain_and_an_sdk_count_alike(mock_llm_calls: LLMMock) -> None:
     llm.get_model("m").chain("What is a kiwi?", system="Be brief", tools=[look_up]).text()
     mock_llm_calls.add("m", call)
     function = llm.Tool.function(look_up)
-    definition = {"name": "look_up", "description": function.description, "parameters": function.input_schema}
-    messages: list[Any] = [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "What is a kiwi?"}]
+    definition = {
+        "name": "look_up",
+        "description": function.description,
+        "parameters": function.input_schema,
+    }
+    messages: list[Any] = [
+        {"role": "system", "content": "Be brief"},
+        {"role": "user", "content": "What is a kiwi?"},
+    ]
     with openai.OpenAI(api_key="none") as client:
         for _ in range(2):
             answer = client.chat.completions.create(
@@ -87,7 +99,9 @@ def test_a_chain_and_an_sdk_count_alike(mock_llm_calls: LLMMock) -> None:
     assert with_sdk == [first, second]
     assert first is not None
     assert second is not None
-    assert second - first == pytest.approx(len(json.dumps({"word": "kiwi"}) + "look_up" + look_up("kiwi")) / 4, abs=1)
+    assert second - first == pytest.approx(
+        len(json.dumps({"word": "kiwi"}) + "look_up" + look_up("kiwi")) / 4, abs=1
+    )
     assert [call["output_tokens"] for call in mock_llm_calls.calls] == [6, 3, 6, 3]
 
 

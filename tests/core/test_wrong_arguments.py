@@ -52,7 +52,9 @@ def test_those_of_llm_too() -> None:
     ids=["error_after", "words", "times of a misbehaviour", "calls", "tokens", "price"],
 )
 @pytest.mark.parametrize("number", [-1, True, NAN, "x"], ids=str)
-def test_what_is_counted_is_a_number(give: Callable[[Any], Any], error: type[Exception], number: Any) -> None:
+def test_what_is_counted_is_a_number(
+    give: Callable[[Any], Any], error: type[Exception], number: Any
+) -> None:
     with pytest.raises(error):
         give(number)
 

@@ -25,7 +25,9 @@ needs_prices = pytest.mark.skipif(not has_provider_prices(), reason="needs genai
 MILLION = 1_000_000
 
 
-def calling(model: str = "m", input_tokens: int | None = MILLION, output_tokens: int | None = MILLION) -> LLMMock:
+def calling(
+    model: str = "m", input_tokens: int | None = MILLION, output_tokens: int | None = MILLION
+) -> LLMMock:
     """A mock whose model was called once and used so many tokens."""
     mock = create_mock_get_model(
         {"*": Reply("x", usage={"input_tokens": input_tokens, "output_tokens": output_tokens})}
@@ -54,14 +56,24 @@ def cost(model: str, *tokens: int | None) -> Decimal | None:
         ("openrouter/meta-llama/llama-3.3-70b-instruct:free", "0"),
     ],
 )
-def test_the_prices_are_those_of_the_provider_that_the_model_id_names(model: str, dollars: str) -> None:
+def test_the_prices_are_those_of_the_provider_that_the_model_id_names(
+    model: str, dollars: str
+) -> None:
     assert cost(model) == Decimal(dollars)
 
 
 @needs_prices
 @pytest.mark.parametrize(
     "model",
-    ["m", "gpt-4o-mini-of-mine", "ollama/llama3", "anthropic/gpt-4o", "nobody/gpt-4o", "whisper-1", "google/gemma-3"],
+    [
+        "m",
+        "gpt-4o-mini-of-mine",
+        "ollama/llama3",
+        "anthropic/gpt-4o",
+        "nobody/gpt-4o",
+        "whisper-1",
+        "google/gemma-3",
+    ],
 )
 def test_a_model_without_a_price_has_an_unknown_cost_and_never_none(model: str) -> None:
     assert cost(model) is None
@@ -69,7 +81,10 @@ def test_a_model_without_a_price_has_an_unknown_cost_and_never_none(model: str) 
 
 @needs_prices
 def test_input_and_output_have_prices_of_their_own() -> None:
-    assert (cost("gpt-4o-mini", 1000, 0), cost("gpt-4o-mini", 0, 1000)) == (Decimal("0.00015"), Decimal("0.0006"))
+    assert (cost("gpt-4o-mini", 1000, 0), cost("gpt-4o-mini", 0, 1000)) == (
+        Decimal("0.00015"),
+        Decimal("0.0006"),
+    )
 
 
 @needs_prices
@@ -136,18 +151,24 @@ def test_the_prices_of_the_ini() -> None:
 def test_a_line_that_gives_no_price_is_shown(line: str) -> None:
     with pytest.raises(InvalidBudget) as caught:
         parse_prices([line])
-    assert f"{line!r}; expected model = input output, such as my-model = 0.15 0.60" in str(caught.value)
+    assert f"{line!r}; expected model = input output, such as my-model = 0.15 0.60" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize("value", [-1, "x", float("nan"), float("inf"), None, True, [1]])
 def test_a_price_that_is_no_amount_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidBudget, match=r"Invalid amount of US dollars: .*, given as the price of 'm'"):
+    with pytest.raises(
+        InvalidBudget, match=r"Invalid amount of US dollars: .*, given as the price of 'm'"
+    ):
         LLMMock().set_price("m", value, 1)
     with pytest.raises(InvalidBudget):
         LLMMock().set_price("m", 1, value)
 
 
-def test_without_the_price_library_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_price_library_the_error_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     mock = calling("gpt-4o-mini")
     assert not has_provider_prices()
@@ -237,7 +258,9 @@ def test_tokens_that_are_not_below_are_shown_without_asking_for_prices(
 
 
 def test_no_calls_at_all_are_not_below_nothing() -> None:
-    with pytest.raises(AssertionError, match=r"took 0 tokens, which is not below 0\.\n  \(no calls\)"):
+    with pytest.raises(
+        AssertionError, match=r"took 0 tokens, which is not below 0\.\n  \(no calls\)"
+    ):
         assert_tokens_below(create_mock_get_model(), 0)
 
 
@@ -273,13 +296,17 @@ def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> N
 
 @pytest.mark.parametrize("value", [-1, "cheap", None])
 def test_what_is_no_amount_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidBudget, match=r"US dollars: .*, given as assert_cost_below\. Write a number from 0"):
+    with pytest.raises(
+        InvalidBudget, match=r"US dollars: .*, given as assert_cost_below\. Write a number from 0"
+    ):
         assert_cost_below(create_mock_get_model(), value)
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, "many", None, True])
 def test_what_is_no_number_of_tokens_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidBudget, match=r"Invalid number of tokens: .*, given as assert_tokens_below"):
+    with pytest.raises(
+        InvalidBudget, match=r"Invalid number of tokens: .*, given as assert_tokens_below"
+    ):
         assert_tokens_below(create_mock_get_model(), value)
 
 

@@ -30,9 +30,19 @@ def ask(llm_mock_server: MockServer, tmp_path: Path) -> Ask:
     """Has Claude Code do something in an empty folder, as a user who never used it; gives what it prints at its end."""
 
     def ask(prompt: str, *options: str) -> dict[str, Any]:
-        given = {name: value for name, value in llm_mock_server.environment().items() if name.startswith("ANTHROPIC_")}
+        given = {
+            name: value
+            for name, value in llm_mock_server.environment().items()
+            if name.startswith("ANTHROPIC_")
+        }
         settings = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "1"}
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **OFFLINE, **settings, **given}
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(tmp_path),
+            **OFFLINE,
+            **settings,
+            **given,
+        }
         process = subprocess.Popen(
             [str(CLAUDE), "-p", prompt, "--output-format", "json", *options],
             cwd=tmp_path,
@@ -77,7 +87,9 @@ def test_a_structured_answer(ask: Ask, mock_llm_responses: LLMMock) -> None:
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     mock_llm_responses.add("*", {"city": "Bern"})
     mock_llm_responses.set("*", "Done.")
-    assert ask("Where?", "--json-schema", json.dumps(schema))["structured_output"] == {"city": "Bern"}
+    assert ask("Where?", "--json-schema", json.dumps(schema))["structured_output"] == {
+        "city": "Bern"
+    }
 
 
 def test_a_rate_limit(ask: Ask, mock_llm_calls: LLMMock) -> None:

@@ -46,6 +46,8 @@ def test_it_asks_again_where_an_answer_does_not_validate(mock_llm_responses: LLM
     mock_llm_responses.add("gpt-4o", '{"city": "Ur"}')
     mock_llm_responses.add("gpt-4o", '{"city": "Bern"}')
     client = instructor.from_openai(openai.OpenAI(), mode=instructor.Mode.JSON)
-    place = client.chat.completions.create(model="gpt-4o", response_model=Place, messages=QUESTION, max_retries=2)
+    place = client.chat.completions.create(
+        model="gpt-4o", response_model=Place, messages=QUESTION, max_retries=2
+    )
     assert place.city == "Bern"
     assert len(mock_llm_responses.calls) == 2

@@ -29,7 +29,9 @@ SDKS = {
     "aiMistral": "@ai-sdk/mistral",
 }
 
-pytestmark = pytest.mark.skipif(not (FOLDER and shutil.which("node")), reason="needs Node, and NODE_FOLDER")
+pytestmark = pytest.mark.skipif(
+    not (FOLDER and shutil.which("node")), reason="needs Node, and NODE_FOLDER"
+)
 every_sdk = pytest.mark.parametrize("sdk", SDKS)
 
 
@@ -39,18 +41,24 @@ def made(server: MockServer, sdk: str, *ways: str) -> list[Any]:
         pytest.skip(f"needs {SDKS[sdk]}")
     command = ["node", "--input-type=module", "--eval", PROGRAM, sdk, *ways]
     environment = server.environment()
-    output = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=60)
+    output = subprocess.run(
+        command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=60
+    )
     assert output.returncode == 0, output.stderr
     return [json.loads(line) for line in output.stdout.splitlines()]
 
 
 @every_sdk
-def test_an_sdk_is_answered(sdk: str, llm_mock_server: MockServer, mock_llm_responses: LLMMock) -> None:
+def test_an_sdk_is_answered(
+    sdk: str, llm_mock_server: MockServer, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.add("m", "Hello!")
     mock_llm_responses.add("m", Reply(chunks=["Hel", "lo!"]))
     mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     mock_llm_responses.add("m", {"city": "Bern"})
-    text, streamed, called, structured = made(llm_mock_server, sdk, "text", "stream", "tool", "structured")
+    text, streamed, called, structured = made(
+        llm_mock_server, sdk, "text", "stream", "tool", "structured"
+    )
     assert (text, streamed) == ("Hello!", ["Hel", "lo!"])
     assert (called, structured) == (["weather", {"city": "Bern"}], {"city": "Bern"})
     assert {call["prompt"] for call in mock_llm_responses.calls} == {"Hello"}
@@ -59,7 +67,9 @@ def test_an_sdk_is_answered(sdk: str, llm_mock_server: MockServer, mock_llm_resp
 
 
 @every_sdk
-def test_an_error_is_the_sdks_own(sdk: str, llm_mock_server: MockServer, mock_llm_calls: LLMMock) -> None:
+def test_an_error_is_the_sdks_own(
+    sdk: str, llm_mock_server: MockServer, mock_llm_calls: LLMMock
+) -> None:
     mock_llm_calls.misbehave("rate-limit")
     [told] = made(llm_mock_server, sdk, "text")
     assert told["status"] == 429

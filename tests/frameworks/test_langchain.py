@@ -12,7 +12,12 @@ from typing import Any, ClassVar
 import pytest
 
 pytest.importorskip("langchain_tests")
-for name in ("langchain_openai", "langchain_anthropic", "langchain_google_genai", "langchain_mistralai"):
+for name in (
+    "langchain_openai",
+    "langchain_anthropic",
+    "langchain_google_genai",
+    "langchain_mistralai",
+):
     pytest.importorskip(name)
 
 import httpx
@@ -30,7 +35,9 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 
 @pytest.fixture(autouse=True)
-def answers(request: pytest.FixtureRequest, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
+def answers(
+    request: pytest.FixtureRequest, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every call is answered by what it asks for, and the images that the suites download are there."""
     if request.config.getini("llm_mock_http") == "refuse":
         for name, value in request.getfixturevalue("llm_mock_server").environment().items():
@@ -44,9 +51,15 @@ def _plausible(asked: Any) -> Any:
     if asked.schema and asked.tool_choice not in {tool.name for tool in asked.tools}:
         return instance(asked.schema)
     if asked.tools and not asked.tool_results and asked.tool_choice != "none":
-        tool = next((tool for tool in asked.tools if tool.name == asked.tool_choice), asked.tools[0])
+        tool = next(
+            (tool for tool in asked.tools if tool.name == asked.tool_choice), asked.tools[0]
+        )
         return Reply(
-            tool_calls=[ToolCall(tool.name, _arguments(tool.input_schema or {"type": "object"}, asked.prompt))]
+            tool_calls=[
+                ToolCall(
+                    tool.name, _arguments(tool.input_schema or {"type": "object"}, asked.prompt)
+                )
+            ]
         )
     if "JSON" in asked.prompt:
         return {"setup": "Why?", "punchline": "Because."}
@@ -58,7 +71,10 @@ def _arguments(schema: dict[str, Any], prompt: str) -> Any:
     if isinstance(made.get("customer_name"), str):
         return {"customer_name": prompt.split("'")[1], "description": prompt}
     number = re.search(r"\d+", prompt)
-    return {name: int(number[0]) if number and name in ("input", "_input") else value for name, value in made.items()}
+    return {
+        name: int(number[0]) if number and name in ("input", "_input") else value
+        for name, value in made.items()
+    }
 
 
 class ChatSuite(ChatModelIntegrationTests):
@@ -76,7 +92,9 @@ class ChatSuite(ChatModelIntegrationTests):
 class TestChatCompletions(ChatSuite):
     chat_model_class = ChatOpenAI
     name = "gpt-4o"
-    more: ClassVar = {"stream_usage": True}  # which it does not ask another host than OpenAI's for by itself
+    more: ClassVar = {
+        "stream_usage": True
+    }  # which it does not ask another host than OpenAI's for by itself
 
 
 class TestResponses(ChatSuite):
@@ -104,7 +122,10 @@ class TestMistral(ChatSuite):
 
 class TestOpenAIEmbeddings(EmbeddingsIntegrationTests):
     embeddings_class = OpenAIEmbeddings
-    embedding_model_params: ClassVar = {"model": "text-embedding-3-small", "check_embedding_ctx_length": False}
+    embedding_model_params: ClassVar = {
+        "model": "text-embedding-3-small",
+        "check_embedding_ctx_length": False,
+    }
 
 
 class TestGoogleEmbeddings(EmbeddingsIntegrationTests):

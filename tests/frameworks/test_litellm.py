@@ -18,7 +18,12 @@ pytestmark = pytest.mark.filterwarnings("default")
 
 QUESTION = [{"role": "user", "content": "Hello"}]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TOOLS = [{"type": "function", "function": {"name": "weather", "description": "Says it.", "parameters": SCHEMA}}]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "weather", "description": "Says it.", "parameters": SCHEMA},
+    }
+]
 MODELS = {
     "openai/gpt-4o": "gpt-4o",
     "anthropic/claude-opus-4-5": "claude-opus-4-5",
@@ -39,12 +44,20 @@ def test_a_text_whole_and_streamed(name: str, model: str, mock_llm_responses: LL
     whole = litellm.completion(name, QUESTION)
     assert (whole.choices[0].message.content, whole.choices[0].finish_reason) == ("Hello!", "stop")
     chunks = litellm.completion(name, QUESTION, stream=True)
-    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == "Hello!"
-    assert [(call["model_id"], call["stream"]) for call in mock_llm_responses.calls] == [(model, False), (model, True)]
+    assert (
+        "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+        == "Hello!"
+    )
+    assert [(call["model_id"], call["stream"]) for call in mock_llm_responses.calls] == [
+        (model, False),
+        (model, True),
+    ]
 
 
 @every_model
-def test_a_text_asked_for_asynchronously(name: str, model: str, mock_llm_responses: LLMMock) -> None:
+def test_a_text_asked_for_asynchronously(
+    name: str, model: str, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(model, Reply(chunks=["Hel", "lo!"]))
 
     async def ask() -> tuple[str, str]:
@@ -63,13 +76,19 @@ def test_a_tool_call(name: str, model: str, stream: bool, mock_llm_responses: LL
     answer: Any = litellm.completion(name, QUESTION, tools=TOOLS, stream=stream)
     whole = litellm.stream_chunk_builder(list(answer)) if stream else answer
     [call] = whole.choices[0].message.tool_calls
-    assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"city": "Bern"})
+    assert (call.function.name, json.loads(call.function.arguments)) == (
+        "weather",
+        {"city": "Bern"},
+    )
 
 
 @every_model
 def test_a_structured_answer(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, {"city": "Bern"})
-    schema = {"type": "json_schema", "json_schema": {"name": "Place", "schema": SCHEMA, "strict": True}}
+    schema = {
+        "type": "json_schema",
+        "json_schema": {"name": "Place", "schema": SCHEMA, "strict": True},
+    }
     answer = litellm.completion(name, QUESTION, response_format=schema)
     assert json.loads(answer.choices[0].message.content) == {"city": "Bern"}
 
@@ -82,5 +101,9 @@ def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: LLMMock
 
 
 def test_embeddings(mock_llm_calls: LLMMock) -> None:
-    for name in ("openai/text-embedding-3-small", "mistral/mistral-embed", "gemini/gemini-embedding-001"):
+    for name in (
+        "openai/text-embedding-3-small",
+        "mistral/mistral-embed",
+        "gemini/gemini-embedding-001",
+    ):
         assert len(litellm.embedding(name, ["a", "b"]).data) == 2

@@ -6,7 +6,9 @@ import asyncio
 
 import pytest
 
-openai = pytest.importorskip("llama_index.llms.openai", reason="llama-index-llms-openai is not installed")
+openai = pytest.importorskip(
+    "llama_index.llms.openai", reason="llama-index-llms-openai is not installed"
+)
 
 from pydantic import BaseModel
 

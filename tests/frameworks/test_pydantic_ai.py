@@ -53,7 +53,9 @@ def test_a_tool_is_run(name: str, model: str, mock_llm_responses: LLMMock) -> No
 
     assert agent.run_sync("How is it?").output == "It is sunny."
     assert asked == ["Bern"]
-    assert mock_llm_responses.calls[1]["kwargs"]["tool_results"] == [{"name": "weather", "output": "sunny"}]
+    assert mock_llm_responses.calls[1]["kwargs"]["tool_results"] == [
+        {"name": "weather", "output": "sunny"}
+    ]
 
 
 @every_model

@@ -13,10 +13,14 @@ from llm_mock.migrate.file import rewrite_file
 
 GUIDE = (Path(__file__).parents[2] / "MIGRATION_GUIDE.md").read_text()
 CHAPTER = GUIDE.partition("## What it makes of the shapes")[2].partition("\n## ")[0]
-APPLICATION = re.findall(r"^```python\n(# assistant.py\n.*?)^```$", CHAPTER, re.MULTILINE | re.DOTALL)[0]
+APPLICATION = re.findall(
+    r"^```python\n(# assistant.py\n.*?)^```$", CHAPTER, re.MULTILINE | re.DOTALL
+)[0]
 SHAPES = {
     title: re.findall(r"^```py(?:thon)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    for title, text in re.findall(r"^### ([^\n]+)\n(.*?)(?=^### |\Z)", CHAPTER, re.MULTILINE | re.DOTALL)
+    for title, text in re.findall(
+        r"^### ([^\n]+)\n(.*?)(?=^### |\Z)", CHAPTER, re.MULTILINE | re.DOTALL
+    )
 }
 
 

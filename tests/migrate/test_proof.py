@@ -34,7 +34,9 @@ def migrated(folder: Path) -> None:
         result = rewrite_file(path, path.read_bytes(), lambda test, target: (), lambda name: name)
         assert result.manual_changes == ()
         assert result.after != result.before
-        again = rewrite_file(path, result.after.encode(), lambda test, target: (), lambda name: name)
+        again = rewrite_file(
+            path, result.after.encode(), lambda test, target: (), lambda name: name
+        )
         assert (again.after, again.manual_changes) == (result.after, ())
         path.write_text(result.after)
 
@@ -44,9 +46,13 @@ def test_a_rewritten_test_passes_and_fails_where_the_old_one_did(pytester: pytes
     migrated(new)
     before = outcomes(pytester, old, "-p", "no:llm_mock")
     after = outcomes(pytester, new, "-o", "llm_mock_strict=true", *WARNED)
-    different = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    different = {
+        name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+    }
     assert different == set()
-    with_a_right_application = {name: outcome for name, outcome in before.items() if "[]" in name or "[-" in name}
+    with_a_right_application = {
+        name: outcome for name, outcome in before.items() if "[]" in name or "[-" in name
+    }
     assert set(with_a_right_application.values()) == {"passed"}
     assert len(with_a_right_application) >= 60
     assert sum(outcome == "failed" for outcome in before.values()) >= 100

@@ -23,12 +23,18 @@ BODIES = {
 
 def all_hooks() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Every implementation of a hook in the plugin, by module and name."""
-    names = [f"llm_mock.plugin.{module.name}" for module in pkgutil.iter_modules(llm_mock.plugin.__path__)]
+    names = [
+        f"llm_mock.plugin.{module.name}"
+        for module in pkgutil.iter_modules(llm_mock.plugin.__path__)
+    ]
     for module in [pytest_plugin, *map(importlib.import_module, names)]:
         owners = [module, *(each for each in vars(module).values() if inspect.isclass(each))]
         for owner in owners:
             for name, function in vars(owner).items():
-                if name.startswith("pytest_") and getattr(function, "__module__", "") == module.__name__:
+                if (
+                    name.startswith("pytest_")
+                    and getattr(function, "__module__", "") == module.__name__
+                ):
                     yield f"{module.__name__}:{function.__qualname__}", function
 
 

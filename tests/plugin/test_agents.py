@@ -64,7 +64,9 @@ def test_a_test_that_forgets_to_await_fails(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest("-Werror")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["E*LLMMockError: aitest_run is a coroutine function*Use the fixture aitest_run_sync*"])
+    result.stdout.fnmatch_lines(
+        ["E*LLMMockError: aitest_run is a coroutine function*Use the fixture aitest_run_sync*"]
+    )
 
 
 def test_a_failure_shows_the_transcripts_of_its_test_only(pytester: pytest.Pytester) -> None:
@@ -116,12 +118,16 @@ def test_a_failed_assertion_says_what_was_called(pytester: pytest.Pytester) -> N
     )
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(
-        ['E*assert <False: no call of echo_execute(args="goodbye"), but echo_execute(args="hello")>']
+        [
+            'E*assert <False: no call of echo_execute(args="goodbye"), but echo_execute(args="hello")>'
+        ]
     )
 
 
 @pytest.mark.parametrize("phase", ["fixture", "teardown", "unexpected"])
-def test_runs_outside_the_body_of_a_test_are_shown_too(phase: str, pytester: pytest.Pytester) -> None:
+def test_runs_outside_the_body_of_a_test_are_shown_too(
+    phase: str, pytester: pytest.Pytester
+) -> None:
     bodies = {
         "fixture": ("aitest_run_sync(AGENT, 'In the fixture'); raise ValueError; yield", ""),
         "teardown": ("aitest_run_sync(AGENT, 'In the fixture'); yield", "assert 0"),
@@ -159,8 +165,12 @@ def test_a_hostile_tool_cannot_write_to_the_terminal(pytester: pytest.Pytester) 
         )
     )
     result = pytester.runpytest()
-    section = result.outlines[result.outlines.index(next(line for line in result.outlines if "Agent runs" in line)) :]
-    assert not any("\x1b" in line or "\x07" in line or line.startswith("====== 1 passed") for line in section)
+    section = result.outlines[
+        result.outlines.index(next(line for line in result.outlines if "Agent runs" in line)) :
+    ]
+    assert not any(
+        "\x1b" in line or "\x07" in line or line.startswith("====== 1 passed") for line in section
+    )
 
 
 def test_agents_as_parameters_have_readable_ids(pytester: pytest.Pytester) -> None:
@@ -242,19 +252,41 @@ COMPARED = """
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n2",), ("-v",)])
-def test_the_agents_of_a_run_are_compared(arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
+def test_the_agents_of_a_run_are_compared(
+    arguments: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
     pytester.makepyfile(with_agents(COMPARED))
     result = pytester.runpytest_subprocess(*arguments)
     result.assert_outcomes(passed=3, failed=1, skipped=1)
     lines = result.outlines
     assert sum("Agents of the run" in line for line in lines) == 1
-    table = lines[next(number for number, line in enumerate(lines) if "Agents of the run" in line) :][1:4]
+    table = lines[
+        next(number for number, line in enumerate(lines) if "Agents of the run" in line) :
+    ][1:4]
     cells = [[cell for cell in line.split("  ") if cell] for line in table]
     assert [cell.strip() for cell in cells[0]] == [
         *("#", "agent", "passed", "rate", "runs", "turns", "tool calls", "tokens", "cost", "time")
     ]
-    assert [cell.strip() for cell in cells[1]][:7] == ["1", "good", "2 of 2", "100 %", "3", "5", "2"]
-    assert [cell.strip() for cell in cells[2]][:9] == ["2", "cheap", "1 of 2", "50 %", "2", "4", "2", "440", "unknown"]
+    assert [cell.strip() for cell in cells[1]][:7] == [
+        "1",
+        "good",
+        "2 of 2",
+        "100 %",
+        "3",
+        "5",
+        "2",
+    ]
+    assert [cell.strip() for cell in cells[2]][:9] == [
+        "2",
+        "cheap",
+        "1 of 2",
+        "50 %",
+        "2",
+        "4",
+        "2",
+        "440",
+        "unknown",
+    ]
 
 
 ALIKE = """
@@ -283,7 +315,10 @@ ALIKE = """
 def test_different_agents_of_one_name_are_told_apart(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(with_agents(ALIKE))
     result = pytester.runpytest("-p", "no:randomly", "--llm-mock-report=report.json")
-    table = {row["agent"]: row["tests"] for row in json.loads((pytester.path / "report.json").read_text())["agents"]}
+    table = {
+        row["agent"]: row["tests"]
+        for row in json.loads((pytester.path / "report.json").read_text())["agents"]
+    }
     none = "options: none; prompt: none; servers: none"
     assert table == {
         f"m ({none})": 2,
@@ -339,13 +374,19 @@ def test_models_prompts_and_skills_are_ranked_each_by_itself(pytester: pytest.Py
         ],
         "skill": [(1, "rain: wet", "6 of 6"), (2, "none", "7 of 8")],
     }
-    ranks = [(row["rank"], row["agent"].partition(" ")[0], row["cost_usd"]) for row in data["agents"]]
+    ranks = [
+        (row["rank"], row["agent"].partition(" ")[0], row["cost_usd"]) for row in data["agents"]
+    ]
     assert ranks[0][:2] == (1, "small"), "of those that passed all, the cheapest stands first"
     assert [rank for rank, *_ in ranks] == [1] * 6 + [7]
-    result.stdout.fnmatch_lines(["#  agent *", "1  small *", "7  small *", "", "#  model *", "1  big *8 of 8  100 %*"])
+    result.stdout.fnmatch_lines(
+        ["#  agent *", "1  small *", "7  small *", "", "#  model *", "1  big *8 of 8  100 %*"]
+    )
 
 
-def test_parts_in_which_agents_do_not_differ_by_themselves_are_not_compared(pytester: pytest.Pytester) -> None:
+def test_parts_in_which_agents_do_not_differ_by_themselves_are_not_compared(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(with_agents(COMPARED))
     pytester.runpytest("--llm-mock-report=report.json").stdout.no_fnmatch_line("#  model *")
     assert json.loads((pytester.path / "report.json").read_text())["agents_by"] == {}
@@ -363,8 +404,18 @@ def test_the_report_has_the_agents(arguments: tuple[str, ...], pytester: pytest.
     good, cheap = json.loads((pytester.path / "report.json").read_text())["agents"]
     assert good["duration_s"] > 0
     assert (good["agent"], good["tests"], good["passed"], good["runs"]) == ("good", 2, 2, 3)
-    assert (cheap["agent"], cheap["tests"], cheap["passed"], cheap["cost_usd"]) == ("cheap", 2, 1, None)
-    assert (cheap["turns"], cheap["tool_calls"], cheap["input_tokens"], cheap["output_tokens"]) == (4, 2, 400, 40)
+    assert (cheap["agent"], cheap["tests"], cheap["passed"], cheap["cost_usd"]) == (
+        "cheap",
+        2,
+        1,
+        None,
+    )
+    assert (cheap["turns"], cheap["tool_calls"], cheap["input_tokens"], cheap["output_tokens"]) == (
+        4,
+        2,
+        400,
+        40,
+    )
 
 
 def test_runs_outside_of_tests_are_not_kept(pytester: pytest.Pytester) -> None:
@@ -498,14 +549,23 @@ def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> No
     )
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["1  m      1 of 1  100 %     1      1           0   1,100  $0.002  *"])
+    result.stdout.fnmatch_lines(
+        ["1  m      1 of 1  100 %     1      1           0   1,100  $0.002  *"]
+    )
 
 
 @pytest.mark.parametrize(
     ("end", "arguments"),
-    [("pass", ()), ("pytest.exit('enough')", ()), ("pass", ("-n1",)), ("raise KeyboardInterrupt", ("-n1",))],
+    [
+        ("pass", ()),
+        ("pytest.exit('enough')", ()),
+        ("pass", ("-n1",)),
+        ("raise KeyboardInterrupt", ("-n1",)),
+    ],
 )
-def test_no_server_outlives_the_run(end: str, arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
+def test_no_server_outlives_the_run(
+    end: str, arguments: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
     marker = f"marker-of-{pytester.path}"
     pytester.makepyfile(
         with_agents(
@@ -528,7 +588,9 @@ def test_no_server_outlives_the_run(end: str, arguments: tuple[str, ...], pytest
     assert marker not in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
 
 
-def test_a_failure_shows_no_secrets(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_shows_no_secrets(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MY_TOKEN", "only-for-the-tool")
     pytester.makepyfile(
         with_agents(
@@ -551,5 +613,7 @@ def test_a_missing_extra_is_one_clear_failure(pytester: pytest.Pytester) -> None
     pytester.makepyfile("def test_it(aitest_run_sync): ...")
     result = pytester.runpytest_subprocess()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*Running agents needs tenacity*pip install 'pytest-llm-mock[[]agents[]]'*"])
+    result.stdout.fnmatch_lines(
+        ["*Running agents needs tenacity*pip install 'pytest-llm-mock[[]agents[]]'*"]
+    )
     result.stdout.no_fnmatch_line("*.py:[0-9]*")

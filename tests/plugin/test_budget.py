@@ -28,8 +28,16 @@ CALLS = """
         ("tokens=100", "cheap", None),
         ("cost=0.0001, tokens=100", "cheap", None),
         ("tokens=100", "unknown", None),
-        ("cost='0.00009'", "cheap", "llm_mock_budget: the calls of this test cost $0.0001 (budget $0.00009)."),
-        ("tokens=99", "unknown", "llm_mock_budget: the calls of this test took 100 tokens (budget 99)."),
+        (
+            "cost='0.00009'",
+            "cheap",
+            "llm_mock_budget: the calls of this test cost $0.0001 (budget $0.00009).",
+        ),
+        (
+            "tokens=99",
+            "unknown",
+            "llm_mock_budget: the calls of this test took 100 tokens (budget 99).",
+        ),
         (
             "cost=0.01, tokens=0",
             "dear",
@@ -44,13 +52,20 @@ def test_a_test_over_the_budget_of_its_marker_fails_once(
     pytest.importorskip("genai_prices")
     pytester.makeini(TWO_PRICES)
     pytester.makepyfile(
-        CALLS + f"\n    @pytest.mark.llm_mock_budget({budget})\n    def test_it():\n        ask({model!r})"
+        CALLS
+        + f"\n    @pytest.mark.llm_mock_budget({budget})\n    def test_it():\n        ask({model!r})"
     )
     result = pytester.runpytest("--strict-markers")
     result.assert_outcomes(passed=int(message is None), failed=int(message is not None))
     if message is not None:
-        row = "100" if "cost" not in budget else {"cheap": "$0.0001", "dear": "$0.10", "unknown": "unknown"}[model]
-        result.stdout.fnmatch_lines(["*_ test_it _*", message, "*tokens in*", f"*1. {model}  'Hi'  → 'x'"])
+        row = (
+            "100"
+            if "cost" not in budget
+            else {"cheap": "$0.0001", "dear": "$0.10", "unknown": "unknown"}[model]
+        )
+        result.stdout.fnmatch_lines(
+            ["*_ test_it _*", message, "*tokens in*", f"*1. {model}  'Hi'  → 'x'"]
+        )
         assert row in result.stdout.str()
         result.stdout.no_fnmatch_line("*Traceback*")
 
@@ -77,7 +92,9 @@ def test_the_largest_calls_come_first(pytester: pytest.Pytester) -> None:
     )
 
 
-def test_calls_of_fixtures_count_and_an_earlier_failure_stays_as_it_is(pytester: pytest.Pytester) -> None:
+def test_calls_of_fixtures_count_and_an_earlier_failure_stays_as_it_is(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         CALLS
         + """
@@ -110,7 +127,9 @@ def test_calls_of_fixtures_count_and_an_earlier_failure_stays_as_it_is(pytester:
     assert output.count("One queued reply was not asked for") == 1
 
 
-def test_a_test_whose_calls_nobody_counts_does_not_keep_its_budget(pytester: pytest.Pytester) -> None:
+def test_a_test_whose_calls_nobody_counts_does_not_keep_its_budget(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nllm_mock = false")
     pytester.makepyfile(
         """
@@ -125,18 +144,25 @@ def test_a_test_whose_calls_nobody_counts_does_not_keep_its_budget(pytester: pyt
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["*_ test_real _*", "llm_mock_budget: the calls of this test are not mocked, so *"])
+    result.stdout.fnmatch_lines(
+        ["*_ test_real _*", "llm_mock_budget: the calls of this test are not mocked, so *"]
+    )
 
 
 def test_without_the_price_library_a_cost_budget_says_what_to_install(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
-    pytester.makepyfile(CALLS + "\n    @pytest.mark.llm_mock_budget(cost=1)\n    def test_it():\n        ask('gpt-4o')")
+    pytester.makepyfile(
+        CALLS
+        + "\n    @pytest.mark.llm_mock_budget(cost=1)\n    def test_it():\n        ask('gpt-4o')"
+    )
     for arguments in ([], ["-o", "llm_mock_max_cost=1"]):
         result = pytester.runpytest(*arguments)
         result.assert_outcomes(failed=1)
-        result.stdout.fnmatch_lines(["The cost of 'gpt-4o' is unknown *pip install 'pytest-llm-mock[[]cost[]]'*"])
+        result.stdout.fnmatch_lines(
+            ["The cost of 'gpt-4o' is unknown *pip install 'pytest-llm-mock[[]cost[]]'*"]
+        )
 
 
 SIX_TESTS = """
@@ -154,8 +180,14 @@ XDIST = [(), ("-n2",), ("-n1", "--dist=no")]
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        ("llm_mock_max_tokens=400", "The calls of the run so far took 500 tokens (budget 400). The largest:"),
-        ("llm_mock_max_cost=0.0004", "The calls of the run so far cost $0.0005 (budget $0.0004). The largest:"),
+        (
+            "llm_mock_max_tokens=400",
+            "The calls of the run so far took 500 tokens (budget 400). The largest:",
+        ),
+        (
+            "llm_mock_max_cost=0.0004",
+            "The calls of the run so far cost $0.0005 (budget $0.0004). The largest:",
+        ),
     ],
 )
 def test_every_test_that_asks_on_once_the_budget_of_the_run_is_spent_fails(
@@ -180,7 +212,9 @@ def test_a_run_within_its_budget_passes_and_says_what_it_used(
     pytester.makepyfile(CALLS + SIX_TESTS)
     result = pytester.runpytest_subprocess(*arguments)
     result.assert_outcomes(passed=7)
-    result.stdout.fnmatch_lines(["*= LLM budget of the run =*", "$0.0006 of $0.0006, 600 of 600 tokens"])
+    result.stdout.fnmatch_lines(
+        ["*= LLM budget of the run =*", "$0.0006 of $0.0006, 600 of 600 tokens"]
+    )
 
 
 def test_the_failure_names_the_tests_that_used_most(pytester: pytest.Pytester) -> None:
@@ -241,7 +275,9 @@ def test_calls_outside_of_tests_count_too(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest()
     result.assert_outcomes(passed=2, errors=1, failed=1)
-    result.stdout.fnmatch_lines(["*ERROR at teardown of test_over_in_teardown*", "*took 300 tokens (budget 250)*"])
+    result.stdout.fnmatch_lines(
+        ["*ERROR at teardown of test_over_in_teardown*", "*took 300 tokens (budget 250)*"]
+    )
     result.stdout.fnmatch_lines(["*_ test_over _*", "*took 400 tokens (budget 250)*"])
 
 
@@ -284,7 +320,9 @@ def test_in_a_run_that_is_not_mocked_the_mocked_tests_count(pytester: pytest.Pyt
     result.stdout.fnmatch_lines(["*took 11 tokens (budget 10)*", "11 of 10 tokens"])
 
 
-def test_a_test_that_is_expected_to_fail_counts_and_does_not_hide_the_budget(pytester: pytest.Pytester) -> None:
+def test_a_test_that_is_expected_to_fail_counts_and_does_not_hide_the_budget(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini(TWO_PRICES + "llm_mock_max_tokens = 150")
     pytester.makepyfile(
         CALLS
@@ -326,7 +364,9 @@ def test_a_model_of_unknown_price_fails_the_test_where_the_run_has_a_cost_limit(
     )
 
 
-def test_with_prices_the_summary_of_the_run_has_a_column_of_costs(pytester: pytest.Pytester) -> None:
+def test_with_prices_the_summary_of_the_run_has_a_column_of_costs(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini(TWO_PRICES)
     pytester.makepyfile(CALLS + "\n    def test_it(): ask(), ask(), ask('dear'), ask('unknown')")
     for arguments in ((), ("-n2",)):
@@ -343,7 +383,9 @@ def test_with_prices_the_summary_of_the_run_has_a_column_of_costs(pytester: pyte
         result.stdout.no_fnmatch_line("*LLM budget of the run*")
 
 
-def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_imported(pytester: pytest.Pytester) -> None:
+def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_imported(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(CALLS + "\n    def test_it(): ask()")
     pytester.makeconftest(
         """
@@ -354,22 +396,35 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
         """
     )
     result = pytester.runpytest_subprocess("-v")
-    result.stdout.fnmatch_lines(["model  calls  tokens in  tokens out  errors  answered by default", "imported: []"])
+    result.stdout.fnmatch_lines(
+        ["model  calls  tokens in  tokens out  errors  answered by default", "imported: []"]
+    )
 
 
 @pytest.mark.parametrize(
     ("ini", "message"),
     [
-        ("llm_mock_max_cost = much", "Invalid amount of US dollars: 'much', given as the cost of the ini.*"),
-        ("llm_mock_max_tokens = -5", "Invalid number of tokens: '-5', given as the tokens of the ini.*"),
+        (
+            "llm_mock_max_cost = much",
+            "Invalid amount of US dollars: 'much', given as the cost of the ini.*",
+        ),
+        (
+            "llm_mock_max_tokens = -5",
+            "Invalid number of tokens: '-5', given as the tokens of the ini.*",
+        ),
         (
             "llm_mock_prices = m",
             "Invalid line in ini llm_mock_prices: 'm'; expected model = input output, such as my-model = 0.15 0.60*",
         ),
-        ("llm_mock_prices = m = 1 x", "Invalid amount of US dollars: 'x', given as the price of 'm'.*"),
+        (
+            "llm_mock_prices = m = 1 x",
+            "Invalid amount of US dollars: 'x', given as the price of 'm'.*",
+        ),
     ],
 )
-def test_an_ini_that_gives_no_budget_or_price_ends_the_run(ini: str, message: str, pytester: pytest.Pytester) -> None:
+def test_an_ini_that_gives_no_budget_or_price_ends_the_run(
+    ini: str, message: str, pytester: pytest.Pytester
+) -> None:
     pytester.makeini(f"[pytest]\n{ini}")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -397,7 +452,9 @@ def test_the_calls_of_a_process_that_a_test_starts_count(pytester: pytest.Pytest
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["llm_mock_budget: the calls of this test took 100 tokens (budget 99)."])
+    result.stdout.fnmatch_lines(
+        ["llm_mock_budget: the calls of this test took 100 tokens (budget 99)."]
+    )
 
 
 def test_a_worker_sends_names_of_models_that_are_no_plain_text(pytester: pytest.Pytester) -> None:

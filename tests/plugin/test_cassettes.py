@@ -37,7 +37,12 @@ def server(running: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     running.requests.clear()
     user = tmp_path / "user"
     user.mkdir()
-    entry = {"model_id": "loopback", "model_name": "loopback", "api_base": running.url, "api_key_name": "loop"}
+    entry = {
+        "model_id": "loopback",
+        "model_name": "loopback",
+        "api_base": running.url,
+        "api_key_name": "loop",
+    }
     traits = {"can_stream": True, "supports_schema": True, "supports_tools": True}
     (user / "extra-openai-models.yaml").write_text(json.dumps([entry | traits]))  # JSON is YAML
     (user / "keys.json").write_text(json.dumps({"loop": KEY}))
@@ -60,7 +65,11 @@ def prompts(server: OpenAIServer) -> list[str]:
 
 
 def recorded(path: Path = CASSETTE) -> list[str]:
-    return [line.split(": ", 1)[1] for line in path.read_text().splitlines() if line.startswith("    prompt: ")]
+    return [
+        line.split(": ", 1)[1]
+        for line in path.read_text().splitlines()
+        if line.startswith("    prompt: ")
+    ]
 
 
 def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
@@ -99,7 +108,12 @@ def test_calls_are_recorded_with_the_users_model_and_key_and_replayed_without(
     ],
 )
 def test_each_record_mode_records_what_it_says(
-    pytester: pytest.Pytester, server: OpenAIServer, mode: str, asked: list[str], in_file: list[str], outcome: str
+    pytester: pytest.Pytester,
+    server: OpenAIServer,
+    mode: str,
+    asked: list[str],
+    in_file: list[str],
+    outcome: str,
 ) -> None:
     write(pytester, prompt_test("One", "Two"))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
@@ -159,7 +173,9 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
     ],
     ids=["no file", "used up"],
 )
-def test_a_miss_says_what_to_do(pytester: pytest.Pytester, server: OpenAIServer, tests: str, message: str) -> None:
+def test_a_miss_says_what_to_do(
+    pytester: pytest.Pytester, server: OpenAIServer, tests: str, message: str
+) -> None:
     write(pytester, tests)
     pytester.runpytest("--llm-mock-record", "once")
     write(pytester, prompt_test("Hi", "Hi"))
@@ -212,7 +228,9 @@ def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer
     ):
         path = f"/tmp/pytest-{number}/x"
         prompt = text.format(date, identity, path, number)
-        write(pytester, f"\n    def test_hi():\n        ask({prompt!r}, temperature={temperature})\n")
+        write(
+            pytester, f"\n    def test_hi():\n        ask({prompt!r}, temperature={temperature})\n"
+        )
         pytester.runpytest("--llm-mock-record", mode).assert_outcomes(passed=1)
     assert "ACME-4711" not in CASSETTE.read_text()
     assert "2026-11-22T10:00:00Z" in CASSETTE.read_text()
@@ -226,10 +244,15 @@ def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer
             "CassetteConfig(match=('promt',))",
             "CassetteConfig(match=('promt',)): match must be a tuple of model, turn, *",
         ),
-        ("CassetteConfig(normalize=['('])", "CassetteConfig: normalize (unless it is a function) and redact must be *"),
+        (
+            "CassetteConfig(normalize=['('])",
+            "CassetteConfig: normalize (unless it is a function) and redact must be *",
+        ),
     ],
 )
-def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned: str, message: str) -> None:
+def test_wrong_settings_are_one_clear_error(
+    pytester: pytest.Pytester, returned: str, message: str
+) -> None:
     pytester.makeconftest(
         f"""
         import pytest
@@ -259,14 +282,34 @@ def test_wrong_settings_are_one_clear_error(pytester: pytest.Pytester, returned:
             "*test_hi.llm.yaml:6: unknown key 'promt'; did you mean 'prompt'?",
         ),
         (lambda text: text.replace("model: loopback\n", ""), "*test_hi.llm.yaml:*: *"),
-        (lambda text: text.replace("prompt: Hi", "prompt: [Hi]"), "*test_hi.llm.yaml:6: *should be text, not a list"),
-        (lambda text: text + "version: 1\n", "*: is not valid YAML: the key 'version' stands twice"),
+        (
+            lambda text: text.replace("prompt: Hi", "prompt: [Hi]"),
+            "*test_hi.llm.yaml:6: *should be text, not a list",
+        ),
+        (
+            lambda text: text + "version: 1\n",
+            "*: is not valid YAML: the key 'version' stands twice",
+        ),
         (lambda text: "calls: []\n", "*test_hi.llm.yaml:1: is not a cassette: *"),
         (lambda text: "", "*test_hi.llm.yaml:1: is not a cassette: *"),
         (lambda text: "calls: []\n\tversion: 1", "*test_hi.llm.yaml:2: is not valid YAML: *"),
-        (lambda text: "version: 1\ncalls:\n- request: \x00", "*test_hi.llm.yaml:3: is not valid YAML: *"),
+        (
+            lambda text: "version: 1\ncalls:\n- request: \x00",
+            "*test_hi.llm.yaml:3: is not valid YAML: *",
+        ),
     ],
-    ids=["truncated", "version", "unknown key", "missing", "type", "duplicate", "no version", "empty", "tab", "NUL"],
+    ids=[
+        "truncated",
+        "version",
+        "unknown key",
+        "missing",
+        "type",
+        "duplicate",
+        "no version",
+        "empty",
+        "tab",
+        "NUL",
+    ],
 )
 def test_a_broken_cassette_is_one_clear_error_with_its_line_and_stays_as_it_is(
     pytester: pytest.Pytester, server: OpenAIServer, change: object, message: str
@@ -317,14 +360,31 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
 @pytest.mark.parametrize(
     ("marker", "message"),
     [
-        ("llm_mock_cassette('../up')", "*llm_mock_cassette('../up'): the name of a cassette is a relative path *"),
-        ("llm_mock_cassette(' ')", "*llm_mock_cassette(' '): the name of a cassette is a relative path *"),
-        ("llm_mock_cassette(7)", "*llm_mock_cassette(7): the name of a cassette is a relative path *"),
-        ("llm_mock_cassette(record='twice')", "'twice' is no record mode. Choose one of none, once, new_episodes, *"),
-        ("llm_mock_cassette.with_args(record='once')\n@pytest.mark.llm_live", "This test is marked llm_live and has *"),
+        (
+            "llm_mock_cassette('../up')",
+            "*llm_mock_cassette('../up'): the name of a cassette is a relative path *",
+        ),
+        (
+            "llm_mock_cassette(' ')",
+            "*llm_mock_cassette(' '): the name of a cassette is a relative path *",
+        ),
+        (
+            "llm_mock_cassette(7)",
+            "*llm_mock_cassette(7): the name of a cassette is a relative path *",
+        ),
+        (
+            "llm_mock_cassette(record='twice')",
+            "'twice' is no record mode. Choose one of none, once, new_episodes, *",
+        ),
+        (
+            "llm_mock_cassette.with_args(record='once')\n@pytest.mark.llm_live",
+            "This test is marked llm_live and has *",
+        ),
     ],
 )
-def test_a_wrong_marker_is_one_clear_error(pytester: pytest.Pytester, marker: str, message: str) -> None:
+def test_a_wrong_marker_is_one_clear_error(
+    pytester: pytest.Pytester, marker: str, message: str
+) -> None:
     pytester.makepyfile(f"import pytest\n\n@pytest.mark.{marker}\ndef test_it(): ...\n")
     result = pytester.runpytest("--llm-mock-live")
     result.assert_outcomes(errors=1)
@@ -351,7 +411,9 @@ def test_a_run_that_records_says_so_and_what_it_wrote(
 
 
 @pytest.mark.parametrize("mode", ["all", "rewrite"])
-def test_a_failed_test_never_replaces_its_cassette(pytester: pytest.Pytester, server: OpenAIServer, mode: str) -> None:
+def test_a_failed_test_never_replaces_its_cassette(
+    pytester: pytest.Pytester, server: OpenAIServer, mode: str
+) -> None:
     write(pytester, prompt_test("One", "Two"))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
     before = CASSETTE.read_text()
@@ -396,7 +458,9 @@ def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
     message = "The cassette cassettes/test_it/test_hi.llm.yaml could not be written: No space left on device. *"
     result.stdout.fnmatch_lines([message])
     (line,) = (line for line in result.outlines if line.startswith("The recorded calls are in "))
-    kept = Path(line.removeprefix("The recorded calls are in ").split(": move them to cassettes/test_it")[0])
+    kept = Path(
+        line.removeprefix("The recorded calls are in ").split(": move them to cassettes/test_it")[0]
+    )
     assert recorded(kept / CASSETTE.name) == ["One", "New"]
     assert [CASSETTE.read_text(), *Path("cassettes/test_it").iterdir()] == [before, CASSETTE]
 
@@ -411,7 +475,9 @@ version: 1
 
 
 @pytest.mark.parametrize("mode", ["none", "once", "new_episodes", "all", "rewrite"])
-@pytest.mark.parametrize(("text", "what"), [(VCR, "a cassette of VCR"), ("- a list\n", "another file")])
+@pytest.mark.parametrize(
+    ("text", "what"), [(VCR, "a cassette of VCR"), ("- a list\n", "another file")]
+)
 def test_a_file_that_is_not_ours_is_never_replaced(
     pytester: pytest.Pytester, server: OpenAIServer, mode: str, text: str, what: str
 ) -> None:
@@ -422,7 +488,9 @@ def test_a_file_that_is_not_ours_is_never_replaced(
     result = pytester.runpytest("--llm-mock-record", mode)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
-        [f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, and stays as it is. *"]
+        [
+            f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, and stays as it is. *"
+        ]
     )
     assert server.requests == []
     assert taken.read_text() == text
@@ -442,7 +510,10 @@ def test_a_file_that_another_plugin_writes_while_the_test_runs_is_not_replaced(
     result = pytester.runpytest("--llm-mock-record", "once")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*could not be written: *is not a cassette of *", "The recorded calls are in */recorded-cassette-*"]
+        [
+            "*could not be written: *is not a cassette of *",
+            "The recorded calls are in */recorded-cassette-*",
+        ]
     )
     assert CASSETTE.read_text() == VCR
 
@@ -467,9 +538,9 @@ def test_pytest_recording_may_record_the_same_test(
     monkeypatch.setenv("SERVER", server.url)
     theirs = CASSETTE.with_name("test_hi.yaml")
     for mode in ("once", "rewrite"):
-        pytester.runpytest("-p", "recording", "--record-mode", mode, "--llm-mock-record", mode).assert_outcomes(
-            passed=1
-        )
+        pytester.runpytest(
+            "-p", "recording", "--record-mode", mode, "--llm-mock-record", mode
+        ).assert_outcomes(passed=1)
         assert theirs.read_text().startswith("interactions:")
         assert recorded() == ["Hi"]
     asked = len(server.requests)
@@ -495,17 +566,24 @@ def test_tests_whose_names_differ_in_case_have_one_file_where_case_does_not_coun
 ) -> None:
     write(pytester, prompt_test("Hi"), prompt_test("Hi", name="test_HI"))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
-    Path("TEST_IT.PY").hardlink_to("test_it.py")  # such a file system finds the file by this name, too
+    Path("TEST_IT.PY").hardlink_to(
+        "test_it.py"
+    )  # such a file system finds the file by this name, too
     result = pytester.runpytest("test_it.py")
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["These tests have one cassette, *", "  test_it.py::test_hi", "  test_it.py::test_HI"])
+    result.stdout.fnmatch_lines(
+        ["These tests have one cassette, *", "  test_it.py::test_hi", "  test_it.py::test_HI"]
+    )
 
 
 @pytest.mark.parametrize(
     ("prepare", "reason"),
     [
         (lambda: Path("cassettes").write_text("a file"), "Not a directory|File exists"),
-        (lambda: Path("cassettes").symlink_to("/proc/self/fdinfo"), "No such file or directory|Permission denied"),
+        (
+            lambda: Path("cassettes").symlink_to("/proc/self/fdinfo"),
+            "No such file or directory|Permission denied",
+        ),
     ],
     ids=["a file in place of the folder", "a folder of the system"],
 )
@@ -517,7 +595,9 @@ def test_no_real_call_is_made_where_its_answer_cannot_be_written(
     result = pytester.runpytest("--llm-mock-record", "once")
     result.assert_outcomes(failed=1)
     shown = "No real call was made, because the cassette cassettes/test_it/test_hi.llm.yaml cannot be written: "
-    result.stdout.re_match_lines([f".*{shown}({reason}).*Make cassettes/test_it a folder that can be written"])
+    result.stdout.re_match_lines(
+        [f".*{shown}({reason}).*Make cassettes/test_it a folder that can be written"]
+    )
     result.stdout.no_fnmatch_line("*def check_writable*")
     assert server.requests == []
 
@@ -526,24 +606,34 @@ def test_no_real_call_is_made_where_its_answer_cannot_be_written(
 @pytest.mark.parametrize(
     "name", ["x" * 5_000, "x/" * 5_000 + "x", "a\0b", "a\x1bb"], ids=["long", "deep", "NUL", "ESC"]
 )
-def test_a_name_that_no_file_can_have_is_one_clear_error(pytester: pytest.Pytester, name: str, mode: str) -> None:
-    pytester.makepyfile(f"import pytest\n\n@pytest.mark.llm_mock_cassette({name!r})\ndef test_it(): ...\n")
+def test_a_name_that_no_file_can_have_is_one_clear_error(
+    pytester: pytest.Pytester, name: str, mode: str
+) -> None:
+    pytester.makepyfile(
+        f"import pytest\n\n@pytest.mark.llm_mock_cassette({name!r})\ndef test_it(): ...\n"
+    )
     result = pytester.runpytest("--llm-mock-record", mode)
     result.assert_outcomes(errors=1)
     result.stdout.re_match_lines(
-        ["(The cassette .*…? cannot be used: File name too long|llm_mock_cassette.*: the name of).*"]
+        [
+            "(The cassette .*…? cannot be used: File name too long|llm_mock_cassette.*: the name of).*"
+        ]
     )
     result.stdout.no_fnmatch_line("*OSError*")
     assert max(map(len, result.outlines)) < 300
 
 
-def test_a_test_with_a_long_name_in_any_script_has_a_cassette(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+def test_a_test_with_a_long_name_in_any_script_has_a_cassette(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
     write(pytester, prompt_test("Hi", name="test_" + "界" * 100))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_repetitions_of_a_test_replay_its_cassette(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+def test_repetitions_of_a_test_replay_its_cassette(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
     pytest.importorskip("pytest_repeat")
     write(
         pytester,
@@ -564,7 +654,12 @@ def test_repetitions_of_a_test_replay_its_cassette(pytester: pytest.Pytester, se
     pytester.runpytest("--count", "3").assert_outcomes(passed=11)
     assert len(server.requests) == 4
     names = sorted(path.name for path in Path("cassettes").rglob("*.yaml"))
-    assert names == ["named.yaml", "test_each[1-3].llm.yaml", "test_each[b].llm.yaml", "test_hi.llm.yaml"]
+    assert names == [
+        "named.yaml",
+        "test_each[1-3].llm.yaml",
+        "test_each[b].llm.yaml",
+        "test_hi.llm.yaml",
+    ]
 
 
 def test_recording_again_changes_nothing_where_the_answers_are_the_same(
@@ -582,12 +677,22 @@ def test_recording_again_changes_nothing_where_the_answers_are_the_same(
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        ("nobody-knows", "The call of 'nobody-knows' could not be recorded: UnknownModelError: *nobody-knows*"),
-        ("gpt-4o-mini", "The call of 'gpt-4o-mini' could not be recorded: NeedsKeyException: No key found*"),
+        (
+            "nobody-knows",
+            "The call of 'nobody-knows' could not be recorded: UnknownModelError: *nobody-knows*",
+        ),
+        (
+            "gpt-4o-mini",
+            "The call of 'gpt-4o-mini' could not be recorded: NeedsKeyException: No key found*",
+        ),
     ],
 )
 def test_a_model_that_cannot_be_had_fails_the_recording(
-    pytester: pytest.Pytester, server: OpenAIServer, model: str, message: str, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester,
+    server: OpenAIServer,
+    model: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     write(
@@ -602,14 +707,18 @@ def test_a_model_that_cannot_be_had_fails_the_recording(
     )
     result = pytester.runpytest("--llm-mock-record", "once")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([message, "Recording needs the plugin of the real model, and its key *"])
+    result.stdout.fnmatch_lines(
+        [message, "Recording needs the plugin of the real model, and its key *"]
+    )
     assert not CASSETTE.exists()
 
 
 def test_replies_of_the_test_go_before_the_cassette_and_those_of_the_project_do_not(
     pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:
-    pytester.makeconftest("def pytest_llm_mock_configure(mock):\n    mock.set('*', 'from the project')\n")
+    pytester.makeconftest(
+        "def pytest_llm_mock_configure(mock):\n    mock.set('*', 'from the project')\n"
+    )
     write(
         pytester,
         """
@@ -634,13 +743,17 @@ def test_another_process_cannot_use_the_cassette(pytester: pytest.Pytester) -> N
         """,
     )
     result = pytester.runpytest()
-    result.stdout.fnmatch_lines(["*environment(): a cassette records and replays the calls of the test's own process*"])
+    result.stdout.fnmatch_lines(
+        ["*environment(): a cassette records and replays the calls of the test's own process*"]
+    )
 
 
 def test_cassettes_are_recorded_and_replayed_by_parallel_workers(
     pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:
-    write(pytester, *(prompt_test(f"Prompt {number}", name=f"test_{number}") for number in range(12)))
+    write(
+        pytester, *(prompt_test(f"Prompt {number}", name=f"test_{number}") for number in range(12))
+    )
     pytester.runpytest_subprocess("-n", "2", "--llm-mock-record", "once").assert_outcomes(passed=12)
     assert sorted(prompts(server)) == sorted(f"Prompt {number}" for number in range(12))
     pytester.runpytest_subprocess("-n", "2").assert_outcomes(passed=12)
@@ -683,13 +796,17 @@ def test_a_key_that_the_application_gives_its_model_is_the_one_that_is_used_and_
         assert [answer.split()[3] for answer in answers] == ["given-to-the-prompt,", "given-to-the-model,"]
         """,
     )
-    pytester.runpytest("--llm-mock-record", "once", "--llm-mock-report=r.json").assert_outcomes(passed=1)
+    pytester.runpytest("--llm-mock-record", "once", "--llm-mock-report=r.json").assert_outcomes(
+        passed=1
+    )
     for written in (CASSETTE, Path("r.json")):
         assert "given-to" not in written.read_text()
         assert "[redacted secret]" in written.read_text()
 
 
-def test_a_report_hides_what_the_cassettes_hide(pytester: pytest.Pytester, server: OpenAIServer) -> None:
+def test_a_report_hides_what_the_cassettes_hide(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
     pytester.makeconftest(
         """
         import pytest
@@ -737,8 +854,13 @@ def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
     result.stdout.no_fnmatch_line("*not asked for*")
 
 
-def test_once_goes_on_where_a_failed_test_left_off(pytester: pytest.Pytester, server: OpenAIServer) -> None:
-    write(pytester, "\n    def test_hi():\n        ask('One')\n        assert False\n        ask('Two')\n")
+def test_once_goes_on_where_a_failed_test_left_off(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(
+        pytester,
+        "\n    def test_hi():\n        ask('One')\n        assert False\n        ask('Two')\n",
+    )
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(failed=1)
     assert "incomplete: true" in CASSETTE.read_text()
     write(pytester, prompt_test("One", "Two"))
@@ -753,7 +875,10 @@ def test_once_goes_on_where_a_failed_test_left_off(pytester: pytest.Pytester, se
         (["--llm-mock-record", "Once"], "*--llm-mock-record: invalid choice: 'Once' (choose from*"),
         (["--llm-mock-record="], "*--llm-mock-record: invalid choice: ''*"),
         (["-o", "llm_mock_record=onse"], "*ini llm_mock_record = 'onse': write none or once or*"),
-        (["-o", "llm_mock_unused_recordings=no"], "*ini llm_mock_unused_recordings = 'no': write report or error."),
+        (
+            ["-o", "llm_mock_unused_recordings=no"],
+            "*ini llm_mock_unused_recordings = 'no': write report or error.",
+        ),
     ],
 )
 def test_a_wrong_setting_is_an_error_before_the_first_test(

@@ -15,7 +15,9 @@ SWALLOWING = """
 """
 
 
-def test_an_unexpected_call_fails_the_test_though_the_application_went_on(pytester: pytest.Pytester) -> None:
+def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nllm_mock_strict = true")
     pytester.makepyfile(
         SWALLOWING
@@ -54,7 +56,9 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(pytest
     assert sum("No reply was configured before this call" in line for line in result.outlines) >= 1
 
 
-def test_what_the_application_swallowed_stands_whole_beside_another_failure(pytester: pytest.Pytester) -> None:
+def test_what_the_application_swallowed_stands_whole_beside_another_failure(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nllm_mock_strict = true\nllm_mock_schema_check = error")
     pytester.makepyfile(
         SWALLOWING.replace('"Hello")', '"Hello", schema={"type": "object", "required": ["a"]})')
@@ -99,7 +103,10 @@ def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest()
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
-        ["  - standing  → 'x'  (conftest.py:1)", "    the nearest miss: the model is m, not standing"]
+        [
+            "  - standing  → 'x'  (conftest.py:1)",
+            "    the nearest miss: the model is m, not standing",
+        ]
     )
 
 
@@ -144,7 +151,9 @@ SCHEMA = """
 """
 
 
-def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(pytester: pytest.Pytester) -> None:
+def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(SCHEMA)
     result = pytester.runpytest("-Wdefault")
     result.assert_outcomes(passed=6, warnings=2)
@@ -182,7 +191,9 @@ def test_schemas_need_not_be_checked(pytester: pytest.Pytester) -> None:
     pytester.runpytest().assert_outcomes(passed=6, warnings=0)
 
 
-def test_unconfigured_schemas_can_be_answered_with_valid_instances(pytester: pytest.Pytester) -> None:
+def test_unconfigured_schemas_can_be_answered_with_valid_instances(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nllm_mock_generate = true")
     pytester.makepyfile(
         """
@@ -208,11 +219,19 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(pytester: pyt
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("llm_mock_schema_check = strict", "ERROR: ini llm_mock_schema_check = 'strict': write warn or error or off."),
-        ("llm_mock_real_models = raise", "ERROR: ini llm_mock_real_models = 'raise': write answer or refuse."),
+        (
+            "llm_mock_schema_check = strict",
+            "ERROR: ini llm_mock_schema_check = 'strict': write warn or error or off.",
+        ),
+        (
+            "llm_mock_real_models = raise",
+            "ERROR: ini llm_mock_real_models = 'raise': write answer or refuse.",
+        ),
     ],
 )
-def test_an_unknown_ini_value_is_one_clear_error(pytester: pytest.Pytester, line: str, message: str) -> None:
+def test_an_unknown_ini_value_is_one_clear_error(
+    pytester: pytest.Pytester, line: str, message: str
+) -> None:
     pytester.makeini(f"[pytest]\n{line}")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
@@ -256,7 +275,9 @@ def test_real_models_can_be_refused(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=3, passed=1)
-    result.stdout.fnmatch_lines(["*The real model 'provider' was about to execute in *::test_refused. It was made by*"])
+    result.stdout.fnmatch_lines(
+        ["*The real model 'provider' was about to execute in *::test_refused. It was made by*"]
+    )
     result.stdout.fnmatch_lines(["*@pytest.mark.llm_live*llm_mock_passthrough*"])
 
 

@@ -19,7 +19,9 @@ def install(folder: Path, name: str, version: str, points: dict[str, str]) -> No
     """Write what a distribution tells of itself."""
     info = folder / f"{name}-{version}.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n")
+    (info / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n"
+    )
     lines = [f"{point} = {value}" for point, value in points.items()]
     (info / "entry_points.txt").write_text("\n".join(["[pytest11]", *lines, ""]))
 
@@ -37,7 +39,9 @@ def site(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("theirs_won", [False, True], ids=["our files are there", "their files are there"])
+@pytest.mark.parametrize(
+    "theirs_won", [False, True], ids=["our files are there", "their files are there"]
+)
 def test_with_both_distributions_a_run_says_what_to_uninstall(
     theirs_won: bool, pytester: pytest.Pytester, site: Path
 ) -> None:
@@ -50,11 +54,15 @@ def test_with_both_distributions_a_run_says_what_to_uninstall(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in result.errlines if line]
     assert len(lines) == 1
-    assert lines[0].startswith("ERROR: The distributions llm-mock 1.0.1 and pytest-llm-mock are both installed")
+    assert lines[0].startswith(
+        "ERROR: The distributions llm-mock 1.0.1 and pytest-llm-mock are both installed"
+    )
     assert "pip uninstall -y llm-mock pytest-llm-mock, then pip install pytest-llm-mock" in lines[0]
 
 
-def test_alone_or_beside_another_package_of_that_name_it_runs(pytester: pytest.Pytester, site: Path) -> None:
+def test_alone_or_beside_another_package_of_that_name_it_runs(
+    pytester: pytest.Pytester, site: Path
+) -> None:
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
     install(site, "llm_mock", "7.0", {"unrelated": "json"})
     pytester.runpytest_subprocess().assert_outcomes(passed=1)

@@ -48,7 +48,9 @@ def test_a_unittest_failure_shows_its_calls(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. m  'Hello'  → {\"success\": true}  (answered by default)"])
+    result.stdout.fnmatch_lines(
+        ["*- LLM calls -*", "  1. m  'Hello'  → {\"success\": true}  (answered by default)"]
+    )
 
 
 def test_a_failing_fixture_shows_the_calls_made_so_far(pytester: pytest.Pytester) -> None:
@@ -108,7 +110,9 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
     result.stdout.no_fnmatch_line("*llm_mock/*")
 
 
-def test_unused_replies_are_shown_beside_another_failure_and_not_as_one(pytester: pytest.Pytester) -> None:
+def test_unused_replies_are_shown_beside_another_failure_and_not_as_one(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         UNUSED
         + """
@@ -190,14 +194,18 @@ def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pyt
     pytester.makepyfile(test_it=COMMON_MISTAKES)
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=8)
-    call = "  1. gpt-4o-mini  'Classify'  schema Ticket  → {\"success\": true}  (answered by default)"
+    call = (
+        "  1. gpt-4o-mini  'Classify'  schema Ticket  → {\"success\": true}  (answered by default)"
+    )
     mistakes = [
         ("gpt-4o-mnii", 25, "the model is gpt-4o-mini, not gpt-4o-mnii"),
         ("gpt-4o-mini  schema Person", 29, "the schema is Ticket, not Person"),
         ("gpt-4o-mini  schema Tickets", 33, "the schema is Ticket, not Tickets"),
         ("gpt-4o-mini", 38, "it was made before this was configured"),
     ]
-    sections = [number for number, line in enumerate(result.outlines, start=1) if "- LLM calls -" in line]
+    sections = [
+        number for number, line in enumerate(result.outlines, start=1) if "- LLM calls -" in line
+    ]
     assert ["\n".join(result.outlines[number : number + 4]) for number in sections] == [
         f"{call}\nConfigured replies:\n"
         f'  - {configured}  → {{"category": "bug"}}  (test_it.py:{line}, not used)\n'
@@ -207,8 +215,12 @@ def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pyt
     ]
 
 
-def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_left(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('gpt-4o', 'x', schema='Other')")
+def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_left(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        "def pytest_llm_mock_configure(mock): mock.set('gpt-4o', 'x', schema='Other')"
+    )
     pytester.makepyfile(
         test_it="""
         import llm, pytest
@@ -242,7 +254,11 @@ def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_lef
     )
     result = pytester.runpytest("-p", "no:randomly", "--tb=short")
     result.assert_outcomes(failed=3, errors=1)
-    shown = [line for line in result.outlines if (line.startswith("  ") and "→" in line) or "nearest call" in line]
+    shown = [
+        line
+        for line in result.outlines
+        if (line.startswith("  ") and "→" in line) or "nearest call" in line
+    ]
     assert shown == [
         "  1. gpt-4o-mini  'Hi'  → 'used'",
         "  1. gpt-4o-mini  'Hi'  → 'used'",
@@ -318,18 +334,31 @@ def test_unused_replies_fail_a_unittest_that_passed(pytester: pytest.Pytester) -
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["One queued reply was not asked for:", "  - m  → 'unused'  (test_*.py:6)"])
+    result.stdout.fnmatch_lines(
+        ["One queued reply was not asked for:", "  - m  → 'unused'  (test_*.py:6)"]
+    )
 
 
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("mock_llm_responses.set('m', object())", "*InvalidReply: This is not a reply: an object of type object.*"),
-        ("mock_llm_responses.set_error('m', 'bad')", "*InvalidReply: This is not an exception: 'bad'.*"),
-        ("mock_llm_responses.get_model('m').assert_called_with()", "*AssertionError: Model 'm' was never called.*"),
+        (
+            "mock_llm_responses.set('m', object())",
+            "*InvalidReply: This is not a reply: an object of type object.*",
+        ),
+        (
+            "mock_llm_responses.set_error('m', 'bad')",
+            "*InvalidReply: This is not an exception: 'bad'.*",
+        ),
+        (
+            "mock_llm_responses.get_model('m').assert_called_with()",
+            "*AssertionError: Model 'm' was never called.*",
+        ),
     ],
 )
-def test_bad_input_fails_one_test_and_no_other(pytester: pytest.Pytester, statement: str, message: str) -> None:
+def test_bad_input_fails_one_test_and_no_other(
+    pytester: pytest.Pytester, statement: str, message: str
+) -> None:
     pytester.makepyfile(f"def test_bad(mock_llm_responses):\n    {statement}\ndef test_good(): ...")
     result = pytester.runpytest()
     result.assert_outcomes(failed=1, passed=1)
@@ -494,7 +523,12 @@ def test_a_traceback_is_of_the_project_and_a_message_is_there_once(
     assert failures.count("No reply was configured for this call") == 2
     assert failures.count("calls the tool 'wether'") == 1
     assert failures.count("'Hi'  → {") == 1
-    for kept in ("raise RuntimeError", 'return {}["of the reply"]', "await llm.get_async_model", "KeyError"):
+    for kept in (
+        "raise RuntimeError",
+        'return {}["of the reply"]',
+        "await llm.get_async_model",
+        "KeyError",
+    ):
         assert kept in failures
     result.stdout.fnmatch_lines(["  1. gpt-4o-mini  'Hi'  → raised: see above"])
 
@@ -506,12 +540,18 @@ def test_the_whole_traceback_is_there_for_who_asks(pytester: pytest.Pytester) ->
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
-def test_a_message_of_ours_has_the_colour_of_an_error(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
-    pytester.makepyfile(test_it="def test_it(mock_llm_responses):\n    mock_llm_responses.add('m', 'x', schema='S')")
+def test_a_message_of_ours_has_the_colour_of_an_error(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(
+        test_it="def test_it(mock_llm_responses):\n    mock_llm_responses.add('m', 'x', schema='S')"
+    )
     red = pytester.runpytest("--color=yes", *arguments).stdout.str()
     assert "\x1b[31m\x1b[1mOne queued reply was not asked for:\x1b[0m" in red
     plain = pytester.runpytest("--color=no", "--junitxml=out.xml", *arguments)
-    plain.stdout.fnmatch_lines(["One queued reply was not asked for:", "  - m  schema S  → 'x'  (test_it.py:2)"])
+    plain.stdout.fnmatch_lines(
+        ["One queued reply was not asked for:", "  - m  schema S  → 'x'  (test_it.py:2)"]
+    )
     assert "31m" not in plain.stdout.str() + (pytester.path / "out.xml").read_text()
 
 
@@ -554,7 +594,9 @@ def test_a_turn_after_tools_shows_what_they_gave(pytester: pytest.Pytester) -> N
     )
 
 
-def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(pytester: pytest.Pytester) -> None:
+def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef mock_llm_calls():\n    return []")
     pytester.makepyfile(
         """

@@ -76,7 +76,14 @@ TESTS = """
     def test_is_expected_to_fail():
         raise KeyError("x")
 """
-OPTIONS = ("-o", "llm_mock_max_tokens=1000", "--llm-mock-report=r.json", "--junitxml=j.xml", "-p", "no:randomly")
+OPTIONS = (
+    "-o",
+    "llm_mock_max_tokens=1000",
+    "--llm-mock-report=r.json",
+    "--junitxml=j.xml",
+    "-p",
+    "no:randomly",
+)
 
 
 @pytest.fixture
@@ -88,7 +95,9 @@ def plain(pytester: pytest.Pytester) -> dict[str, int]:
     return outcomes
 
 
-def assert_reported(result: pytest.RunResult, hook: str, plain: dict[str, int], number: int = 1) -> None:
+def assert_reported(
+    result: pytest.RunResult, hook: str, plain: dict[str, int], number: int = 1
+) -> None:
     """Assert that a run has the outcomes of one without the plugin, and that one of its warnings names the hook."""
     assert result.parseoutcomes() == {**plain, "warnings": number}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
@@ -101,7 +110,9 @@ def assert_reported(result: pytest.RunResult, hook: str, plain: dict[str, int], 
 
 
 def test_every_hook_of_the_plugin_is_guarded_or_listed() -> None:
-    unguarded = {hook for hook, function in HOOKS.items() if not getattr(function, "is_guarded", False)}
+    unguarded = {
+        hook for hook, function in HOOKS.items() if not getattr(function, "is_guarded", False)
+    }
     assert unguarded == STARTS_THE_RUN | FAILS_ITS_TEST
     assert HOOKS.keys() >= DECIDES | OF_XDIST | {OF_AN_INTERRUPT, OF_MIGRATE}
 
@@ -123,7 +134,13 @@ NODE_DOWN = "llm_mock.plugin.summary:pytest_testnodedown"
 WITHOUT_REPORT = {"llm_mock.plugin.report:ReportWriter.pytest_collectreport"}
 """Workers send reports of what failed alone."""
 UNDER_XDIST = sorted(
-    HOOKS.keys() - STARTS_THE_RUN - FAILS_ITS_TEST - DECIDES - ELSEWHERE - WITHOUT_REPORT - {NODE_DOWN}
+    HOOKS.keys()
+    - STARTS_THE_RUN
+    - FAILS_ITS_TEST
+    - DECIDES
+    - ELSEWHERE
+    - WITHOUT_REPORT
+    - {NODE_DOWN}
 )
 
 
@@ -160,7 +177,9 @@ def test_a_fault_while_an_interrupt_is_noted_is_a_warning(pytester: pytest.Pytes
     result.stdout.fnmatch_lines([warning, "*1 warning in *"])
 
 
-@pytest.mark.parametrize("hook", sorted(FAILS_ITS_TEST - {"llm_mock.plugin.budget:BudgetsOfTests.pytest_runtest_call"}))
+@pytest.mark.parametrize(
+    "hook", sorted(FAILS_ITS_TEST - {"llm_mock.plugin.budget:BudgetsOfTests.pytest_runtest_call"})
+)
 def test_a_fault_around_a_test_fails_that_test(hook: str, pytester: pytest.Pytester) -> None:
     write(pytester, "test_it.py", "def test_it(): pass\n\n\ndef test_other(): pass\n")
     mend = break_hook(hook, places_of(hook)[0])
@@ -169,7 +188,9 @@ def test_a_fault_around_a_test_fails_that_test(hook: str, pytester: pytest.Pytes
     finally:
         mend()
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert {name: number for name, number in result.parseoutcomes().items() if name != "warnings"} in (
+    assert {
+        name: number for name, number in result.parseoutcomes().items() if name != "warnings"
+    } in (
         {"failed": 2},
         {"errors": 2},
     )
@@ -217,7 +238,10 @@ def test_a_fault_in_what_a_marker_does_fails_marked_tests(
     ("hook", "options"),
     [
         ("llm_mock.plugin.spec_items:SpecCollector.pytest_collect_file", ("--llm",)),
-        ("llm_mock.plugin.suite_items:SuiteCollector.pytest_collect_file", ("-o", "llm_mock_suites=llm/*.yaml")),
+        (
+            "llm_mock.plugin.suite_items:SuiteCollector.pytest_collect_file",
+            ("-o", "llm_mock_suites=llm/*.yaml"),
+        ),
     ],
 )
 def test_a_yaml_file_that_a_fault_keeps_from_being_collected_is_an_error(
@@ -269,7 +293,9 @@ RAISED_OUT_OF_A_GROUP = """
 """
 
 
-def test_an_exception_that_leads_to_itself_is_the_failure_of_its_test(pytester: pytest.Pytester) -> None:
+def test_an_exception_that_leads_to_itself_is_the_failure_of_its_test(
+    pytester: pytest.Pytester,
+) -> None:
     write(pytester, "test_it.py", RAISED_OUT_OF_A_GROUP)
     result = pytester.runpytest("--tb=line", "-p", "no:randomly")
     result.assert_outcomes(failed=4)
@@ -294,4 +320,6 @@ def test_a_fault_after_the_summary_is_written_to_standard_error(
     result = pytester.runpytest_subprocess("-p", "late")
     assert result.ret == pytest.ExitCode.OK
     result.assert_outcomes(passed=1)
-    result.stderr.fnmatch_lines(["HookFailureWarning: late.stop failed.*", "RuntimeError: injected fault"])
+    result.stderr.fnmatch_lines(
+        ["HookFailureWarning: late.stop failed.*", "RuntimeError: injected fault"]
+    )

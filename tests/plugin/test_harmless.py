@@ -104,7 +104,9 @@ def documented(page: str) -> set[str]:
     return {row.replace("`", "") for row in rows[2:]}
 
 
-def snapshots(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *options: str) -> dict[str, Any]:
+def snapshots(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *options: str
+) -> dict[str, Any]:
     """What a run sees of its process, by when."""
     path = pytester.path / f"snapshots{len(options)}.json"
     monkeypatch.setenv("SNAPSHOTS", str(path))
@@ -130,12 +132,22 @@ def differences(without: dict[str, Any], with_plugin: dict[str, Any]) -> set[str
 def test_a_run_differs_from_one_without_the_plugin_in_nothing_but_what_the_documentation_lists(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
-    for variable in ("LLM_MOCK", "LLM_MOCK_FOLDER", "LLM_USER_PATH", "PFLOW_TESTING", "PYTEST_CURRENT_TEST"):
+    for variable in (
+        "LLM_MOCK",
+        "LLM_MOCK_FOLDER",
+        "LLM_USER_PATH",
+        "PFLOW_TESTING",
+        "PYTEST_CURRENT_TEST",
+    ):
         monkeypatch.delenv(variable, raising=False)
     for file, text in {"probe.py": PROBE, "conftest.py": CONFTEST, "test_it.py": TEST}.items():
         write(pytester, file, text)
-    without, with_plugin = (snapshots(pytester, monkeypatch, *options) for options in (("-p", "no:llm_mock"), ()))
+    without, with_plugin = (
+        snapshots(pytester, monkeypatch, *options) for options in (("-p", "no:llm_mock"), ())
+    )
     page = Path(pytestconfig.rootpath, "docs", "differences.md").read_text(encoding="utf-8")
     found, listed = differences(without, with_plugin), documented(page)
-    assert [each for each in sorted(found) if not any(fnmatchcase(each, row) for row in listed)] == []
+    assert [
+        each for each in sorted(found) if not any(fnmatchcase(each, row) for row in listed)
+    ] == []
     assert {row for row in listed if "*" not in row} <= found

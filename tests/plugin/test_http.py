@@ -76,10 +76,15 @@ def test_llm_and_an_sdk_share_replies_and_history(project: pytest.Pytester) -> N
             "app.openai.OpenAI().images.generate(prompt='a cat')",
             "POST /v1/images/generations of api.openai.com is not supported*",
         ),
-        ("anthropic.Anthropic().messages.create(model='claude', max_tokens=1, messages=QUESTION)", "No reply was*"),
+        (
+            "anthropic.Anthropic().messages.create(model='claude', max_tokens=1, messages=QUESTION)",
+            "No reply was*",
+        ),
     ],
 )
-def test_a_refusal_is_one_failure_that_says_where_the_call_was(project: pytest.Pytester, call: str, told: str) -> None:
+def test_a_refusal_is_one_failure_that_says_where_the_call_was(
+    project: pytest.Pytester, call: str, told: str
+) -> None:
     project.makepyfile(
         f"""
         import anthropic, pytest
@@ -126,12 +131,16 @@ def test_a_request_that_is_not_understood_fails_a_test_unless_the_application_co
     result = project.runpytest()
     result.assert_outcomes(**outcome)
     if "failed" in outcome:
-        result.stdout.fnmatch_lines(["GET /v1/fine_tuning/jobs of api.openai.com is not supported*nothing was sent*"])
+        result.stdout.fnmatch_lines(
+            ["GET /v1/fine_tuning/jobs of api.openai.com is not supported*nothing was sent*"]
+        )
 
 
 def test_calls_may_be_refused(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nllm_mock_http = refuse")
-    project.makepyfile("import app\n\ndef test_it():\n    app.ask(app.openai.OpenAI(api_key='key'))")
+    project.makepyfile(
+        "import app\n\ndef test_it():\n    app.ask(app.openai.OpenAI(api_key='key'))"
+    )
     result = project.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["A call of the model 'gpt-4o' was about to reach api.openai.com*"])
@@ -140,7 +149,9 @@ def test_calls_may_be_refused(project: pytest.Pytester) -> None:
 def test_a_wrong_setting_is_told(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nllm_mock_http = maybe")
     result = project.runpytest()
-    result.stderr.fnmatch_lines(["ERROR: ini llm_mock_http = 'maybe': write answer or refuse or off."])
+    result.stderr.fnmatch_lines(
+        ["ERROR: ini llm_mock_http = 'maybe': write answer or refuse or off."]
+    )
 
 
 def test_a_host_that_the_project_names_is_a_provider(project: pytest.Pytester) -> None:
@@ -159,7 +170,9 @@ def test_a_host_that_the_project_names_is_a_provider(project: pytest.Pytester) -
     project.runpytest().assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize("ini", ["llm_mock_http = off", "llm_mock_passthrough = gpt-*", "llm_mock = false"])
+@pytest.mark.parametrize(
+    "ini", ["llm_mock_http = off", "llm_mock_passthrough = gpt-*", "llm_mock = false"]
+)
 def test_what_is_let_through_reaches_its_host(project: pytest.Pytester, ini: str) -> None:
     project.makeini(f"[pytest]\nllm_mock_hosts = localhost\n{ini}")
     project.makepyfile(
@@ -254,7 +267,9 @@ def test_a_cassette_records_an_sdk_only_with_a_key(project: pytest.Pytester) -> 
     )
     result = project.runpytest("--llm-mock-record=once")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*There is no key for api.openai.com, so nothing was sent: set the environment*"])
+    result.stdout.fnmatch_lines(
+        ["*There is no key for api.openai.com, so nothing was sent: set the environment*"]
+    )
 
 
 def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
@@ -282,7 +297,11 @@ def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
     result = project.runpytest("--llm-mock-record=none")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["The nearest of its 1 calls is number 1. The difference:", "*-prompt: Hello", "*+prompt: Good evening"]
+        [
+            "The nearest of its 1 calls is number 1. The difference:",
+            "*-prompt: Hello",
+            "*+prompt: Good evening",
+        ]
     )
 
 
@@ -302,7 +321,11 @@ def test_a_report_names_calls_as_opentelemetry_does(project: pytest.Pytester) ->
     )
     project.runpytest("--llm-mock-report=report.json").assert_outcomes(passed=1)
     answered, failed = json.loads((project.path / "report.json").read_text())["tests"][0]["calls"]
-    assert (answered["api"], answered["stream"], answered["finish_reason"]) == ("chat.completions", False, "stop")
+    assert (answered["api"], answered["stream"], answered["finish_reason"]) == (
+        "chat.completions",
+        False,
+        "stop",
+    )
     assert answered["gen_ai"] == {
         "gen_ai.operation.name": "chat",
         "gen_ai.request.model": "gpt-4o",

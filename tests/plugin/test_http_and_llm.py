@@ -70,7 +70,9 @@ def test_a_call_of_llm_is_counted_once(
     server: OpenAIServer,
 ) -> None:
     pytester.makeini(f"[pytest]\nllm_mock_hosts = 127.0.0.1\n{ini}")
-    pytester.makepyfile(TEST.format(text=text, calls=calls, more=", llm_mock_cassette" if arguments else ""))
+    pytester.makepyfile(
+        TEST.format(text=text, calls=calls, more=", llm_mock_cassette" if arguments else "")
+    )
     pytester.runpytest_subprocess(*arguments).assert_outcomes(passed=4)
     assert len(server.requests) == sent
 

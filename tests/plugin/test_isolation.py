@@ -18,7 +18,9 @@ def home(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_the_users_folder_is_neither_read_nor_written(pytester: pytest.Pytester, home: Path) -> None:
+def test_the_users_folder_is_neither_read_nor_written(
+    pytester: pytest.Pytester, home: Path
+) -> None:
     before = {path.name: path.read_bytes() for path in home.iterdir()}
     pytester.makepyfile(
         """
@@ -47,7 +49,9 @@ def test_the_runs_own_folder_is_gone_afterwards(pytester: pytest.Pytester) -> No
     assert not folder.exists()
 
 
-def test_the_environment_is_given_back(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_is_given_back(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import os
 
     monkeypatch.setenv("LLM_USER_PATH", "mine")
@@ -68,7 +72,9 @@ SUBPROCESS = """
 """
 
 
-@pytest.mark.parametrize(("value", "expected"), [(None, "MockKeyModel"), ("1", "MockKeyModel"), ("0", "Chat")])
+@pytest.mark.parametrize(
+    ("value", "expected"), [(None, "MockKeyModel"), ("1", "MockKeyModel"), ("0", "Chat")]
+)
 def test_a_subprocess_is_mocked_unless_the_environment_says_no(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, value: str | None, expected: str
 ) -> None:
@@ -204,10 +210,21 @@ def test_calls_after_the_last_test_are_mocked_too(pytester: pytest.Pytester) -> 
         """
     )
     result = pytester.runpytest_subprocess("-s")
-    assert len([line for line in result.outlines if 'LATE {"success": true}' in line and "llm-mock-" in line]) == 3
+    assert (
+        len(
+            [
+                line
+                for line in result.outlines
+                if 'LATE {"success": true}' in line and "llm-mock-" in line
+            ]
+        )
+        == 3
+    )
 
 
-def test_a_program_that_runs_pytest_gets_llm_back(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_runs_pytest_gets_llm_back(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("PFLOW_TESTING")
     pytester.makepyfile(
         test_it="import llm\ndef test_it(): assert llm.get_model('m').prompt('').text()",
@@ -243,7 +260,9 @@ def test_a_live_test_in_a_worker_has_the_users_folder(
     pytester.runpytest_subprocess("-n1", "--llm-mock-live").assert_outcomes(passed=1)
 
 
-def test_a_run_that_never_imports_llm_loads_neither_the_mock_nor_a_boundary(pytester: pytest.Pytester) -> None:
+def test_a_run_that_never_imports_llm_loads_neither_the_mock_nor_a_boundary(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         """
         import sys

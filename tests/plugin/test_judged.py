@@ -36,7 +36,9 @@ TESTS = """
 """
 
 
-@pytest.mark.parametrize("processes", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"])
+@pytest.mark.parametrize(
+    "processes", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"]
+)
 def test_the_judge_is_chosen_once_and_failures_say_what_it_said(
     processes: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
@@ -58,10 +60,18 @@ def test_the_judge_is_chosen_once_and_failures_say_what_it_said(
         ]
     )
     result.stdout.no_fnmatch_line("*assertions.py*")
-    tests = {test["id"].split("::")[1]: test for test in json.loads((pytester.path / "r.json").read_text())["tests"]}
-    checks = {name: [tuple(check.values()) for check in test["checks"]] for name, test in tests.items()}
+    tests = {
+        test["id"].split("::")[1]: test
+        for test in json.loads((pytester.path / "r.json").read_text())["tests"]
+    }
+    checks = {
+        name: [tuple(check.values()) for check in test["checks"]] for name, test in tests.items()
+    }
     assert checks == {
-        "test_met": [("passed", "Is a greeting: A hello"), ("passed", "Is a greeting: It sends the user away.")],
+        "test_met": [
+            ("passed", "Is a greeting: A hello"),
+            ("passed", "Is a greeting: It sends the user away."),
+        ],
         "test_not_met": [("failed", "Is a greeting: It sends the user away.")],
         "test_low": [("scored", "tone 0.25: It is rude"), ("scored", "size 1: Brief")],
         "test_low_part": [("scored", "tone 0.25: It is rude")],
@@ -91,7 +101,9 @@ def test_the_option_goes_before_all_and_without_a_judge_the_message_says_how(
     )
 
 
-def test_a_judge_is_recorded_replayed_and_asked_live_as_other_models(pytester: pytest.Pytester) -> None:
+def test_a_judge_is_recorded_replayed_and_asked_live_as_other_models(
+    pytester: pytest.Pytester,
+) -> None:
     write(pytester, "pytest.ini", "[pytest]\nllm_mock_judge = real-judge\n")
     pytester.makeconftest(
         """
@@ -148,7 +160,9 @@ def test_a_judge_is_recorded_replayed_and_asked_live_as_other_models(pytester: p
             assert asked() == before + 1
         """
     )
-    pytester.runpytest("-p", "no:randomly", "--llm-mock-live", "--llm-mock-record=once").assert_outcomes(passed=2)
+    pytester.runpytest(
+        "-p", "no:randomly", "--llm-mock-live", "--llm-mock-record=once"
+    ).assert_outcomes(passed=2)
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["*test_recorded  2 of 2  100%*"])

@@ -103,19 +103,25 @@ LEFT_OVER = """
 """
 
 
-@pytest.mark.parametrize("starting", ["thread", "subclass", "timer", "thread_of_a_thread", "submitted", "None"])
-def test_a_left_over_call_gets_the_reply_of_its_own_test(pytester: pytest.Pytester, starting: str) -> None:
+@pytest.mark.parametrize(
+    "starting", ["thread", "subclass", "timer", "thread_of_a_thread", "submitted", "None"]
+)
+def test_a_left_over_call_gets_the_reply_of_its_own_test(
+    pytester: pytest.Pytester, starting: str
+) -> None:
     pytester.makepyfile(test_it=LEFT_OVER.replace("{starting}", starting))
     result = pytester.runpytest_inprocess("-p", "no:randomly")
     result.assert_outcomes(passed=2)
-    late = (
-        "  test_it.py::test_a: 1 call of gpt-4o-mini by the thread 'asker*', which it left running while *::test_b ran"
-    )
+    late = "  test_it.py::test_a: 1 call of gpt-4o-mini by the thread 'asker*', which it left running while *::test_b ran"
     result.stdout.fnmatch_lines([SECTION, late, "*Have the test wait*"])
 
 
-def test_a_strict_left_over_call_is_refused_and_fails_no_other_test(pytester: pytest.Pytester) -> None:
-    source = LEFT_OVER.replace("{starting}", "thread").replace('mock_llm_calls.set("4o-mini", "of a")', "pass")
+def test_a_strict_left_over_call_is_refused_and_fails_no_other_test(
+    pytester: pytest.Pytester,
+) -> None:
+    source = LEFT_OVER.replace("{starting}", "thread").replace(
+        'mock_llm_calls.set("4o-mini", "of a")', "pass"
+    )
     source = source.replace('ANSWERS == ["of a"]', 'type(ANSWERS[0]).__name__ == "UnexpectedCall"')
     pytester.makepyfile(test_it=source)
     result = pytester.runpytest_inprocess("-p", "no:randomly", "-o", "llm_mock_strict=true")
@@ -130,12 +136,18 @@ def test_workers_of_xdist_report_left_over_calls(pytester: pytest.Pytester) -> N
     result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini *"])
 
 
-def test_a_left_over_thread_reaches_no_real_model_where_the_project_opted_out(pytester: pytest.Pytester) -> None:
-    source = LEFT_OVER.replace("{starting}", "thread").replace("def test_b(pool, mock_llm_calls)", "def test_b(pool)")
+def test_a_left_over_thread_reaches_no_real_model_where_the_project_opted_out(
+    pytester: pytest.Pytester,
+) -> None:
+    source = LEFT_OVER.replace("{starting}", "thread").replace(
+        "def test_b(pool, mock_llm_calls)", "def test_b(pool)"
+    )
     source = source.partition('        mock_llm_calls.add("4o-mini", "of b")')
     end = "\n        GO.set(); WAITED_FOR[0].join(20)\n        assert ANSWERS == ['of a']\n"
     pytester.makepyfile(test_it=source[0] + end)
-    pytester.runpytest_inprocess("-p", "no:randomly", "-o", "llm_mock=false").assert_outcomes(passed=2)
+    pytester.runpytest_inprocess("-p", "no:randomly", "-o", "llm_mock=false").assert_outcomes(
+        passed=2
+    )
 
 
 SHARED = """
@@ -273,7 +285,9 @@ NEWER = [] if sys.version_info < (3, 11) else ["Runner"]
         *itertools.product([*KINDS, *NEWER], ["lazy"]),
     ],
 )
-def test_what_several_tests_share_works_for_the_running_one(pytester: pytest.Pytester, kind: str, fixture: str) -> None:
+def test_what_several_tests_share_works_for_the_running_one(
+    pytester: pytest.Pytester, kind: str, fixture: str
+) -> None:
     pytester.makepyfile(SHARED.replace("{kind}", kind).replace("{fixture}", fixture))
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(passed=3)
@@ -314,12 +328,18 @@ ON_A_SHARED_LOOP = """
 
 
 def test_a_left_over_task_gets_the_reply_of_its_own_test(pytester: pytest.Pytester) -> None:
-    source = ON_A_SHARED_LOOP.replace("{marks}", 'pytestmark = pytest.mark.asyncio(loop_scope="session")')
-    fixture = 'import pytest_asyncio\n    @pytest_asyncio.fixture(loop_scope="session", scope="session")'
+    source = ON_A_SHARED_LOOP.replace(
+        "{marks}", 'pytestmark = pytest.mark.asyncio(loop_scope="session")'
+    )
+    fixture = (
+        'import pytest_asyncio\n    @pytest_asyncio.fixture(loop_scope="session", scope="session")'
+    )
     pytester.makepyfile(test_it=source.replace("{fixture}", fixture))
     result = pytester.runpytest_inprocess("-p", "no:randomly", "-p", "no:anyio")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini by the task 'asker', *"])
+    result.stdout.fnmatch_lines(
+        [SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini by the task 'asker', *"]
+    )
 
 
 ANYIO = """
@@ -359,7 +379,9 @@ ANYIO = """
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_the_runner_of_anyio_works_for_the_running_test(pytester: pytest.Pytester, backend: str) -> None:
+def test_the_runner_of_anyio_works_for_the_running_test(
+    pytester: pytest.Pytester, backend: str
+) -> None:
     pytester.makepyfile(ANYIO.replace("{backend}", backend))
     result = pytester.runpytest_subprocess("-p", "anyio.pytest_plugin", "-p", "no:randomly")
     result.assert_outcomes(passed=4)
@@ -419,7 +441,10 @@ def test_threads_and_pools_look_as_without_the_plugin(mock_llm_calls: LLMMock) -
     assert inspect.signature(threading.Thread.start) == inspect.signature(lambda self: None)
     with pytest.raises(RuntimeError, match="threads can only be started once"):
         thread.start()
-    with ThreadPoolExecutor(1) as pool, pytest.raises(TypeError, match="missing 1 required positional argument"):
+    with (
+        ThreadPoolExecutor(1) as pool,
+        pytest.raises(TypeError, match="missing 1 required positional argument"),
+    ):
         pool.submit()  # type: ignore[call-arg]
 
 
@@ -456,7 +481,9 @@ def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> 
             thread.start()
             left.append((go, thread.join))
         elif kind == "nested":
-            thread = threading.Thread(target=lambda: (go.wait(20), ThreadPoolExecutor(1).submit(_ask, name).result()))
+            thread = threading.Thread(
+                target=lambda: (go.wait(20), ThreadPoolExecutor(1).submit(_ask, name).result())
+            )
             thread.start()
             left.append((go, thread.join))
         elif kind == "pool" and sum(1 for each in left if each[1].__name__ == "result") < 2:
@@ -496,4 +523,6 @@ def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> 
     pool.shutdown()
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
-    assert {name: [call["prompt"] for call in mock.calls] for name, mock in mocks.items()} == histories
+    assert {
+        name: [call["prompt"] for call in mock.calls] for name, mock in mocks.items()
+    } == histories

@@ -16,11 +16,15 @@ OLD_MOCK = """
 
 
 def test_an_old_mock_is_warned_about_once(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(OLD_MOCK + "\n    sys.modules['pflow.planning'] = MockPlanningModule('pflow.planning')")
+    pytester.makeconftest(
+        OLD_MOCK + "\n    sys.modules['pflow.planning'] = MockPlanningModule('pflow.planning')"
+    )
     pytester.makepyfile("def test_one(): ...\ndef test_two(): ...")
     result = pytester.runpytest("-Wdefault")
     result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*LegacyMockWarning: Old mock detected in pflow.planning: *MIGRATION_GUIDE.md.*"])
+    result.stdout.fnmatch_lines(
+        ["*LegacyMockWarning: Old mock detected in pflow.planning: *MIGRATION_GUIDE.md.*"]
+    )
 
 
 def test_an_old_mock_that_appears_later_is_warned_about(pytester: pytest.Pytester) -> None:
@@ -43,18 +47,28 @@ def test_an_old_mock_that_appears_later_is_warned_about(pytester: pytest.Pyteste
     )
     result = pytester.runpytest("-Wdefault")
     result.assert_outcomes(passed=2, warnings=1)
-    result.stdout.fnmatch_lines(["*::test_appears", "*LegacyMockWarning: Old mock detected in team.planner:*"])
+    result.stdout.fnmatch_lines(
+        ["*::test_appears", "*LegacyMockWarning: Old mock detected in team.planner:*"]
+    )
 
 
 def test_a_real_module_of_that_name_is_no_old_mock(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        **{"pflow/__init__": "", "pflow/planning": "", "test_it": "import pflow.planning\ndef test_it(): ..."}
+        **{
+            "pflow/__init__": "",
+            "pflow/planning": "",
+            "test_it": "import pflow.planning\ndef test_it(): ...",
+        }
     )
     pytester.runpytest().assert_outcomes(passed=1, warnings=0)
 
 
-def test_an_old_mock_fails_its_test_clearly_where_warnings_are_errors(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest(OLD_MOCK + "\n    sys.modules['pflow.planning'] = MockPlanningModule('pflow.planning')")
+def test_an_old_mock_fails_its_test_clearly_where_warnings_are_errors(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        OLD_MOCK + "\n    sys.modules['pflow.planning'] = MockPlanningModule('pflow.planning')"
+    )
     pytester.makepyfile("def test_one(): ...\ndef test_two(): ...")
     result = pytester.runpytest("-Werror::llm_mock.LegacyMockWarning")
     result.assert_outcomes(passed=1, failed=1)
@@ -62,7 +76,9 @@ def test_an_old_mock_fails_its_test_clearly_where_warnings_are_errors(pytester: 
     result.stdout.no_fnmatch_line("*pytest_plugin.py*")
 
 
-def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(pytester: pytest.Pytester) -> None:
+def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         app="from llm import get_model\n\ndef ask():\n    return get_model('gpt-4o').prompt('Hi').text()"
     )

@@ -13,7 +13,10 @@ MISTAKES = (
     ("llm_mock_strict(strict='no')", "'no' is neither True nor False. Write *"),
     ("llm_mock_strict(0)", "0 is neither True nor False. Write *"),
     ("llm_mock_strict(True, strict=True)", "It is given strict twice. Write *"),
-    ("llm_mock_budget()", "It limits nothing. Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)"),
+    (
+        "llm_mock_budget()",
+        "It limits nothing. Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)",
+    ),
     ("llm_mock_budget(0.01)", "It takes no value without a name. Write *"),
     ("llm_mock_budget(token=10)", "It takes no token=; did you mean 'tokens'? Write *"),
     ("llm_mock_budget(cost=-1)", "Invalid amount of US dollars: -1, *"),
@@ -24,9 +27,15 @@ MISTAKES = (
     ),
     ("llm_mock_cassette('a', 'once')", "It takes one value without a name. Write *"),
     ("llm_mock_cassette('a', name='b')", "It is given name twice. Write *"),
-    ("llm_mock_misbehaviour('fenced_json')", "There is no misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *"),
+    (
+        "llm_mock_misbehaviour('fenced_json')",
+        "There is no misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *",
+    ),
     ("llm_mock_misbehaviour(['refusal'])", "There is no misbehaviour *. Did you mean 'refusal'? *"),
-    ("llm_mock_misbehaviour('refusal', time=1)", "It takes no time=; did you mean 'times'? Write *"),
+    (
+        "llm_mock_misbehaviour('refusal', time=1)",
+        "It takes no time=; did you mean 'times'? Write *",
+    ),
     (
         "llm_mock_misbehaviour(times=0)",
         "times=0: a misbehaviour needs at least one call; leave it out for every call. *",
@@ -35,8 +44,13 @@ MISTAKES = (
 
 
 @pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
-def test_each_mistake_fails_its_test_alone(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
-    tests = [f"@pytest.mark.{marker}\ndef test_{number}(): ...\n" for number, (marker, _) in enumerate(MISTAKES)]
+def test_each_mistake_fails_its_test_alone(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    tests = [
+        f"@pytest.mark.{marker}\ndef test_{number}(): ...\n"
+        for number, (marker, _) in enumerate(MISTAKES)
+    ]
     pytester.makepyfile("\n".join(["import pytest", *tests, "def test_right(): ..."]))
     result = pytester.runpytest("--strict-markers", "-Werror", "-p", "no:randomly", *arguments)
     result.assert_outcomes(errors=len(MISTAKES), passed=1)
@@ -45,7 +59,9 @@ def test_each_mistake_fails_its_test_alone(pytester: pytest.Pytester, arguments:
         result.stdout.fnmatch_lines([expected])
 
 
-def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(pytester: pytest.Pytester) -> None:
+def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nmarkers =\n    llm_mock_ours(x): of the project\n    llm_mocked")
     pytester.makepyfile(
         """

@@ -46,7 +46,13 @@ def test_without_names_the_test_is_run_once_for_each(pytester: pytest.Pytester) 
         """,
         "-v",
     )
-    unfit = ["unknown-tool", "bad-tool-arguments", "endless-tool-calls", "repeated-answer", "malformed-chunk"]
+    unfit = [
+        "unknown-tool",
+        "bad-tool-arguments",
+        "endless-tool-calls",
+        "repeated-answer",
+        "malformed-chunk",
+    ]
     result.assert_outcomes(passed=len(CATALOGUE) - len(unfit), skipped=len(unfit))
     result.stdout.fnmatch_lines(
         [
@@ -60,8 +66,14 @@ def test_without_names_the_test_is_run_once_for_each(pytester: pytest.Pytester) 
             "offers tools, and 1 call was made",
         ]
     )
-    location = next(line for line in result.outlines if line.startswith("SKIPPED [1]")).split(":")[1]
-    lines = (pytester.path / "test_without_names_the_test_is_run_once_for_each.py").read_text().splitlines()
+    location = next(line for line in result.outlines if line.startswith("SKIPPED [1]")).split(":")[
+        1
+    ]
+    lines = (
+        (pytester.path / "test_without_names_the_test_is_run_once_for_each.py")
+        .read_text()
+        .splitlines()
+    )
     assert "llm_mock_misbehaviour" in lines[int(location) - 1]
 
 
@@ -91,7 +103,9 @@ def test_names_choose_and_combine_with_other_parameters(pytester: pytest.Pyteste
     result.assert_outcomes(passed=6)
     names = [line.split("[")[1].split("]")[0] for line in result.outlines if "::test_it[" in line]
     assert sorted(names) == sorted(
-        f"{question}-{name}" for question in ("Who?", "What?") for name in ("refusal", "rate-limit", "empty-text")
+        f"{question}-{name}"
+        for question in ("Who?", "What?")
+        for name in ("refusal", "rate-limit", "empty-text")
     )
 
 
@@ -115,7 +129,9 @@ def test_a_class_may_be_marked_and_a_method_chooses_for_itself(pytester: pytest.
         "-v",
     )
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["*::TestIt::test_both[[]refusal[]]*", "*::TestIt::test_one[[]timeout[]]*"])
+    result.stdout.fnmatch_lines(
+        ["*::TestIt::test_both[[]refusal[]]*", "*::TestIt::test_one[[]timeout[]]*"]
+    )
 
 
 def test_async_tests_and_a_chain(pytester: pytest.Pytester) -> None:
@@ -136,7 +152,9 @@ def test_async_tests_and_a_chain(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2)
 
 
-def test_a_failure_shows_the_misbehaviour_and_what_it_was_applied_to(pytester: pytest.Pytester) -> None:
+def test_a_failure_shows_the_misbehaviour_and_what_it_was_applied_to(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(
         pytester,
         """
@@ -163,7 +181,9 @@ def test_a_failure_shows_the_misbehaviour_and_what_it_was_applied_to(pytester: p
     )
 
 
-def test_an_application_that_stops_early_may_leave_replies_unused(pytester: pytest.Pytester) -> None:
+def test_an_application_that_stops_early_may_leave_replies_unused(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(
         pytester,
         """
@@ -205,7 +225,9 @@ def test_an_application_that_calls_tools_without_end_fails_though_it_swallows_th
         """,
     )
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["The model called a tool 100 times without an end, and the application let it.*"])
+    result.stdout.fnmatch_lines(
+        ["The model called a tool 100 times without an end, and the application let it.*"]
+    )
 
 
 def test_strict_calls_stay_strict(pytester: pytest.Pytester) -> None:
@@ -266,7 +288,9 @@ def test_fixtures_are_spared_unless_they_ask(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2)
 
 
-def test_what_cannot_be_run_several_times_is_skipped_with_the_reason(pytester: pytest.Pytester) -> None:
+def test_what_cannot_be_run_several_times_is_skipped_with_the_reason(
+    pytester: pytest.Pytester,
+) -> None:
     result = run(
         pytester,
         """
@@ -279,7 +303,9 @@ def test_what_cannot_be_run_several_times_is_skipped_with_the_reason(pytester: p
         """,
     )
     result.assert_outcomes(skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*llm_mock_misbehaviour runs plain test functions*not *TestOld::test_it"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED*llm_mock_misbehaviour runs plain test functions*not *TestOld::test_it"]
+    )
 
 
 def test_a_test_that_calls_no_model_is_skipped(pytester: pytest.Pytester) -> None:
@@ -296,7 +322,9 @@ def test_a_test_that_calls_no_model_is_skipped(pytester: pytest.Pytester) -> Non
         """,
     )
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["SKIPPED*rate-limit changed no call of this test: it needs a call, and 0 calls*"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED*rate-limit changed no call of this test: it needs a call, and 0 calls*"]
+    )
 
 
 def test_workers_run_them_too(pytester: pytest.Pytester) -> None:
@@ -317,7 +345,9 @@ def test_workers_run_them_too(pytester: pytest.Pytester) -> None:
 
 def test_the_marker_is_registered_and_explained(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--markers")
-    result.stdout.fnmatch_lines(["@pytest.mark.llm_mock_misbehaviour(*names, times=None): run the test once for each*"])
+    result.stdout.fnmatch_lines(
+        ["@pytest.mark.llm_mock_misbehaviour(*names, times=None): run the test once for each*"]
+    )
 
 
 def test_a_project_that_opted_out_may_use_it(pytester: pytest.Pytester) -> None:
@@ -345,7 +375,9 @@ def test_a_live_test_cannot_misbehave_and_says_so(pytester: pytest.Pytester) -> 
     )
     result = pytester.runpytest("--llm-mock-live")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["This test is marked llm_live and llm_mock_misbehaviour, but only mocked models *"])
+    result.stdout.fnmatch_lines(
+        ["This test is marked llm_live and llm_mock_misbehaviour, but only mocked models *"]
+    )
 
 
 def test_a_recorded_answer_misbehaves_too(pytester: pytest.Pytester) -> None:

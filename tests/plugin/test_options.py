@@ -73,7 +73,9 @@ def test_a_project_opts_out(project: pytest.Pytester) -> None:
     result.stdout.no_fnmatch_line("llm-mock:*")
 
 
-def test_opting_out_wins_over_the_environment(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opting_out_wins_over_the_environment(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PFLOW_TESTING", "1")
     project.makeini("[pytest]\nllm_mock = false")
     project.makepyfile(
@@ -131,7 +133,9 @@ def test_a_live_test_is_skipped_unless_asked_for(project: pytest.Pytester) -> No
     project.makepyfile(LIVE)
     result = project.runpytest("-rs", "--strict-markers")
     result.assert_outcomes(passed=1, skipped=1)
-    result.stdout.fnmatch_lines(["SKIPPED*llm_live: this test calls a real model; run it with --llm-mock-live"])
+    result.stdout.fnmatch_lines(
+        ["SKIPPED*llm_live: this test calls a real model; run it with --llm-mock-live"]
+    )
 
 
 def test_a_live_test_has_real_models_and_the_others_have_not(
@@ -142,7 +146,9 @@ def test_a_live_test_has_real_models_and_the_others_have_not(
     project.makepyfile(LIVE)
     result = project.runpytest("--llm-mock-live")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["llm-mock: models of llm are mocked, except in tests marked llm_live"])
+    result.stdout.fnmatch_lines(
+        ["llm-mock: models of llm are mocked, except in tests marked llm_live"]
+    )
 
 
 def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytester) -> None:
@@ -166,19 +172,25 @@ def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytes
 
 
 @pytest.mark.parametrize("name", ["llm_mock", "llm_mock_lazy"])
-def test_an_ini_value_that_is_neither_true_nor_false_is_one_clear_error(pytester: pytest.Pytester, name: str) -> None:
+def test_an_ini_value_that_is_neither_true_nor_false_is_one_clear_error(
+    pytester: pytest.Pytester, name: str
+) -> None:
     pytester.makeini(f"[pytest]\n{name} = maybe")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in result.errlines if line]
-    assert lines == [f"ERROR: ini {name} = 'maybe': write true or false (also yes/no, on/off, 1/0)."]
+    assert lines == [
+        f"ERROR: ini {name} = 'maybe': write true or false (also yes/no, on/off, 1/0)."
+    ]
 
 
 def test_a_legacy_module_without_a_text_is_one_clear_error(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_legacy_modules = myapp.planner")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: ini llm_mock_legacy_modules: 'myapp.planner' should be module=Text*"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: ini llm_mock_legacy_modules: 'myapp.planner' should be module=Text*"]
+    )
 
 
 def test_the_plugin_lives_beside_others_with_their_own_options(pytester: pytest.Pytester) -> None:

@@ -25,7 +25,9 @@ def test_fixtures_of_yaml_tests_fail_with_the_version_to_use(
         request_of(request.node)
 
 
-def test_a_test_without_its_fixtures_by_name_has_no_note_of_them(request: pytest.FixtureRequest) -> None:
+def test_a_test_without_its_fixtures_by_name_has_no_note_of_them(
+    request: pytest.FixtureRequest,
+) -> None:
     from llm_mock.plugin.runtest import _hidden_fixtures
 
     class Item:

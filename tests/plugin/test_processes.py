@@ -10,11 +10,16 @@ body = {"model": sys.argv[1], "messages": [{"role": "user", "content": f"Hi from
 answer = httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()
 print(answer["choices"][0]["message"]["content"] if "choices" in answer else answer["error"]["message"])
 """
-IS_MOCKED = "import sys; print(any('llm_mock' in type(finder).__module__ for finder in sys.meta_path))"
+IS_MOCKED = (
+    "import sys; print(any('llm_mock' in type(finder).__module__ for finder in sys.meta_path))"
+)
 
 
 def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(ask=ASK, spawned="import os\ndef look(): os._exit(7 if 'LLM_MOCK_FOLDER' in os.environ else 8)")
+    pytester.makepyfile(
+        ask=ASK,
+        spawned="import os\ndef look(): os._exit(7 if 'LLM_MOCK_FOLDER' in os.environ else 8)",
+    )
     pytester.makepyfile(
         """
         import asyncio, multiprocessing, os, subprocess, sys

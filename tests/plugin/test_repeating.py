@@ -71,7 +71,9 @@ def reported(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    "processes", [("-p", "no:xdist"), ("-p", "xdist", "-n", "2", "--dist", "loadfile")], ids=["one process", "xdist"]
+    "processes",
+    [("-p", "no:xdist"), ("-p", "xdist", "-n", "2", "--dist", "loadfile")],
+    ids=["one process", "xdist"],
 )
 def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     processes: tuple[str, ...], pytester: pytest.Pytester
@@ -98,7 +100,13 @@ def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     tests = reported(pytester)
     enough, few = tests["test_enough"], tests["test_too_few"]
     assert (enough["outcome"], few["outcome"]) == ("passed", "failed")
-    assert [call["response"]["text"] for call in enough["calls"]] == ["yes", "no", "yes", "yes", "yes"]
+    assert [call["response"]["text"] for call in enough["calls"]] == [
+        "yes",
+        "no",
+        "yes",
+        "yes",
+        "yes",
+    ]
     assert [call["number"] for call in few["calls"]] == [1, 2, 3, 4, 5]
     repeats = enough["repeats"]
     assert (repeats["runs"], repeats["passed"], repeats["threshold"]) == (5, 4, 0.8)
@@ -106,27 +114,40 @@ def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     assert enough["pass_rate"].startswith("80% (4/5), 95% interval 38% to 96%")
     assert few["repeats"]["failures"][0]["duration_s"] < few["duration_s"]
     assert "repeats" not in tests["test_plain"]
-    cases = {case.get("name"): case for case in ElementTree.parse(pytester.path / "j.xml").iter("testcase")}
+    cases = {
+        case.get("name"): case
+        for case in ElementTree.parse(pytester.path / "j.xml").iter("testcase")
+    }
     assert len(cases) == 6
-    properties = {each.get("name"): each.get("value") for each in cases["test_enough"].iter("property")}
+    properties = {
+        each.get("name"): each.get("value") for each in cases["test_enough"].iter("property")
+    }
     assert properties["pass_rate"] == enough["pass_rate"]
     assert (properties["llm_calls"], properties["llm_input_tokens"]) == ("5", "50")
 
 
-def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(pytester: pytest.Pytester) -> None:
+def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(
+    pytester: pytest.Pytester,
+) -> None:
     write(pytester, "test_r.py", TESTS)
     result = pytester.runpytest("--llm-mock-repeat=10", "-k", "TestRates", "-p", "no:randomly")
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*::test_as_often_as_the_option_says  10 of 10  100%   72% to 100%      100%"])
+    result.stdout.fnmatch_lines(
+        ["*::test_as_often_as_the_option_says  10 of 10  100%   72% to 100%      100%"]
+    )
     result.stdout.fnmatch_lines(["*::test_enough * 8 of 10 *"])
     result = pytester.runpytest("--llm-mock-repeat=10", "-k", "test_plain")
-    result.stdout.fnmatch_lines(["--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated."])
+    result.stdout.fnmatch_lines(
+        ["--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated."]
+    )
     assert pytester.runpytest("--setup-only", "-k", "TestRates").ret == 0
     result = pytester.runpytest("--llm-mock-repeat=0")
     result.stderr.fnmatch_lines(["*--llm-mock-repeat: '0' is no whole number from 1 to 10,000"])
 
 
-def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(pytester: pytest.Pytester) -> None:
+def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
+    pytester: pytest.Pytester,
+) -> None:
     write(pytester, "pytest.ini", "[pytest]\nllm_mock_max_tokens = 1000\n")
     pytester.makepyfile(
         """
@@ -157,8 +178,12 @@ def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(pytest
         ("3, pass_rate=0.8", "It takes no pass_rate=*"),
     ],
 )
-def test_a_marker_that_makes_no_sense_fails_its_test(arguments: str, message: str, pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(f"import pytest\n@pytest.mark.llm_mock_repeat({arguments})\ndef test_it(): ...\n")
+def test_a_marker_that_makes_no_sense_fails_its_test(
+    arguments: str, message: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"import pytest\n@pytest.mark.llm_mock_repeat({arguments})\ndef test_it(): ...\n"
+    )
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     example = "Write @pytest.mark.llm_mock_repeat[(]5, threshold=0.8[)]"
@@ -184,7 +209,9 @@ def test_a_skipped_run_hides_none_that_failed(pytester: pytest.Pytester) -> None
     )
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["0 of 4 runs passed (0%), and 100% must:", "  run 1 failed: AssertionError: wrong"])
+    result.stdout.fnmatch_lines(
+        ["0 of 4 runs passed (0%), and 100% must:", "  run 1 failed: AssertionError: wrong"]
+    )
 
 
 def test_each_run_of_a_method_has_an_instance_of_its_own(pytester: pytest.Pytester) -> None:

@@ -48,7 +48,9 @@ def test_everything_before_the_first_test_is_mocked(pytester: pytest.Pytester) -
     pytester.runpytest().assert_outcomes(passed=3)
 
 
-def test_standing_answers_of_the_project_lie_below_those_of_a_test(pytester: pytest.Pytester) -> None:
+def test_standing_answers_of_the_project_lie_below_those_of_a_test(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest(
         """
         def pytest_llm_mock_configure(config, mock):
@@ -87,7 +89,9 @@ def test_standing_answers_of_the_project_lie_below_those_of_a_test(pytester: pyt
 
 def test_a_conftest_in_a_subfolder_may_configure_too(pytester: pytest.Pytester) -> None:
     folder = pytester.mkdir("deep")
-    (folder / "conftest.py").write_text("def pytest_llm_mock_configure(mock): mock.set('m', 'deep')")
+    (folder / "conftest.py").write_text(
+        "def pytest_llm_mock_configure(mock): mock.set('m', 'deep')"
+    )
     (folder / "test_deep.py").write_text(
         "import llm\ndef test_it(): assert llm.get_model('m').prompt('').text() == 'deep'"
     )
@@ -173,17 +177,25 @@ def test_a_run_inside_a_run_gives_the_outer_mock_back(pytester: pytest.Pytester)
     import llm
 
     before = llm.get_model("m")
-    pytester.makepyfile("import llm\ndef test_it(mock_llm_responses): mock_llm_responses.set('m', 'inner')")
+    pytester.makepyfile(
+        "import llm\ndef test_it(mock_llm_responses): mock_llm_responses.set('m', 'inner')"
+    )
     pytester.runpytest().assert_outcomes(passed=1)
     assert llm.get_model("m") is before
     assert before.prompt("Hello").json() == {"success": True}
 
 
 @pytest.mark.parametrize("arguments", [(), ("inner",), ("inner", "outer")])
-def test_an_inner_conftest_has_the_last_word(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
-    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('judge', 'outer'); mock.set('both', 'outer')")
+def test_an_inner_conftest_has_the_last_word(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makeconftest(
+        "def pytest_llm_mock_configure(mock): mock.set('judge', 'outer'); mock.set('both', 'outer')"
+    )
     folder = pytester.mkdir("inner")
-    (folder / "conftest.py").write_text("def pytest_llm_mock_configure(mock, config): mock.set('judge', 'inner')")
+    (folder / "conftest.py").write_text(
+        "def pytest_llm_mock_configure(mock, config): mock.set('judge', 'inner')"
+    )
     (folder / "test_inner.py").write_text(
         "import llm\n"
         "def test_it():\n"
@@ -193,7 +205,9 @@ def test_an_inner_conftest_has_the_last_word(pytester: pytest.Pytester, argument
     pytester.runpytest(*arguments).assert_outcomes(passed=1 if arguments == ("inner",) else 2)
 
 
-def test_markers_work_beside_a_fixture_of_the_project_that_has_the_name_of_ours(pytester: pytest.Pytester) -> None:
+def test_markers_work_beside_a_fixture_of_the_project_that_has_the_name_of_ours(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeconftest(
         """
         import pytest
@@ -222,8 +236,12 @@ def test_markers_work_beside_a_fixture_of_the_project_that_has_the_name_of_ours(
     result.stdout.fnmatch_lines(["*No reply was configured for this call*"])
 
 
-@pytest.mark.parametrize("name", ["mock_llm_calls", "mock_llm_responses", "llm_mock_cassette", "llm_mock_misbehaviour"])
-def test_every_marker_and_fixture_works_beside_a_fixture_of_the_project(pytester: pytest.Pytester, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["mock_llm_calls", "mock_llm_responses", "llm_mock_cassette", "llm_mock_misbehaviour"]
+)
+def test_every_marker_and_fixture_works_beside_a_fixture_of_the_project(
+    pytester: pytest.Pytester, name: str
+) -> None:
     pytester.makeconftest(
         f"""
         import pytest

@@ -81,7 +81,9 @@ KINDS = {
     "token in a URL": kind(letters(), "https://x.net/?a=1&token={}&b=2"),
     "signature of Amazon": kind(letters(), "https://s3.net/f?X-Amz-Expires=60&X-Amz-Signature={}"),
     "signature of Azure": kind(letters(), "https://b.net/f?sv=2024&sig={}"),
-    "private key": kind(f"MIIE{letters()}", "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----"),
+    "private key": kind(
+        f"MIIE{letters()}", "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----"
+    ),
     "provider's key, base64": kind(encoded(f"sk-proj-{letters()}")),
 }
 IN_SUITES = [name for name in KINDS if name != "set by the test"]
@@ -220,7 +222,14 @@ def suite() -> str:
         for length in (0, 105)
         for number, kind in enumerate((KINDS[name] for name in IN_SUITES), start=length)
     ]
-    return json.dumps({"apiVersion": "initrunner/v1", "kind": "TestSuite", "metadata": {"name": "s"}, "cases": cases})
+    return json.dumps(
+        {
+            "apiVersion": "initrunner/v1",
+            "kind": "TestSuite",
+            "metadata": {"name": "s"},
+            "cases": cases,
+        }
+    )
 
 
 class Outputs(NamedTuple):
@@ -230,7 +239,10 @@ class Outputs(NamedTuple):
 
     def finds(self, names: Iterable[str]) -> dict[str, list[str]]:
         """In which outputs a part of a key is, for each kind of which there is one."""
-        found = {name: [output for output, text in self.texts.items() if _has(text, KINDS[name].key)] for name in names}
+        found = {
+            name: [output for output, text in self.texts.items() if _has(text, KINDS[name].key)]
+            for name in names
+        }
         return {name: where for name, where in found.items() if where}
 
 
@@ -243,8 +255,12 @@ def _has(text: str, key: str) -> bool:
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("secrets")
     (folder / "user").mkdir()
-    (folder / "user" / "keys.json").write_text(json.dumps({"// Note": "This file stores keys", "openai": STORED}))
-    (folder / "planted.json").write_text(json.dumps({name: kind.text for name, kind in KINDS.items()}))
+    (folder / "user" / "keys.json").write_text(
+        json.dumps({"// Note": "This file stores keys", "openai": STORED})
+    )
+    (folder / "planted.json").write_text(
+        json.dumps({name: kind.text for name, kind in KINDS.items()})
+    )
     (folder / "test_places.py").write_text(TESTS)
     (folder / "role.yaml").write_text(ROLE)
     (folder / "suite.yaml").write_text(suite())
@@ -254,9 +270,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path, *arguments: str) -> str:
     """What a command shows, run as a person who has keys in the environment, and stored by `llm`."""
-    mine = {"LLM_USER_PATH": str(folder / "user"), "PYTEST_ADDOPTS": NESTED_OPTIONS, "COLUMNS": "250"}
+    mine = {
+        "LLM_USER_PATH": str(folder / "user"),
+        "PYTEST_ADDOPTS": NESTED_OPTIONS,
+        "COLUMNS": "250",
+    }
     variables = {
-        name: value for name, value in os.environ.items() if name not in ("PFLOW_TESTING", "CI", "FORCE_COLOR")
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PFLOW_TESTING", "CI", "FORCE_COLOR")
     }
     ran = subprocess.run(
         [sys.executable, "-m", *arguments],
@@ -280,7 +302,10 @@ def chunks_of(report: Any) -> Iterator[str]:
 
 
 def outputs(folder: Path, terminal: str, *files: str) -> Outputs:
-    texts = {"terminal": terminal, **{file: (folder / file).read_text(encoding="utf-8") for file in files}}
+    texts = {
+        "terminal": terminal,
+        **{file: (folder / file).read_text(encoding="utf-8") for file in files},
+    }
     if "r.json" in files:
         texts["chunks"] = "\n".join(chunks_of(json.loads(texts["r.json"])))
     return Outputs({name: "".join(text.split()) for name, text in texts.items()})
@@ -299,11 +324,15 @@ def of_tests(request: pytest.FixtureRequest, project: Path) -> Outputs:
 def of_suites(project: Path) -> Outputs:
     files = ("s.json", "s.xml", "s.md", "s.html")
     written = [argument for file in files for argument in ("-o", file)]
-    terminal = run(project, "llm_mock", "test", "role.yaml", "-s", "suite.yaml", "--dry-run", "-v", *written)
+    terminal = run(
+        project, "llm_mock", "test", "role.yaml", "-s", "suite.yaml", "--dry-run", "-v", *written
+    )
     return outputs(project, terminal, *files)
 
 
-def test_no_key_is_in_an_output_of_a_test_run_and_its_messages_stay_readable(of_tests: Outputs) -> None:
+def test_no_key_is_in_an_output_of_a_test_run_and_its_messages_stay_readable(
+    of_tests: Outputs,
+) -> None:
     assert of_tests.finds(KINDS) == {}
     for said in (
         "Noreplywasconfiguredforthiscall:",
@@ -315,6 +344,8 @@ def test_no_key_is_in_an_output_of_a_test_run_and_its_messages_stay_readable(of_
         assert said in of_tests.texts["terminal"]
 
 
-def test_no_key_is_in_an_output_of_a_suite_and_its_messages_stay_readable(of_suites: Outputs) -> None:
+def test_no_key_is_in_an_output_of_a_suite_and_its_messages_stay_readable(
+    of_suites: Outputs,
+) -> None:
     assert of_suites.finds(IN_SUITES) == {}
     assert "x-api-key:[redacted]" in of_suites.texts["s.md"]

@@ -31,10 +31,11 @@ verdict:
   pass_if: Both numbers are equal
   fail_if: They differ
 """
-PASSES, FAILS = SPEC.replace("ONE", "1"), SPEC.replace("ONE", "2").replace("The numbers", "Other numbers")
-VERDICT = (
-    '{"verdict": "%s", "reason": "%s", "steps": [{"name": "Compare", "status": "fail"}], "issues": ["They differ"]}'
+PASSES, FAILS = (
+    SPEC.replace("ONE", "1"),
+    SPEC.replace("ONE", "2").replace("The numbers", "Other numbers"),
 )
+VERDICT = '{"verdict": "%s", "reason": "%s", "steps": [{"name": "Compare", "status": "fail"}], "issues": ["They differ"]}'
 DRY = ("--llm", "--llm-mock-dry-run")
 
 
@@ -47,7 +48,9 @@ class Critic:
         self.model = model
 
     def run(self, task: Task) -> Verdict:
-        return Verdict(verdict="FAIL", reason=f"{self.model} likes nothing of {task.spec.test.name}")
+        return Verdict(
+            verdict="FAIL", reason=f"{self.model} likes nothing of {task.spec.test.name}"
+        )
 
 
 @pytest.fixture
@@ -76,8 +79,12 @@ def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
     )
 
 
-def test_without_the_option_nothing_is_collected_and_nothing_imported(project: pytest.Pytester) -> None:
-    project.makepyfile("import sys\ndef test_it(): assert not any(m.startswith('llm_mock.specs') for m in sys.modules)")
+def test_without_the_option_nothing_is_collected_and_nothing_imported(
+    project: pytest.Pytester,
+) -> None:
+    project.makepyfile(
+        "import sys\ndef test_it(): assert not any(m.startswith('llm_mock.specs') for m in sys.modules)"
+    )
     project.runpytest_subprocess().assert_outcomes(passed=1)
 
 
@@ -100,8 +107,12 @@ def test_a_failure_shows_reason_issues_and_steps_with_their_lines(project: pytes
     result.stdout.no_fnmatch_line("*.py:*")
 
 
-@pytest.mark.parametrize(("verdict", "outcome"), [("PASS", "passed"), ("FAIL", "failed"), ("UNCLEAR", "skipped")])
-def test_the_verdict_of_the_model_is_the_outcome(verdict: str, outcome: str, project: pytest.Pytester) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "outcome"), [("PASS", "passed"), ("FAIL", "failed"), ("UNCLEAR", "skipped")]
+)
+def test_the_verdict_of_the_model_is_the_outcome(
+    verdict: str, outcome: str, project: pytest.Pytester
+) -> None:
     answer(project, verdict, "I have looked")
     result = project.runpytest("--llm", "-rs", "tests/llm/test_passes.yaml")
     result.assert_outcomes(**{outcome: 1})
@@ -156,12 +167,21 @@ def test_what_a_model_calls_is_shown_as_it_happens(project: pytest.Pytester) -> 
     answer(project, "PASS", "I have looked")
     result = project.runpytest("--llm", "--llm-verbose", "tests/llm/test_passes.yaml")
     result.stdout.fnmatch_lines(
-        ["asking *", "  compare_values(value1=1, value2=1) → {*", "  assert_true(condition=true) → {*", "✗ Compare*"]
+        [
+            "asking *",
+            "  compare_values(value1=1, value2=1) → {*",
+            "  assert_true(condition=true) → {*",
+            "✗ Compare*",
+        ]
     )
 
 
 def test_a_name_does_nothing_to_the_terminal(project: pytest.Pytester) -> None:
-    write(project, "tests/llm/test_passes.yaml", PASSES.replace("The numbers agree", '"Red \\e[31m [b]\\n名"'))
+    write(
+        project,
+        "tests/llm/test_passes.yaml",
+        PASSES.replace("The numbers agree", '"Red \\e[31m [b]\\n名"'),
+    )
     result = project.runpytest("-v", *DRY, "tests/llm/test_passes.yaml")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines([r"tests/llm/test_passes.yaml::Red \x1b[[]31m [[]b]\n名 PASSED*"])
@@ -191,7 +211,11 @@ def test_the_timeout_of_the_command_line_bounds_a_test(project: pytest.Pytester)
 @pytest.mark.parametrize(
     ("ini", "arguments", "message"),
     [
-        ("llm_mock_spec_driver = codex", [], "*llm_mock_spec_driver: 'codex' must be one of llm, claude-code*"),
+        (
+            "llm_mock_spec_driver = codex",
+            [],
+            "*llm_mock_spec_driver: 'codex' must be one of llm, claude-code*",
+        ),
         ("", ["--llm-timeout", "0"], "*--llm-timeout: 0 must be a number of seconds from 1*"),
     ],
 )
@@ -212,7 +236,9 @@ def test_a_driver_of_the_table_can_be_chosen_and_is_offered(
     result = project.runpytest("--llm", "tests/llm/test_passes.yaml")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*m-1 likes nothing of The numbers agree"])
-    assert "llm or claude-code or critic" in " ".join(project.runpytest("--help").stdout.str().split())
+    assert "llm or claude-code or critic" in " ".join(
+        project.runpytest("--help").stdout.str().split()
+    )
 
 
 def test_hosts_beyond_loopback_are_not_reached_in_a_dry_run(project: pytest.Pytester) -> None:
@@ -303,7 +329,11 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
         ],
         start=1,
     ):
-        write(pytester, f"tests/llm/test_{number}.yaml", with_fixtures(f"Test {number}", fixtures, value))
+        write(
+            pytester,
+            f"tests/llm/test_{number}.yaml",
+            with_fixtures(f"Test {number}", fixtures, value),
+        )
     result = pytester.runpytest(*DRY, "tests/llm")
     result.assert_outcomes(passed=2, failed=1, errors=2)
     assert (pytester.path / "journal").read_text() == "start\nstop\n"

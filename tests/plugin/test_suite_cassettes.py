@@ -43,7 +43,9 @@ FOLDER = Path("suites/cassettes/greetings")
 @pytest.fixture
 def project(pytester: pytest.Pytester, server: OpenAIServer) -> pytest.Pytester:
     """A project with a suite whose cases have cassettes, and a model that is asked over HTTP."""
-    pytester.makeini("[pytest]\naddopts = --strict-markers\nllm_mock_suites = suites/*.yaml = role.yaml\n")
+    pytester.makeini(
+        "[pytest]\naddopts = --strict-markers\nllm_mock_suites = suites/*.yaml = role.yaml\n"
+    )
     pytester.makeconftest(CONFTEST)
     write(pytester, "role.yaml", ROLE)
     write(pytester, "suites/greetings.yaml", SUITE)
@@ -64,21 +66,43 @@ def test_what_is_recorded_once_is_replayed_by_pytest_and_by_the_command(
     assert not server.requests
     first = project.runpytest("--llm-mock-record", "once", "--llm-mock-live")
     first.assert_outcomes(passed=2)
-    first.stdout.fnmatch_lines(["*= Recorded LLM calls =*", "*suites/greetings.yaml::a: 2 real calls recorded"])
-    assert sorted(path.name for path in FOLDER.iterdir()) == ["a.llm.yaml", "a.run-2.llm.yaml", "b.llm.yaml"]
+    first.stdout.fnmatch_lines(
+        ["*= Recorded LLM calls =*", "*suites/greetings.yaml::a: 2 real calls recorded"]
+    )
+    assert sorted(path.name for path in FOLDER.iterdir()) == [
+        "a.llm.yaml",
+        "a.run-2.llm.yaml",
+        "b.llm.yaml",
+    ]
     assert prompts(server) == ["One", "One", "Two of customer-17"]
     assert "customer-17" not in (FOLDER / "b.llm.yaml").read_text()
     assert recorded(FOLDER / "a.llm.yaml") == ["One"]
     assert not any(KEY in path.read_text() for path in FOLDER.iterdir())
     project.runpytest("-n", "2", "-p", "xdist").assert_outcomes(passed=2)
-    command = ["test", "role.yaml", "-s", "suites/greetings.yaml", "--cassette", "--record", "none", "-k", "a"]
+    command = [
+        "test",
+        "role.yaml",
+        "-s",
+        "suites/greetings.yaml",
+        "--cassette",
+        "--record",
+        "none",
+        "-k",
+        "a",
+    ]
     assert CliRunner().invoke(main, command).exit_code == 0
     assert len(server.requests) == 3
 
 
-def test_checks_are_judged_again_and_a_changed_prompt_is_missed(project: pytest.Pytester, server: OpenAIServer) -> None:
+def test_checks_are_judged_again_and_a_changed_prompt_is_missed(
+    project: pytest.Pytester, server: OpenAIServer
+) -> None:
     project.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
-    write(project, "suites/greetings.yaml", SUITE.replace("One, repeat: 2", "Uno").replace("Answer}]}", "sorry}]}"))
+    write(
+        project,
+        "suites/greetings.yaml",
+        SUITE.replace("One, repeat: 2", "Uno").replace("Answer}]}", "sorry}]}"),
+    )
     result = project.runpytest("--llm-mock-report=report.json")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(

@@ -65,7 +65,9 @@ def test_each_case_is_a_test(project: pytest.Pytester) -> None:
     )
 
 
-def test_a_failure_shows_line_prompt_output_and_assertions_and_no_traceback(project: pytest.Pytester) -> None:
+def test_a_failure_shows_line_prompt_output_and_assertions_and_no_traceback(
+    project: pytest.Pytester,
+) -> None:
     result = project.runpytest()
     result.stdout.fnmatch_lines(
         [
@@ -97,7 +99,9 @@ def test_cases_are_chosen_and_distributed_like_any_test(
     project.runpytest(*arguments).assert_outcomes(**outcomes)
 
 
-def test_only_what_failed_is_run_again(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_failed_is_run_again(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTEST_ADDOPTS", NESTED_OPTIONS.replace("-p no:cacheprovider", ""))
     project.runpytest()
     project.runpytest("--lf").assert_outcomes(failed=1)
@@ -109,7 +113,11 @@ def test_reports_know_the_cases(project: pytest.Pytester) -> None:
     assert [case.get("name") for case in cases] == ["says-hello", "says-sorry", "is-polite"]
     assert [property_.get("name") for property_ in cases[0].iter("property")][:1] == ["llm_calls"]
     tests = json.loads((project.path / "report.json").read_text())["tests"]
-    assert [(test["outcome"], len(test["calls"])) for test in tests] == [("passed", 1), ("failed", 1), ("skipped", 1)]
+    assert [(test["outcome"], len(test["calls"])) for test in tests] == [
+        ("passed", 1),
+        ("failed", 1),
+        ("skipped", 1),
+    ]
     assert tests[0]["calls"][0]["model_id"] == "gpt-5-mini"
     assert tests[0]["calls"][0]["response"]["text"] == "Hello! How can I help?"
 
@@ -159,14 +167,18 @@ def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> N
         ("/*.yaml = role.yaml", "*llm_mock_suites: '/[*].yaml' is no glob*"),
     ],
 )
-def test_an_ini_that_names_nothing_is_a_usage_error(line: str, message: str, project: pytest.Pytester) -> None:
+def test_an_ini_that_names_nothing_is_a_usage_error(
+    line: str, message: str, project: pytest.Pytester
+) -> None:
     project.makeini(f"[pytest]\nllm_mock_suites = {line}\n")
     result = project.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
 
 
-def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(pytester: pytest.Pytester) -> None:
+def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nllm_mock_suites = suites/*.yaml\n")
     write(
         pytester,
@@ -204,7 +216,9 @@ def test_a_role_that_is_wrong_is_an_error_of_its_suites(project: pytest.Pytester
     result.stdout.fnmatch_lines(["*role.yaml*suite*role*"])
 
 
-def test_a_project_that_opted_out_runs_its_suites_dry_all_the_same(project: pytest.Pytester) -> None:
+def test_a_project_that_opted_out_runs_its_suites_dry_all_the_same(
+    project: pytest.Pytester,
+) -> None:
     project.makeini(INI + "llm_mock = false\n")
     project.runpytest().assert_outcomes(passed=1, failed=1, skipped=1)
 
@@ -215,7 +229,11 @@ def test_without_the_ini_no_suite_is_collected(project: pytest.Pytester) -> None
 
 
 def test_a_name_that_would_act_on_a_terminal_is_escaped(project: pytest.Pytester) -> None:
-    write(project, "suites/greetings.yaml", SUITE.replace("name: says-hello", r'name: "says \e[31m\nhello"'))
+    write(
+        project,
+        "suites/greetings.yaml",
+        SUITE.replace("name: says-hello", r'name: "says \e[31m\nhello"'),
+    )
     result = project.runpytest("-v", "-k", "hello")
     result.assert_outcomes(passed=1, deselected=2)
     result.stdout.fnmatch_lines([r"suites/greetings.yaml::says \x1b[[]31m\nhello PASSED*"])
@@ -225,10 +243,16 @@ def test_a_name_that_would_act_on_a_terminal_is_escaped(project: pytest.Pytester
 def test_how_often_a_repeated_case_passed_is_in_the_summary_and_in_the_report(
     arguments: list[str], project: pytest.Pytester
 ) -> None:
-    write(project, "suites/greetings.yaml", SUITE.replace("prompt: Hi there!", "prompt: Hi there!\n    repeat: 3"))
+    write(
+        project,
+        "suites/greetings.yaml",
+        SUITE.replace("prompt: Hi there!", "prompt: Hi there!\n    repeat: 3"),
+    )
     result = project.runpytest("--llm-mock-report=report.json", *arguments)
     rate = "100% (3/3), 95% interval 44% to 100%, pass@2 100%"
-    result.stdout.fnmatch_lines(["*= Repeated cases =*", f"  suites/greetings.yaml::says-hello  {rate}"])
+    result.stdout.fnmatch_lines(
+        ["*= Repeated cases =*", f"  suites/greetings.yaml::says-hello  {rate}"]
+    )
     tests = json.loads((project.path / "report.json").read_text())["tests"]
     assert [test.get("pass_rate") for test in tests] == [rate, None, None]
 
@@ -247,12 +271,16 @@ cases:
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2", "-p", "xdist"]], ids=["here", "xdist"])
-def test_each_case_is_a_test_in_every_variant_of_a_matrix(workers: list[str], project: pytest.Pytester) -> None:
+def test_each_case_is_a_test_in_every_variant_of_a_matrix(
+    workers: list[str], project: pytest.Pytester
+) -> None:
     write(project, "suites/greetings.yaml", MATRIX)
     result = project.runpytest("-v", *workers)
     result.assert_outcomes(passed=4, failed=4)
     result.stdout.fnmatch_lines(
-        ["suites/greetings.yaml:9: says-sorry[[]gpt-5-mini, kind[]]: Output does not contain 'sorry'"]
+        [
+            "suites/greetings.yaml:9: says-sorry[[]gpt-5-mini, kind[]]: Output does not contain 'sorry'"
+        ]
     )
     if not workers:
         result.stdout.fnmatch_lines(["suites/greetings.yaml::says-hello[[]gpt-5, short[]] PASSED*"])
@@ -265,4 +293,6 @@ def test_variants_are_asked_live_and_a_model_that_is_not_known_is_named_with_its
     write(project, "suites/greetings.yaml", MATRIX.replace("gpt-5-mini, gpt-5]", "gpt-5-mni]"))
     result = project.runpytest("--llm-mock-live", "-k", "hello and kind")
     result.assert_outcomes(failed=1, deselected=3)
-    result.stdout.fnmatch_lines(["*suites/greetings.yaml:5: llm knows no model 'gpt-5-mni'. Did you mean *"])
+    result.stdout.fnmatch_lines(
+        ["*suites/greetings.yaml:5: llm knows no model 'gpt-5-mni'. Did you mean *"]
+    )

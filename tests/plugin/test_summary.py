@@ -45,7 +45,9 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
     )
 
 
-def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(pytester: pytest.Pytester) -> None:
+def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         test_it="""
         import llm, openai, pytest
@@ -61,25 +63,40 @@ def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(pyt
         """
     )
     result = pytester.runpytest()
-    shown = ["test_sdk  (20 calls)", *(f"test_it[[]{calls}[]]  ({calls} calls)" for calls in range(12, 3, -1))]
+    shown = [
+        "test_sdk  (20 calls)",
+        *(f"test_it[[]{calls}[]]  ({calls} calls)" for calls in range(12, 3, -1)),
+    ]
     lines = [*(f"  test_it.py::{test}" for test in shown), "  … 3 more tests"]
     result.stdout.fnmatch_lines(lines, consecutive=True)
 
 
 @pytest.mark.parametrize("arguments", [("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
-def test_all_workers_together_have_one_summary(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
-    pytester.makepyfile(UNCONFIGURED.replace('llm.get_model("outside").prompt("at collection")', ""))
+def test_all_workers_together_have_one_summary(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    pytester.makepyfile(
+        UNCONFIGURED.replace('llm.get_model("outside").prompt("at collection")', "")
+    )
     result = pytester.runpytest_subprocess(*arguments)
     result.assert_outcomes(passed=6)
     tests = (f"  test_all*.py::test_it[[]{number}[]]  (1 call)" for number in range(6))
-    result.stdout.fnmatch_lines(["*= LLM calls of the run =*", HEAD, *ROWS, "Answered by default*", *tests])
+    result.stdout.fnmatch_lines(
+        ["*= LLM calls of the run =*", HEAD, *ROWS, "Answered by default*", *tests]
+    )
     assert sum("LLM calls of the run" in line for line in result.outlines) == 1
 
 
-def test_a_run_in_which_all_is_configured_says_nothing_unless_asked(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile((TESTS % "pass").replace('llm.get_model("outside").prompt("at collection")', ""))
+def test_a_run_in_which_all_is_configured_says_nothing_unless_asked(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        (TESTS % "pass").replace('llm.get_model("outside").prompt("at collection")', "")
+    )
     pytester.runpytest().stdout.no_fnmatch_line("*LLM calls of the run*")
-    pytester.runpytest("-v").stdout.fnmatch_lines(["gpt-4o      6         18          12       0                    0"])
+    pytester.runpytest("-v").stdout.fnmatch_lines(
+        ["gpt-4o      6         18          12       0                    0"]
+    )
 
 
 def test_a_run_without_calls_says_nothing(pytester: pytest.Pytester) -> None:

@@ -77,7 +77,9 @@ TESTS = """
 """
 
 
-def test_a_thread_of_a_mocked_test_is_refused_real_models_during_a_live_one(pytester: pytest.Pytester) -> None:
+def test_a_thread_of_a_mocked_test_is_refused_real_models_during_a_live_one(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(test_it=TESTS)
     pytester.runpytest_subprocess("--llm-mock-live").assert_outcomes(passed=3)
 
@@ -86,6 +88,8 @@ def test_nothing_of_python_stays_replaced_after_a_run(pytester: pytest.Pytester)
     import threading
 
     start = threading.Thread.start
-    pytester.makepyfile("import threading\ndef test_it(): assert hasattr(threading.Thread.start, '__wrapped__')")
+    pytester.makepyfile(
+        "import threading\ndef test_it(): assert hasattr(threading.Thread.start, '__wrapped__')"
+    )
     pytester.runpytest_inprocess("--llm-mock-live").assert_outcomes(passed=1)
     assert threading.Thread.start is start

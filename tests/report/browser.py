@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 
 Open = Callable[..., Any]
 
@@ -37,7 +39,10 @@ def open_page(browser: Any) -> Iterator[Open]:
         tab.set_default_timeout(10_000)
         tab.on("console", lambda message: problems.append(message.text))
         tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.on("request", lambda request: problems.append(request.url) if request.url[:5] != "file:" else None)
+        tab.on(
+            "request",
+            lambda request: problems.append(request.url) if request.url[:5] != "file:" else None,
+        )
         tab.on("dialog", lambda dialog: problems.append(dialog.message))
         tab.goto(path.as_uri() + fragment)
         wait_until(tab, "document.documentElement.dataset.ready")

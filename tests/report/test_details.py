@@ -39,7 +39,13 @@ def test_every_kind_of_part_is_described() -> None:
         ReasoningPart(text="Hm."),
         ReasoningPart(redacted=True),
         ToolCallPart(name="look", arguments={"at": 1}),
-        ToolResultPart(name="look", output="seen", tool_call_id="c1", exception="OSError: no", attachments=[picture]),
+        ToolResultPart(
+            name="look",
+            output="seen",
+            tool_call_id="c1",
+            exception="OSError: no",
+            attachments=[picture],
+        ),
         AttachmentPart(attachment=picture),
         AttachmentPart(),
         Part(),
@@ -60,7 +66,9 @@ def test_every_kind_of_part_is_described() -> None:
     ]
 
 
-def test_a_file_that_is_missing_or_huge_has_no_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_missing_or_huge_has_no_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(request, "LARGEST_FILE", 2)
     (tmp_path / "large.txt").write_bytes(b"123")
     (tmp_path / "small.txt").write_bytes(b"12")
@@ -69,7 +77,9 @@ def test_a_file_that_is_missing_or_huge_has_no_hash(tmp_path: Path, monkeypatch:
     )
     assert ["sha256" in each for each in described] == [False, True]
     missing = llm.Attachment(path=str(tmp_path / "missing.png"), type="image/png")
-    assert request.described_attachments([missing]) == [{"type": "image/png", "path": str(tmp_path / "missing.png")}]
+    assert request.described_attachments([missing]) == [
+        {"type": "image/png", "path": str(tmp_path / "missing.png")}
+    ]
 
 
 def test_a_tool_call_that_raised_is_described_with_its_error() -> None:
@@ -97,11 +107,16 @@ def test_a_call_without_details_is_shown_from_its_record() -> None:
         return word
 
     mock = create_mock_get_model({"m": {"found": True}, "n": "text"})
-    mock("m").prompt("Hi", system="Be brief", tools=[look], schema={"title": "Found", "type": "object"})
+    mock("m").prompt(
+        "Hi", system="Be brief", tools=[look], schema={"title": "Found", "type": "object"}
+    )
     mock("n").prompt("Hi")
     mock("n").prompt("")
     data, plain, empty = calls.describe_calls([(record, {}) for record in mock.calls], mock)
-    assert data["messages"][0] == {"role": "system", "parts": [{"type": "text", "text": "Be brief"}]}
+    assert data["messages"][0] == {
+        "role": "system",
+        "parts": [{"type": "text", "text": "Be brief"}],
+    }
     assert json.loads(data["response"]["text"]) == {"found": True}
     assert (data["schema"], data["tools"][0]["name"]) == ({"name": "Found", "json": None}, "look")
     assert plain["response"] == {"text": "text"}

@@ -50,7 +50,12 @@ EXIT = "pytest.exit('enough')", "pytest.exit: enough"
     ],
 )
 def test_a_test_that_was_interrupted_has_not_passed(
-    pytester: pytest.Pytester, phase: str, statement: str, reason: str, calls: int, reruns: tuple[str, ...]
+    pytester: pytest.Pytester,
+    phase: str,
+    statement: str,
+    reason: str,
+    calls: int,
+    reruns: tuple[str, ...],
 ) -> None:
     if reruns:
         pytest.importorskip("pytest_rerunfailures")
@@ -59,7 +64,10 @@ def test_a_test_that_was_interrupted_has_not_passed(
     before, interrupted = reported(pytester, *reruns)
     assert before["outcome"] == "passed"
     assert interrupted["id"].endswith("::test_it")
-    assert (interrupted["outcome"], interrupted["message"]) == ("interrupted", f"Interrupted by {reason}")
+    assert (interrupted["outcome"], interrupted["message"]) == (
+        "interrupted",
+        f"Interrupted by {reason}",
+    )
     assert len(interrupted["calls"]) == calls
     document = json.loads(Path("r.json").read_text())
     assert document["outcomes"] == {"passed": 1, "interrupted": 1}
@@ -67,15 +75,26 @@ def test_a_test_that_was_interrupted_has_not_passed(
     assert "interrupted" in Path("r.html").read_text()
 
 
-def test_the_calls_of_a_worker_that_was_interrupted_are_there_once(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(MODULE.format(setup="pass", call="raise KeyboardInterrupt", teardown="pass"))
+def test_the_calls_of_a_worker_that_was_interrupted_are_there_once(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        MODULE.format(setup="pass", call="raise KeyboardInterrupt", teardown="pass")
+    )
     before, interrupted, *_ = reported(pytester, "-n", "1")
-    assert (before["outcome"], interrupted["outcome"]) == ("passed", "error")  # xdist takes it for a crash
+    assert (before["outcome"], interrupted["outcome"]) == (
+        "passed",
+        "error",
+    )  # xdist takes it for a crash
     assert [call["number"] for call in interrupted["calls"]] == [1]
 
 
-def test_a_test_that_failed_before_it_was_interrupted_stays_failed(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(MODULE.format(setup="pass", call="assert False", teardown="raise KeyboardInterrupt"))
+def test_a_test_that_failed_before_it_was_interrupted_stays_failed(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        MODULE.format(setup="pass", call="assert False", teardown="raise KeyboardInterrupt")
+    )
     assert [test["outcome"] for test in reported(pytester)] == ["passed", "failed"]
 
 
@@ -97,16 +116,23 @@ def test_a_test_that_runs_again_is_one_test_with_its_reruns(
     for phase in phases:
         for passes in (2, 9):
             code = {each: f"run({passes})" if each == phase else "pass" for each in phases}
-            pytester.path.joinpath(f"test_{phase}_{passes}.py").write_text(FAILS_AT_FIRST + MODULE.format(**code))
+            pytester.path.joinpath(f"test_{phase}_{passes}.py").write_text(
+                FAILS_AT_FIRST + MODULE.format(**code)
+            )
     found = {test["id"]: test for test in reported(pytester, "--reruns", "2", *workers)}
     assert len(found) == 18
     for phase in phases:
         for passes, outcome in ((2, "passed"), (9, "failed")):
             before, test, after = (
-                found[f"test_{phase}_{passes}.py::test_{name}"] for name in ("before", "it", "after")
+                found[f"test_{phase}_{passes}.py::test_{name}"]
+                for name in ("before", "it", "after")
             )
             failed = outcome if outcome == "passed" or phase == "call" else "error"
-            assert (test["outcome"], before["outcome"], after["outcome"]) == (failed, "passed", "passed")
+            assert (test["outcome"], before["outcome"], after["outcome"]) == (
+                failed,
+                "passed",
+                "passed",
+            )
             assert ["run 1" in run["message"] for run in test["reruns"]] == [True, False]
             assert "run 2" in test["reruns"][1]["message"]
             made = 3 if phase != "setup" else int(outcome == "passed")

@@ -75,8 +75,19 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("report")
     (folder / "test_it.py").write_text(TESTS)
     path = folder / "report.html"
-    command = [sys.executable, "-m", "pytest", "-q", f"--llm-mock-report={path}", f"--rootdir={folder}", "test_it.py"]
-    options = {**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly -p no:asyncio -p no:xdist"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        f"--llm-mock-report={path}",
+        f"--rootdir={folder}",
+        "test_it.py",
+    ]
+    options = {
+        **os.environ,
+        "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly -p no:asyncio -p no:xdist",
+    }
     subprocess.run(command, cwd=folder, env=options, capture_output=True, check=False, timeout=120)
     return path
 
@@ -100,7 +111,10 @@ def test_the_run_is_summed_up(open_page: Open, report: Path) -> None:
     assert tab.locator("#facts").text_content().startswith("7 tests · 7 calls · ")
     assert tab.locator("#outcomes li").all_text_contents() == ["✓ 6 passed", "✕ 1 failed"]
     rows = [row.split("\n")[0].split("\t") for row in tab.locator("#totals tr").all_inner_texts()]
-    assert [(row[0], row[1], row[2]) for row in rows[1:]] == [("gpt-4o", "4", "0"), ("gpt-4o-mini", "2", "1")]
+    assert [(row[0], row[1], row[2]) for row in rows[1:]] == [
+        ("gpt-4o", "4", "0"),
+        ("gpt-4o-mini", "2", "1"),
+    ]
     assert tab.locator("#count").text_content() == "6 tests, 7 calls; 1 test ran without calls"
 
 
@@ -115,7 +129,9 @@ def test_what_failed_is_first_and_open_with_the_failing_line(open_page: Open, re
     assert TESTS.splitlines()[int(place[1]) - 1].strip() == "assert False, HOSTILE"
     reason.get_by_text("Traceback").click()
     assert "> " in reason.locator(".code").inner_text()
-    assert "monospace" in reason.locator(".mono").first.evaluate("each => getComputedStyle(each).fontFamily")
+    assert "monospace" in reason.locator(".mono").first.evaluate(
+        "each => getComputedStyle(each).fontFamily"
+    )
 
 
 def test_a_count_of_outcomes_filters_when_it_is_clicked(open_page: Open, report: Path) -> None:
@@ -129,7 +145,9 @@ def test_a_count_of_outcomes_filters_when_it_is_clicked(open_page: Open, report:
     assert len(names(tab)) == 6
 
 
-def test_reruns_repeats_and_an_interruption_are_shown(open_page: Open, report: Path, tmp_path: Path) -> None:
+def test_reruns_repeats_and_an_interruption_are_shown(
+    open_page: Open, report: Path, tmp_path: Path
+) -> None:
     data = json.loads(report.read_text().split('id="report">', 1)[1].split("</script>", 1)[0])
     for test in data["tests"]:
         if test["id"].endswith("test_long"):
@@ -138,16 +156,26 @@ def test_reruns_repeats_and_an_interruption_are_shown(open_page: Open, report: P
             test["reruns"] = [{"message": "not this time", "duration_s": 0.5}]
         if test["id"].endswith("test_chain"):
             failure = {"run": 3, "message": "assert 0", "duration_s": 0.5}
-            test.update(repeats={"runs": 5, "passed": 4, "failures": [failure]}, pass_rate="80% (4/5)")
+            test.update(
+                repeats={"runs": 5, "passed": 4, "failures": [failure]}, pass_rate="80% (4/5)"
+            )
     path = tmp_path / "report.html"
     path.write_bytes(render_page(render_json(data)))
     tab = open_page(path)
-    assert item(tab, "test_long").locator(".reason").inner_text() == "Interrupted by KeyboardInterrupt"
+    assert (
+        item(tab, "test_long").locator(".reason").inner_text() == "Interrupted by KeyboardInterrupt"
+    )
     tab.get_by_role("button", name="test_empty").click()
-    assert item(tab, "test_empty").locator(".reason").inner_text() == "Run 1 failed after 500 ms\nnot this time"
+    assert (
+        item(tab, "test_empty").locator(".reason").inner_text()
+        == "Run 1 failed after 500 ms\nnot this time"
+    )
     assert "1 rerun" in item(tab, "test_empty").locator(".numbers").inner_text()
     tab.get_by_role("button", name="test_chain").click()
-    assert item(tab, "test_chain").locator(".reason").inner_text() == "Run 3 failed after 500 ms\nassert 0"
+    assert (
+        item(tab, "test_chain").locator(".reason").inner_text()
+        == "Run 3 failed after 500 ms\nassert 0"
+    )
     assert "pass rate 80% (4/5)" in item(tab, "test_chain").locator(".about").inner_text()
     assert "4 of 5 runs passed" in item(tab, "test_chain").locator(".numbers").inner_text()
 
@@ -181,7 +209,10 @@ def test_schema_options_and_errors_are_shown(open_page: Open, report: Path) -> N
     plan.get_by_text("options", exact=True).click()
     plan.locator("details[open] .code").nth(1).wait_for()
     assert '"temperature": 0.5' in plan.locator(".meta").inner_text()
-    assert '{\n  "steps": [ "read the page", "write the file",' in plan.locator(".answer .code").inner_text()
+    assert (
+        '{\n  "steps": [ "read the page", "write the file",'
+        in plan.locator(".answer .code").inner_text()
+    )
     tab.get_by_role("button", name="test_error").click()
     assert "raised ConnectionError: no route" in tab.locator(".broken").inner_text()
 
@@ -197,7 +228,10 @@ def test_the_search_looks_into_prompts_answers_and_names(open_page: Open, report
         ("test_plan", "test_plan"),
     ):
         tab.locator("#query").fill(query)
-        wait_until(tab, f"[...document.querySelectorAll('.case')].map((name) => name.textContent).join() === '{found}'")
+        wait_until(
+            tab,
+            f"[...document.querySelectorAll('.case')].map((name) => name.textContent).join() === '{found}'",
+        )
     tab.locator("#query").fill("what is it")
     wait_for_tests(tab, 1)
     tab.get_by_role("button", name="test_chain").click()
@@ -207,7 +241,9 @@ def test_the_search_looks_into_prompts_answers_and_names(open_page: Open, report
     wait_for_tests(tab, 6)
 
 
-def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(open_page: Open, report: Path) -> None:
+def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(
+    open_page: Open, report: Path
+) -> None:
     tab = open_page(report)
     tab.locator("#model").select_option("gpt-4o-mini")
     assert names(tab) == ["test_plan", "test_error"]
@@ -231,7 +267,9 @@ def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(open_page: Ope
 
 def focused(tab: Any) -> str:
     """The test whose heading has the focus."""
-    name: str = tab.evaluate("document.activeElement.querySelector('.case')?.textContent ?? document.activeElement.id")
+    name: str = tab.evaluate(
+        "document.activeElement.querySelector('.case')?.textContent ?? document.activeElement.id"
+    )
     return name
 
 
@@ -261,7 +299,9 @@ def test_all_of_it_works_with_keys_alone(open_page: Open, report: Path) -> None:
     assert tab.evaluate(outline) == "solid"
 
 
-def test_every_control_has_a_name_and_a_place_in_the_order_of_tabs(open_page: Open, report: Path) -> None:
+def test_every_control_has_a_name_and_a_place_in_the_order_of_tabs(
+    open_page: Open, report: Path
+) -> None:
     tab = open_page(report)
     tab.get_by_role("button", name="Open all").click()
     unnamed = """[...document.querySelectorAll("button, a, input, select, summary")]
@@ -284,7 +324,12 @@ def test_what_models_say_is_inert(open_page: Open, report: Path) -> None:
     shown = tab.locator("#tests").inner_text()
     assert shown.count("<img src=x onerror=") >= 5
     assert "</script><script>" in shown
-    assert tab.locator("img, iframe, object, embed, link, base, #tests a:not(.link), #tests script").count() == 0
+    assert (
+        tab.locator(
+            "img, iframe, object, embed, link, base, #tests a:not(.link), #tests script"
+        ).count()
+        == 0
+    )
     assert tab.title() == "LLM calls of the test run"
     assert tab.evaluate("document.scripts.length") == 1
 
@@ -297,7 +342,9 @@ def test_what_models_say_is_inert(open_page: Open, report: Path) -> None:
         "fetch('https://example.com/').catch((error) => { throw new TypeError(error) })",
     ],
 )
-def test_the_policy_of_the_page_forbids_what_the_script_does_not_do(attempt: str, browser: Any, report: Path) -> None:
+def test_the_policy_of_the_page_forbids_what_the_script_does_not_do(
+    attempt: str, browser: Any, report: Path
+) -> None:
     tab = browser.new_page()
     tab.goto(report.as_uri())
     refused = tab.evaluate(
@@ -368,7 +415,9 @@ LOW_CONTRAST = """
 
 def test_the_dark_scheme_is_dark(open_page: Open, report: Path) -> None:
     colors = [
-        open_page(report, color_scheme=scheme).evaluate("getComputedStyle(document.body).backgroundColor")
+        open_page(report, color_scheme=scheme).evaluate(
+            "getComputedStyle(document.body).backgroundColor"
+        )
         for scheme in ("light", "dark")
     ]
     assert colors == ["rgb(245, 245, 242)", "rgb(16, 18, 22)"]
@@ -378,7 +427,9 @@ def test_a_link_opens_its_test_whatever_the_filters(open_page: Open, report: Pat
     tab = open_page(report, "#test_it.py%3A%3Atest_error")
     assert tab.get_by_role("button", name="test_error").get_attribute("aria-expanded") == "true"
     assert focused(tab) == "test_error"
-    link = item(tab, "test_error").get_by_role("link", name="Link to this test").get_attribute("href")
+    link = (
+        item(tab, "test_error").get_by_role("link", name="Link to this test").get_attribute("href")
+    )
     assert link == "#test_it.py%3A%3Atest_error"
     tab.locator("#model").select_option("gpt-4o")
     tab.evaluate("location.hash = 'test_it.py%3A%3Atest_silent'")
@@ -408,13 +459,19 @@ def test_what_is_open_is_printed_without_the_controls(open_page: Open, report: P
 
 def large(report: Path, folder: Path, tests: int, calls: int) -> Path:
     """A page of many tests with many calls each."""
-    source = report.read_text().split('<script type="application/json" id="report">')[1].split("</script>")[0]
+    source = (
+        report.read_text()
+        .split('<script type="application/json" id="report">')[1]
+        .split("</script>")[0]
+    )
     data = json.loads(source)
     talk = next(test for test in data["tests"] if test["id"].endswith("test_plan"))
     data["tests"] = []
     for number in range(tests):
         test = copy.deepcopy(talk)
-        test.update(id=f"tests/test_{number % 50}.py::test_{number}", file=f"tests/test_{number % 50}.py")
+        test.update(
+            id=f"tests/test_{number % 50}.py::test_{number}", file=f"tests/test_{number % 50}.py"
+        )
         test["calls"] = [{**test["calls"][0], "number": position} for position in range(calls)]
         data["tests"].append(test)
     path = folder / "large.html"
@@ -450,24 +507,41 @@ def test_ten_thousand_calls_can_be_looked_through(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [375, 1200])
-def test_agents_are_compared(width: int, scheme: str, open_page: Open, report: Path, tmp_path: Path) -> None:
+def test_agents_are_compared(
+    width: int, scheme: str, open_page: Open, report: Path, tmp_path: Path
+) -> None:
     text = report.read_text()
     data = json.loads(text.split('id="report">', 1)[1].split("</script>", 1)[0])
     counts = {"tests": 4, "passed": 3, "runs": 5, "turns": 12, "tool_calls": 1234}
     used = {"input_tokens": 1000, "output_tokens": 50, "cost_usd": 0.0123, "duration_s": 61.2}
     hostile = {"agent": HOSTILE, **counts, **used, "tests": 0, "passed": 0, "cost_usd": None}
     data["agents"] = [{"rank": 1, "agent": "gpt-5-mini+bank", **counts, **used}, hostile]
-    data["agents_by"] = {"skill": [{"rank": 1, "agent": "bank", **counts, **used}, {**hostile, "rank": None}]}
+    data["agents_by"] = {
+        "skill": [{"rank": 1, "agent": "bank", **counts, **used}, {**hostile, "rank": None}]
+    }
     path = tmp_path / "agents.html"
     path.write_bytes(render_page(render_json(data)))
     tab = open_page(path, viewport={"width": width, "height": 800}, color_scheme=scheme)
     assert tab.get_by_text("Agents", exact=True).is_visible()
     rows = [row.locator("td").all_text_contents() for row in tab.locator("#agent-totals tr").all()]
-    assert rows[0] == ["1. gpt-5-mini+bank", "3 of 4", "75 %", "5", "12", "1,234", "1,050", "$0.012", "1 min 1 s"]
+    assert rows[0] == [
+        "1. gpt-5-mini+bank",
+        "3 of 4",
+        "75 %",
+        "5",
+        "12",
+        "1,234",
+        "1,050",
+        "$0.012",
+        "1 min 1 s",
+    ]
     assert rows[1][:3] == [HOSTILE, "0 of 0", "–"]  # noqa: RUF001
     assert rows[1][-2] == "unknown"
     assert tab.locator("#leaderboard th:first-child").all_text_contents() == ["Agent", "Skill"]
-    assert tab.locator("#agents-by-skill td:first-child").all_text_contents() == ["1. bank", HOSTILE]
+    assert tab.locator("#agents-by-skill td:first-child").all_text_contents() == [
+        "1. bank",
+        HOSTILE,
+    ]
     assert tab.title() == "LLM calls of the test run"
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

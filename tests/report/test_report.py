@@ -80,7 +80,9 @@ def text(role: str, content: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "text": content}]}
 
 
-def test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered(pytester: pytest.Pytester) -> None:
+def test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered(
+    pytester: pytest.Pytester,
+) -> None:
     report = run(pytester, CHAIN)
     [test] = report["tests"]
     assert (test["id"], test["file"], test["outcome"]) == (
@@ -91,11 +93,18 @@ def test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered(pyteste
     first, second = test["calls"]
     assert first["conversation"] == second["conversation"] is not None
     assert first["messages"] == [text("system", "Be brief"), text("user", "What is it like?")]
-    assert [(tool["name"], tool["description"]) for tool in first["tools"]] == [("weather", "The weather of a city.")]
+    assert [(tool["name"], tool["description"]) for tool in first["tools"]] == [
+        ("weather", "The weather of a city.")
+    ]
     assert first["tools"][0]["input_schema"]["properties"] == {"city": {"type": "string"}}
     made = {"name": "weather", "arguments": {"city": "Rome"}, "tool_call_id": "call_1_1"}
     assert first["response"] == {"text": "I look.", "tool_calls": [made]}
-    result = {"type": "tool_result", "name": "weather", "output": "Rome: sunny", "tool_call_id": "call_1_1"}
+    result = {
+        "type": "tool_result",
+        "name": "weather",
+        "output": "Rome: sunny",
+        "tool_call_id": "call_1_1",
+    }
     assert second["messages"] == [{"role": "tool", "parts": [result]}]
     assert (first["earlier_messages"], second["earlier_messages"]) == (0, 3)
     assert second["response"] == {"text": "It is sunny.", "chunks": ["It is ", "sunny."]}
@@ -103,7 +112,9 @@ def test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered(pyteste
     assert (second["resolved_model"], second["turn"], second["configured"]) == ("m-2026", 2, True)
 
 
-def test_schema_options_attachments_and_raw_answer_are_kept_but_no_content(pytester: pytest.Pytester) -> None:
+def test_schema_options_attachments_and_raw_answer_are_kept_but_no_content(
+    pytester: pytest.Pytester,
+) -> None:
     report = run(
         pytester,
         """
@@ -154,7 +165,12 @@ def test_a_conversation_shows_each_message_once(pytester: pytest.Pytester) -> No
         [text("user", prompt)] for prompt in ("one", "two", "three", "alone")
     ]
     assert [call["earlier_messages"] for call in calls] == [0, 2, 4, 0]
-    assert [call["conversation"] == calls[0]["conversation"] for call in calls] == [True, True, True, False]
+    assert [call["conversation"] == calls[0]["conversation"] for call in calls] == [
+        True,
+        True,
+        True,
+        False,
+    ]
     assert calls[3]["conversation"] is None
 
 
@@ -179,7 +195,14 @@ def test_calls_with_messages_of_their_own_are_a_conversation_where_one_goes_on_f
         """,
     )
     calls = report["tests"][0]["calls"]
-    assert [call["conversation"] for call in calls] == [None, "call 2", "call 2", "call 2", "call 5", "call 5"]
+    assert [call["conversation"] for call in calls] == [
+        None,
+        "call 2",
+        "call 2",
+        "call 2",
+        "call 5",
+        "call 5",
+    ]
     assert [call["messages"] for call in calls] == [
         [text("user", "one")],
         [text("user", "one")],
@@ -190,8 +213,12 @@ def test_calls_with_messages_of_their_own_are_a_conversation_where_one_goes_on_f
     ]
 
 
-@pytest.mark.parametrize("arguments", [(), ("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")])
-def test_all_processes_together_have_one_report(pytester: pytest.Pytester, arguments: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [(), ("-n2",), ("-n2", "--dist=loadfile"), ("-n1", "--dist=no")]
+)
+def test_all_processes_together_have_one_report(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
     report = run(pytester, MIXED, *arguments)
     assert report["outcomes"] == {"passed": 6, "failed": 1, "skipped": 1, "xfailed": 1, "error": 1}
     assert [test["id"].split("::")[1] for test in report["tests"]] == [
@@ -206,7 +233,10 @@ def test_all_processes_together_have_one_report(pytester: pytest.Pytester, argum
     for number, test in enumerate(report["tests"][:6]):
         answered, refused = test["calls"]
         assert answered["messages"] == [text("user", f"prompt {number}")]
-        assert (refused["response"], refused["error"]) == (None, {"type": "ConnectionError", "message": "down"})
+        assert (refused["response"], refused["error"]) == (
+            None,
+            {"type": "ConnectionError", "message": "down"},
+        )
     workers = len({test["worker"] for test in report["tests"]})
     outside = [group["during"].split(" of ")[0] for group in report["outside_tests"]]
     assert outside.count("setup") == workers <= outside.count("before the first test")
@@ -231,7 +261,9 @@ def test_a_worker_that_crashes_loses_its_running_test_only(pytester: pytest.Pyte
         """,
         "-n2",
     )
-    assert [test["outcome"] for test in report["tests"]] == ["passed"] * 5 + ["error"] + ["passed"] * 2
+    assert [test["outcome"] for test in report["tests"]] == ["passed"] * 5 + ["error"] + [
+        "passed"
+    ] * 2
     assert [len(test["calls"]) for test in report["tests"]] == [1] * 5 + [0] + [1] * 2
     assert "crashed while running" in report["tests"][5]["message"]
 
@@ -256,7 +288,9 @@ def test_calls_of_another_process_are_as_detailed(pytester: pytest.Pytester) -> 
     assert call["response"] == {"text": "ab", "chunks": ["a", "b"]}
 
 
-def test_a_report_changes_no_record_and_survives_a_history_that_is_forgotten(pytester: pytest.Pytester) -> None:
+def test_a_report_changes_no_record_and_survives_a_history_that_is_forgotten(
+    pytester: pytest.Pytester,
+) -> None:
     report = run(
         pytester,
         """
@@ -325,11 +359,16 @@ def test_reasoning_and_stream_events_are_kept(pytester: pytest.Pytester) -> None
     )
     first, second = report["tests"][0]["calls"]
     assert first["response"] == {"text": "Four.", "reasoning": "Two and two."}
-    assert second["response"]["chunks"] == [{"type": "reasoning", "chunk": "Hm."}, {"type": "text", "chunk": "Five."}]
+    assert second["response"]["chunks"] == [
+        {"type": "reasoning", "chunk": "Hm."},
+        {"type": "text", "chunk": "Five."},
+    ]
     assert second["earlier_messages"] == 2
 
 
-def test_calls_of_a_project_that_opted_out_are_those_of_the_fixture(pytester: pytest.Pytester) -> None:
+def test_calls_of_a_project_that_opted_out_are_those_of_the_fixture(
+    pytester: pytest.Pytester,
+) -> None:
     report = run(
         pytester,
         """
@@ -372,7 +411,9 @@ def test_an_item_without_fixtures_has_the_calls_that_it_makes(pytester: pytest.P
 
 
 def test_calls_of_a_conftest_come_before_the_first_test(pytester: pytest.Pytester) -> None:
-    pytester.makeconftest("import llm; llm.get_model('m').prompt('in a conftest', system='Be brief')")
+    pytester.makeconftest(
+        "import llm; llm.get_model('m').prompt('in a conftest', system='Be brief')"
+    )
     [group] = run(pytester, "def test_it(): ...")["outside_tests"]
     assert (group["during"], group["worker"]) == ("before the first test", None)
     [call] = group["calls"]
@@ -427,14 +468,19 @@ def test_what_cannot_be_described_fails_no_test(pytester: pytest.Pytester) -> No
     assert call["not_described"] == "request: TypeError: 'NoneType' object is not callable"
 
 
-def test_page_and_data_are_written_together_into_folders_that_are_made(pytester: pytest.Pytester) -> None:
+def test_page_and_data_are_written_together_into_folders_that_are_made(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(CHAIN)
     page, data = pytester.path / "a" / "b" / "report.HTML", pytester.path / "c" / "report.json"
     result = pytester.runpytest(f"--llm-mock-report={page}", f"--llm-mock-report={data}")
     result.stdout.fnmatch_lines([f"*LLM report: {page.as_uri()}*", f"*LLM report: {data}*"])
     assert page.read_text().startswith("<!doctype html>")
     assert json.loads(data.read_text())["version"] == 1
-    assert [path.name for path in (*page.parent.iterdir(), *data.parent.iterdir())] == ["report.HTML", "report.json"]
+    assert [path.name for path in (*page.parent.iterdir(), *data.parent.iterdir())] == [
+        "report.HTML",
+        "report.json",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -476,11 +522,15 @@ def test_a_report_that_cannot_be_written_in_the_end_leaves_the_older_one_and_the
         """
     )
     result = pytester.runpytest_subprocess(f"--llm-mock-report={path}")
-    result.stdout.fnmatch_lines([f"*--llm-mock-report: '{path}' cannot be written: No space left on device*"])
+    result.stdout.fnmatch_lines(
+        [f"*--llm-mock-report: '{path}' cannot be written: No space left on device*"]
+    )
     assert (result.ret, path.read_text()) == (0, "older")
 
 
-def test_a_path_may_begin_in_the_folder_of_the_user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_may_begin_in_the_folder_of_the_user(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HOME", str(pytester.path / "home"))
     monkeypatch.setenv("USERPROFILE", str(pytester.path / "home"))
     pytester.makepyfile(CHAIN)
@@ -501,7 +551,9 @@ def test_a_report_that_pytest_takes_for_tests_is_warned_of(
     pytester.makeini("[pytest]")
     path = tmp_path_factory.mktemp("elsewhere") / "report.html"
     for equals_sign, exists in ((False, False), (True, True), (False, True)):
-        arguments = [f"--llm-mock-report={path}"] if equals_sign else ["--llm-mock-report", str(path)]
+        arguments = (
+            [f"--llm-mock-report={path}"] if equals_sign else ["--llm-mock-report", str(path)]
+        )
         output = pytester.runpytest_subprocess(*arguments).stdout.str()
         assert ("Write it with an equals sign" in output) == (exists and not equals_sign)
         assert path.exists()
@@ -516,7 +568,9 @@ def properties(pytester: pytest.Pytester, *arguments: str) -> dict[str, dict[str
     run_pytest("--junitxml=junit.xml", *arguments)
     cases = ElementTree.parse(pytester.path / "junit.xml").iter("testcase")
     return {
-        case.attrib["name"]: {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")}
+        case.attrib["name"]: {
+            each.attrib["name"]: each.attrib["value"] for each in case.iter("property")
+        }
         for case in cases
     }
 

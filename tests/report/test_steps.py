@@ -31,7 +31,9 @@ verdict: {pass_if: they agree, fail_if: they do not}
 
 
 @pytest.fixture
-def report(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
+def report(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Path:
     """The page of a run of two tests; the JSON lies beside it."""
     monkeypatch.setenv("SHOP_TOKEN", "top-secret-value")
     for name, text in {"passes": PASSES, "fails": FAILS}.items():
@@ -41,7 +43,9 @@ def report(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: 
     page = pytester.path / "report.html"
     reports = [f"--llm-mock-report={path}" for path in (page, page.with_suffix(".json"))]
     arguments = getattr(request, "param", ())
-    pytester.runpytest("--llm", "--llm-mock-dry-run", *reports, *arguments).assert_outcomes(passed=1, failed=1)
+    pytester.runpytest("--llm", "--llm-mock-dry-run", *reports, *arguments).assert_outcomes(
+        passed=1, failed=1
+    )
     return page
 
 
@@ -51,13 +55,24 @@ def steps_of(report: Path) -> dict[str, list[dict[str, Any]]]:
     return {test["id"].rpartition("::")[2]: test["steps"] for test in tests}
 
 
-@pytest.mark.parametrize("report", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"], indirect=True)
+@pytest.mark.parametrize(
+    "report", [(), ("-p", "xdist", "-n", "2")], ids=["one process", "xdist"], indirect=True
+)
 def test_each_step_stands_with_what_its_tool_returned(report: Path) -> None:
     compared, equal, look = steps_of(report)["The sums agree"]
-    assert (compared["name"], compared["status"], compared["tool_output"]["equal"]) == ("Compare", "pass", True)
+    assert (compared["name"], compared["status"], compared["tool_output"]["equal"]) == (
+        "Compare",
+        "pass",
+        True,
+    )
     assert compared["details"] == "compare_values(value1=1, value2=1)"
     assert (equal["name"], equal["tool_output"]["actual"]) == (HOSTILE, HOSTILE)
-    assert look == {"name": "Look", "status": "skip", "details": "only a model can judge it", "tool_output": None}
+    assert look == {
+        "name": "Look",
+        "status": "skip",
+        "details": "only a model can judge it",
+        "tool_output": None,
+    }
     failed, wait = steps_of(report)["The sums differ"]
     assert failed["status"] == "fail"
     assert failed["tool_output"] == {"passed": False, "message": "[redacted secret]"}
@@ -68,7 +83,9 @@ def test_each_step_stands_with_what_its_tool_returned(report: Path) -> None:
 def test_the_page_shows_the_steps_of_a_test(open_page: Open, report: Path) -> None:
     tab = open_page(report)
     tab.get_by_role("button", name="The sums agree").click()
-    assert [text.split("no model asked")[1] for text in tab.locator(".numbers").all_inner_texts()] == [
+    assert [
+        text.split("no model asked")[1] for text in tab.locator(".numbers").all_inner_texts()
+    ] == [
         " · 2 steps",
         " · 3 steps",
     ]

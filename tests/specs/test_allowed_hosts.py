@@ -112,7 +112,9 @@ def test_localhost_must_be_this_machine(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_the_error_names_the_host_what_is_allowed_and_how_to_allow_it() -> None:
     with pytest.raises(HostNotAllowed) as caught:
-        AllowedHosts(["localhost", "*.example.com"]).check("https://ada:hunter2@Evil.example/page?key=1")
+        AllowedHosts(["localhost", "*.example.com"]).check(
+            "https://ada:hunter2@Evil.example/page?key=1"
+        )
     assert str(caught.value) == (
         "No request was sent to the host 'evil.example' (port 443), because it is not allowed. "
         "Allowed: localhost, *.example.com. To allow it, add evil.example to ini llm_mock_allowed_hosts."
@@ -122,7 +124,19 @@ def test_the_error_names_the_host_what_is_allowed_and_how_to_allow_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["", "http://localhost", "localhost/x", "a b", "host:", "host:99999", "[host]", "bücher.de", "a@b", 5]
+    "pattern",
+    [
+        "",
+        "http://localhost",
+        "localhost/x",
+        "a b",
+        "host:",
+        "host:99999",
+        "[host]",
+        "bücher.de",
+        "a@b",
+        5,
+    ],
 )
 def test_what_is_no_host_is_refused(pattern: Any) -> None:
     with pytest.raises(InvalidHostPattern, match="This is not a host"):

@@ -34,7 +34,11 @@ class WebServer(QuietServer):
 
     def at(self, path: str, status: int = 200, body: bytes = b"", **headers: str) -> str:
         """Answer a path so; returns its URL."""
-        self.contents[path] = (status, {name.replace("_", "-"): value for name, value in headers.items()}, body)
+        self.contents[path] = (
+            status,
+            {name.replace("_", "-"): value for name, value in headers.items()},
+            body,
+        )
         return f"http://127.0.0.1:{self.server_port}{path}"
 
 
@@ -63,7 +67,9 @@ def web() -> Iterator[WebServer]:
         yield server
 
 
-def call(tool: str, *arguments: Any, hosts: AllowedHosts = LOOPBACK, **named: Any) -> dict[str, Any]:
+def call(
+    tool: str, *arguments: Any, hosts: AllowedHosts = LOOPBACK, **named: Any
+) -> dict[str, Any]:
     """Call a tool as an async function."""
     result: dict[str, Any] = asyncio.run(getattr(BuiltinTools(hosts), tool)(*arguments, **named))
     json.dumps(result, allow_nan=False)
@@ -71,12 +77,23 @@ def call(tool: str, *arguments: Any, hosts: AllowedHosts = LOOPBACK, **named: An
 
 
 def test_a_get_request_tells_status_body_and_headers(web: WebServer) -> None:
-    url = web.at("/users", 404, "grün".encode(), Content_Type="text/plain; charset=utf-8", X_Kind="test")
+    url = web.at(
+        "/users", 404, "grün".encode(), Content_Type="text/plain; charset=utf-8", X_Kind="test"
+    )
     answer = call("http_get", url, headers={"Authorization": "Bearer t", "X-Number": 5})
-    assert (answer["status_code"], answer["body"], answer["headers"]["x-kind"]) == (404, "grün", "test")
+    assert (answer["status_code"], answer["body"], answer["headers"]["x-kind"]) == (
+        404,
+        "grün",
+        "test",
+    )
     assert sorted(answer) == ["body", "headers", "status_code"]
     method, path, headers, _ = web.requests[-1]
-    assert (method, path, headers["Authorization"], headers["X-Number"]) == ("GET", "/users", "Bearer t", "5")
+    assert (method, path, headers["Authorization"], headers["X-Number"]) == (
+        "GET",
+        "/users",
+        "Bearer t",
+        "5",
+    )
 
 
 @pytest.mark.parametrize("data", [{"name": "Ada", "tags": [1, None]}, {}, None])
@@ -103,7 +120,9 @@ def test_a_post_request_sends_json(data: Any, web: WebServer) -> None:
         (rb"\ud800", "unicode_escape", "?"),
     ],
 )
-def test_a_body_is_cut_at_10_kb_and_decoded(content: bytes, charset: str, expected: str, web: WebServer) -> None:
+def test_a_body_is_cut_at_10_kb_and_decoded(
+    content: bytes, charset: str, expected: str, web: WebServer
+) -> None:
     url = web.at("/body", body=content, Content_Type=f"text/plain; charset={charset}")
     assert call("http_get", url)["body"] == expected
 
@@ -115,10 +134,15 @@ def test_a_compressed_body_is_unpacked(web: WebServer) -> None:
 
 def test_redirects_are_followed_five_times(web: WebServer) -> None:
     web.at("/6", body=b"arrived")
-    urls = [web.at(f"/{number}", 302, Location=f"/{number + 1}", Set_Cookie="seen=1") for number in range(6)]
+    urls = [
+        web.at(f"/{number}", 302, Location=f"/{number + 1}", Set_Cookie="seen=1")
+        for number in range(6)
+    ]
     assert call("http_get", urls[1])["body"] == "arrived"
     assert web.requests[-1][2]["Cookie"] == "seen=1"
-    with pytest.raises(LLMMockError, match=r"GET .*/0 failed: it was redirected more than 5 times\."):
+    with pytest.raises(
+        LLMMockError, match=r"GET .*/0 failed: it was redirected more than 5 times\."
+    ):
         call("http_get", urls[0])
 
 
@@ -128,7 +152,9 @@ def test_a_post_that_is_redirected_becomes_a_get(web: WebServer) -> None:
     assert web.requests[-1][0] == "GET"
 
 
-@pytest.mark.parametrize("target", ["http://example.com/", "file:///etc/passwd", "http://localhost@example.com/"])
+@pytest.mark.parametrize(
+    "target", ["http://example.com/", "file:///etc/passwd", "http://localhost@example.com/"]
+)
 def test_a_redirect_to_what_is_not_allowed_is_refused(target: str, web: WebServer) -> None:
     with pytest.raises(HostNotAllowed):
         call("http_get", web.at("/away", 302, Location=target))
@@ -139,7 +165,9 @@ def test_a_connection_error_is_told_without_secrets() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(LLMMockError) as caught:
         call("http_get", f"http://ada:hunter2@127.0.0.1:{port}/page?key=hunter2")
-    expected = rf"GET http://127\.0\.0\.1:{port}/page failed: ConnectError: .+\. Is the server running\?"
+    expected = (
+        rf"GET http://127\.0\.0\.1:{port}/page failed: ConnectError: .+\. Is the server running\?"
+    )
     assert caught.match(f"^{expected}$")
 
 
@@ -183,8 +211,23 @@ def test_nobody_can_wait_so_long(seconds: float) -> None:
         call("sleep", seconds)
 
 
-EQUAL = [(1, 1.0), ("a", "a"), (None, None), ([1, {"a": None}], [1.0, {"a": None}]), (True, True), ({}, {})]
-DIFFERENT = [(1, True), (0, False), ("1", 1), (None, ""), (None, False), ([1], [1, 2]), ([True], [1])]
+EQUAL = [
+    (1, 1.0),
+    ("a", "a"),
+    (None, None),
+    ([1, {"a": None}], [1.0, {"a": None}]),
+    (True, True),
+    ({}, {}),
+]
+DIFFERENT = [
+    (1, True),
+    (0, False),
+    ("1", 1),
+    (None, ""),
+    (None, False),
+    ([1], [1, 2]),
+    ([True], [1]),
+]
 DIFFERENT += [({"a": 1}, {"b": 1}), ({"a": 0}, {"a": False}), ("null", None), ({}, [])]
 
 
@@ -237,10 +280,20 @@ def test_numbers_are_compared_with_a_tolerance(
 ) -> None:
     result = call("compare_values", value1, value2, tolerance)
     assert (result["equal"], result["difference_percent"]) == (equal, pytest.approx(percent))
-    assert sorted(result) == ["difference_percent", "equal", "tolerance_percent", "value1", "value2"]
+    assert sorted(result) == [
+        "difference_percent",
+        "equal",
+        "tolerance_percent",
+        "value1",
+        "value2",
+    ]
     assert result["tolerance_percent"] == pytest.approx(tolerance * 100)
 
 
 @pytest.mark.parametrize(("first", "second"), EQUAL[1:])
 def test_other_values_are_compared_as_they_are(first: Any, second: Any) -> None:
-    assert call("compare_values", first, second, 0.5) == {"equal": True, "value1": first, "value2": second}
+    assert call("compare_values", first, second, 0.5) == {
+        "equal": True,
+        "value1": first,
+        "value2": second,
+    }

@@ -73,14 +73,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 @pytest.fixture(scope="module")
 def tools(project: Project) -> Iterator[RunningTools]:
     """Tools that all tests of this module share."""
-    with run_tools_server(project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK, http=True) as tools:
+    with run_tools_server(
+        project.tests / "test_shop.yaml", allowed_hosts=LOOPBACK, http=True
+    ) as tools:
         yield tools
 
 
 @pytest.fixture
 def task(project: Project, tools: RunningTools) -> Callable[..., Task]:
     def task(seconds: float = 60, report: Report = lambda happened: None) -> Task:
-        spec = load_spec(project.write("steps: [{name: Buy, tool: shop_sell, args: {item: plum}, save_as: sale}]"))
+        spec = load_spec(
+            project.write(
+                "steps: [{name: Buy, tool: shop_sell, args: {item: plum}, save_as: sale}]"
+            )
+        )
         return Task(spec, tools, Deadline(seconds), report, project.root)
 
     return task
@@ -139,7 +145,9 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
     arguments = seen["arguments"]
     assert arguments[:3] == ["-p", "--output-format", "stream-json"]
     assert "--setting-sources=" in arguments
-    assert not any(given.spec.test.name in argument for argument in arguments), "a list of processes has no prompt"
+    assert not any(given.spec.test.name in argument for argument in arguments), (
+        "a list of processes has no prompt"
+    )
     assert arguments[-2:] == ["--model", "opus"]
     assert "--strict-mcp-config" in arguments
     assert (seen["stdin"], seen["mode"], seen["folder"]) == (given.prompt, 0o600, str(given.root))
@@ -150,7 +158,9 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
     assert not Path(arguments[arguments.index("--mcp-config") + 1]).exists()
 
 
-def test_the_command_calls_the_tools_of_the_test(claude: Claude, task: Callable[..., Task], project: Project) -> None:
+def test_the_command_calls_the_tools_of_the_test(
+    claude: Claude, task: Callable[..., Task], project: Project
+) -> None:
     claude(CALLS_A_TOOL, options="")
     verdict = ClaudeCodeDriver().run(task())
     assert (verdict.verdict, verdict.reason) == ("PASS", "plum")
@@ -167,7 +177,10 @@ def test_the_command_calls_the_tools_of_the_test(claude: Claude, task: Callable[
 def test_the_calls_that_the_command_tells_of_stand_in_the_verdict(
     result: Any, saved: Any, claude: Claude, task: Callable[..., Task]
 ) -> None:
-    said = {**json.loads(PASS), "steps": [{"name": "Buy", "status": "pass", "tool_output": "something else"}]}
+    said = {
+        **json.loads(PASS),
+        "steps": [{"name": "Buy", "status": "pass", "tool_output": "something else"}],
+    }
     claude(
         f"""
         say(type="system", subtype="init")
@@ -177,7 +190,11 @@ def test_the_calls_that_the_command_tells_of_stand_in_the_verdict(
     )
     given = task()
     verdict = ClaudeCodeDriver().run(given)
-    assert (verdict.verdict, verdict.steps[0].tool_output, given.saved) == ("PASS", saved, {"sale": saved})
+    assert (verdict.verdict, verdict.steps[0].tool_output, given.saved) == (
+        "PASS",
+        saved,
+        {"sale": saved},
+    )
 
 
 @pytest.mark.parametrize(
@@ -229,14 +246,24 @@ def test_much_output_does_not_stop_the_command(claude: Claude, task: Callable[..
             "with exit code 1.\nThe last that it wrote to stderr:\n  one\n  two\\x1b[2J",
         ),
         ("os.kill(os.getpid(), 9)", "The command 'claude' failed, killed by SIGKILL."),
-        ("answer('Not logged in', is_error=True); sys.exit(1)", "with exit code 1.\nIt said: Not logged in"),
-        ("answer('Credit is too low', is_error=True)", "with exit code 0.\nIt said: Credit is too low"),
+        (
+            "answer('Not logged in', is_error=True); sys.exit(1)",
+            "with exit code 1.\nIt said: Not logged in",
+        ),
+        (
+            "answer('Credit is too low', is_error=True)",
+            "with exit code 0.\nIt said: Credit is too low",
+        ),
         ("print('Bad option'); sys.exit(2)", "with exit code 2.\nIt said: Bad option"),
         ("answer(os.environ['SOME_API_KEY'], is_error=True)", "It said: [redacted secret]"),
     ],
 )
 def test_a_command_that_fails_cannot_judge(
-    code: str, expected: str, claude: Claude, task: Callable[..., Task], monkeypatch: pytest.MonkeyPatch
+    code: str,
+    expected: str,
+    claude: Claude,
+    task: Callable[..., Task],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SOME_API_KEY", "open-sesame-42")
     claude(code)
@@ -248,7 +275,11 @@ def test_a_command_that_fails_cannot_judge(
 def test_a_missing_command_is_told_with_what_to_do(task: Callable[..., Task]) -> None:
     with pytest.raises(DriverError) as raised:
         ClaudeCodeDriver(command="no-such-claude").run(task())
-    for part in ("'no-such-claude' was not found", "npm install -g @anthropic-ai/claude-code", "llm_mock_spec_driver"):
+    for part in (
+        "'no-such-claude' was not found",
+        "npm install -g @anthropic-ai/claude-code",
+        "llm_mock_spec_driver",
+    ):
         assert part in str(raised.value)
 
 
@@ -263,7 +294,9 @@ def test_a_long_prompt_reaches_the_command_and_one_that_reads_none_is_judged(
     assert ClaudeCodeDriver().run(given).verdict == "PASS"
 
 
-def test_calls_are_shown_while_the_command_works(claude: Claude, task: Callable[..., Task], tmp_path: Path) -> None:
+def test_calls_are_shown_while_the_command_works(
+    claude: Claude, task: Callable[..., Task], tmp_path: Path
+) -> None:
     seen = tmp_path / "seen"
 
     def report(happened: object) -> None:

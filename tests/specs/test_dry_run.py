@@ -39,7 +39,10 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
         """
     )
     assert (verdict.verdict, verdict.issues) == ("PASS", [])
-    assert verdict.reason == "Dry run: 7 calls succeeded; 1 more needs a model. Nobody judged the criteria."
+    assert (
+        verdict.reason
+        == "Dry run: 7 calls succeeded; 1 more needs a model. Nobody judged the criteria."
+    )
     assert statuses(verdict) == [
         ("setup: shop_open", "pass"),
         ("Sell two things [1/2] › shop_sell", "pass"),
@@ -54,7 +57,13 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
     ]
     assert verdict.steps[3].tool_output == {"item": "apple for 20", "number": 2}
     assert verdict.steps[5].tool_output == ["apple for 20", "apple for 20"]
-    assert project.journal == ["open", "sell apple for 20", "sell apple for 20", "close k-1", "cleanup"]
+    assert project.journal == [
+        "open",
+        "sell apple for 20",
+        "sell apple for 20",
+        "close k-1",
+        "cleanup",
+    ]
 
 
 FAILURES = {
@@ -74,7 +83,9 @@ def test_every_kind_of_failure_is_told_and_a_teardown_goes_on_after_it(project: 
     steps = "\n".join(f"  - {step}" for step in FAILURES).replace("name: ", "name: Step ")
     verdict = project.run(f"steps: [{{tool: shop_open, save_as: shop}}]\nteardown:\n{steps}")
     assert (verdict.verdict, len(verdict.issues)) == ("FAIL", len(FAILURES))
-    assert verdict.reason.startswith("teardown: Step 1 failed: assert_equals(actual=1, expected=2): 1 is not 2")
+    assert verdict.reason.startswith(
+        "teardown: Step 1 failed: assert_equals(actual=1, expected=2): 1 is not 2"
+    )
     for result, expected in zip(verdict.steps[1:], FAILURES.values(), strict=True):
         assert result.status == "fail"
         assert expected in result.details
@@ -129,7 +140,9 @@ def test_an_unknown_tool_is_told_before_anything_is_done(project: Project) -> No
 
 
 def test_a_test_that_only_a_model_can_judge_is_unclear(project: Project) -> None:
-    verdict = project.run("steps: [{expect: It is nice, save_as: nice}, {tool: shop_sell, args: {item: '${nice}'}}]")
+    verdict = project.run(
+        "steps: [{expect: It is nice, save_as: nice}, {tool: shop_sell, args: {item: '${nice}'}}]"
+    )
     assert verdict.verdict == "UNCLEAR"
     assert [step.details for step in verdict.steps] == [
         "only a model can judge it",
@@ -157,7 +170,8 @@ def test_each_result_is_reported_as_it_comes(project: Project) -> None:
 def test_verbose_prints_what_happens(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     item = '"a\\x1b[31m"'
     project.run(
-        f"steps: [{{tool: shop_sell, args: {{item: {item}}}}}, {{analyze: x}}, {{tool: shop_refuse}}]", verbose=True
+        f"steps: [{{tool: shop_sell, args: {{item: {item}}}}}, {{analyze: x}}, {{tool: shop_refuse}}]",
+        verbose=True,
     )
     sold, judged, refused = capsys.readouterr().out.splitlines()
     assert [sold, judged] == [
@@ -177,7 +191,9 @@ def test_http_errors_are_for_the_judge() -> None:
 
     told: list[StepResult | str] = []
     tools: Any = {"http_get": Answers()}
-    StepRunner(tools, {}, Deadline(10), told.append).run([Step(tool="http_get", args={"url": "http://localhost/"})])
+    StepRunner(tools, {}, Deadline(10), told.append).run(
+        [Step(tool="http_get", args={"url": "http://localhost/"})]
+    )
     assert isinstance(told[0], StepResult)
     assert told[0].status == "pass"
 
@@ -185,7 +201,9 @@ def test_http_errors_are_for_the_judge() -> None:
 def test_a_step_for_which_no_time_is_left_is_not_done() -> None:
     told: list[Any] = []
     with pytest.raises(TimeIsUp, match="Late"):
-        StepRunner({}, {}, Deadline(0), told.append).run([Step(name="Late", tool="sleep", args={"seconds": 0})])
+        StepRunner({}, {}, Deadline(0), told.append).run(
+            [Step(name="Late", tool="sleep", args={"seconds": 0})]
+        )
     assert [(result.status, result.details) for result in told] == [
         ("fail", "sleep(seconds=0): the test's time was over")
     ]

@@ -41,7 +41,12 @@ VERDICT = {
     "reason": "Two apples were sold",
     "steps": [
         {"name": "Buy [1/2] › shop_sell", "status": "pass", "details": "sold"},
-        {"name": "shop_sell", "status": "pass", "details": "sold again", "tool_output": "something invented"},
+        {
+            "name": "shop_sell",
+            "status": "pass",
+            "details": "sold again",
+            "tool_output": "something invented",
+        },
         {"name": "Look", "status": "pass", "details": "two apples"},
         {"name": "Think", "status": "skip", "details": ""},
     ],
@@ -110,7 +115,10 @@ def test_a_model_that_never_gives_a_verdict_leaves_the_test_unclear(
 ) -> None:
     mock_llm_responses.set("*", Reply("Done!", invalid=True))
     verdict = LLMDriver("gpt-4o-mini").run(task(project, tools))
-    assert (verdict.verdict, verdict.reason) == ("UNCLEAR", "The model gave no verdict. It said: Done!")
+    assert (verdict.verdict, verdict.reason) == (
+        "UNCLEAR",
+        "The model gave no verdict. It said: Done!",
+    )
 
 
 def test_a_pass_without_the_calls_is_unclear(
@@ -127,7 +135,8 @@ def test_a_pass_without_the_calls_is_unclear(
 
 
 @pytest.mark.parametrize(
-    ("conditions", "expected"), [([True], "PASS"), ([False], "FAIL"), ([False, True], "PASS"), (["no"], "FAIL")]
+    ("conditions", "expected"),
+    [([True], "PASS"), ([False], "FAIL"), ([False, True], "PASS"), (["no"], "FAIL")],
 )
 def test_a_pass_in_spite_of_an_assertion_is_a_fail(
     conditions: list[Any],
@@ -136,7 +145,10 @@ def test_a_pass_in_spite_of_an_assertion_is_a_fail(
     tools: RunningTools,
     mock_llm_responses: ResponseConfigurator,
 ) -> None:
-    asserted = [BrokenToolCall("assert_true", {"condition": each, "message": "Is so"}) for each in conditions]
+    asserted = [
+        BrokenToolCall("assert_true", {"condition": each, "message": "Is so"})
+        for each in conditions
+    ]
     mock_llm_responses.add("*", Reply(tool_calls=asserted))
     mock_llm_responses.add("*", VERDICT)
     given = task(project, tools, steps="steps: [{tool: assert_true, args: {condition: true}}]")
@@ -167,7 +179,9 @@ def test_a_model_that_goes_on_without_end_cannot_judge(
     project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
 ) -> None:
     mock_llm_responses.set("*", calls("shop_all_sold"))
-    with pytest.raises(DriverError, match="The model 'gpt-4o-mini' did not finish this test: max_turns="):
+    with pytest.raises(
+        DriverError, match="The model 'gpt-4o-mini' did not finish this test: max_turns="
+    ):
         LLMDriver("gpt-4o-mini").run(task(project, tools))
 
 
@@ -175,7 +189,9 @@ def test_a_provider_that_fails_cannot_judge(
     project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
 ) -> None:
     mock_llm_responses.set_error("*", ValueError("no such thing: sk-12345678901234567890"))
-    with pytest.raises(DriverError, match=r"did not finish this test: ValueError: no such thing: \[redacted\]"):
+    with pytest.raises(
+        DriverError, match=r"did not finish this test: ValueError: no such thing: \[redacted\]"
+    ):
         LLMDriver("gpt-4o-mini").run(task(project, tools))
 
 
@@ -205,7 +221,9 @@ def test_a_model_that_was_given_up_is_asked_no_more_after_its_next_call(
     project: Project, tools: RunningTools, mock_llm_responses: ResponseConfigurator
 ) -> None:
     released = threading.Event()
-    mock_llm_responses.set("slow-model", lambda prompt: calls("shop_all_sold") if released.wait(60) else "")
+    mock_llm_responses.set(
+        "slow-model", lambda prompt: calls("shop_all_sold") if released.wait(60) else ""
+    )
     with pytest.raises(TimeIsUp):
         LLMDriver("slow-model").run(task(project, tools, seconds=0.3))
     released.set()
@@ -241,7 +259,9 @@ setup:
     assert "{{" not in prompt
 
 
-def test_a_whole_test_runs_offline(tmp_path: Path, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_whole_test_runs_offline(
+    tmp_path: Path, mock_llm_responses: ResponseConfigurator
+) -> None:
     told: list[Any] = []
     mock_llm_responses.add("*", calls("shop_sell"))
     mock_llm_responses.add("*", lambda prompt: judged(prompt.tool_results[0].output))
@@ -255,13 +275,26 @@ def test_a_whole_test_runs_offline(tmp_path: Path, mock_llm_responses: ResponseC
         driver=None,
         report=told.append,
     )
-    assert (verdict.verdict, verdict.reason) == ("PASS", 'The tool said {"item":"apple","number":1}')
-    assert statuses(verdict) == [("setup: Open", "pass"), ("Buy", "pass"), ("teardown: shop_close", "pass")]
+    assert (verdict.verdict, verdict.reason) == (
+        "PASS",
+        'The tool said {"item":"apple","number":1}',
+    )
+    assert statuses(verdict) == [
+        ("setup: Open", "pass"),
+        ("Buy", "pass"),
+        ("teardown: shop_close", "pass"),
+    ]
     assert verdict.steps[1].tool_output == {"item": "apple", "number": 1}
     assert project.journal == ["open", "sell apple", "close apple", "cleanup"]
     assert told[1] == f"asking {llm.get_default_model()} …"
-    assert told[2].startswith('  shop_sell(item="apple") → {"item": "apple", "number": 1}'), "as soon as it was made"
-    assert [result.name for result in (told[0], *told[3:])] == ["setup: Open", "Buy", "teardown: shop_close"]
+    assert told[2].startswith('  shop_sell(item="apple") → {"item": "apple", "number": 1}'), (
+        "as soon as it was made"
+    )
+    assert [result.name for result in (told[0], *told[3:])] == [
+        "setup: Open",
+        "Buy",
+        "teardown: shop_close",
+    ]
 
 
 def judged(output: str) -> dict[str, Any]:

@@ -90,7 +90,9 @@ def test_a_file_of_theirs_runs_dry_unchanged(parts: str, project: Project) -> No
 
 
 def test_a_tool_has_one_name_with_their_prefix_and_without(project: Project) -> None:
-    spec = load_spec(project.write("steps: [{tool: llm_pytest.http_get, args: {url: x}}, {tool: http_get}]"))
+    spec = load_spec(
+        project.write("steps: [{tool: llm_pytest.http_get, args: {url: x}}, {tool: http_get}]")
+    )
     assert [step.tool for step in spec.steps] == ["http_get", "http_get"]
 
 
@@ -115,8 +117,14 @@ def test_a_tool_that_there_is_not_is_told_with_the_near_name(tool: str, expected
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [
-        ("[{tool: store_value, args: {name: a, value: 1}}, {tool: b, args: {c: '${stored.a.d}'}}]", ""),
-        ("[{tool: store_value, args: {name: '${x}', value: 1}}, {tool: b, args: {c: '${stored.a}'}}]", ""),
+        (
+            "[{tool: store_value, args: {name: a, value: 1}}, {tool: b, args: {c: '${stored.a.d}'}}]",
+            "",
+        ),
+        (
+            "[{tool: store_value, args: {name: '${x}', value: 1}}, {tool: b, args: {c: '${stored.a}'}}]",
+            "",
+        ),
         ("[{tool: b, save_as: stored}, {tool: b, args: {c: '${stored.a}'}}]", ""),
         (
             "[{tool: store_value, args: {name: number, value: 1}}, {tool: b, args: {c: '${stored.numbr}'}}]",
@@ -135,6 +143,8 @@ def test_a_teardown_has_what_a_model_stored(project: Project) -> None:
     spec = load_spec(project.write(f"setup: [{{tool: b, save_as: x}}]\nsteps: {steps}"))
     tools: Any = RunningTools(server=None, tools={})  # type: ignore[arg-type]
     task = Task(spec, tools, Deadline(60), lambda happened: None, project.root)
-    call = ToolCallRecord("store_value", {"name": "key", "value": 7}, '{"stored": "key", "value": 7}', None)
+    call = ToolCallRecord(
+        "store_value", {"name": "key", "value": 7}, '{"stored": "key", "value": 7}', None
+    )
     check_verdict(Verdict(verdict="PASS", reason="fine"), task, [call])
     assert task.saved == {"stored.key": 7}

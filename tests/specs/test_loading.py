@@ -91,7 +91,11 @@ def with_steps(steps: str) -> str:
 def test_a_whole_file_is_read(write: Write) -> None:
     spec = load_spec(write(FULL))
     assert isinstance(spec, TestSpec)
-    assert (spec.test.name, spec.test.tags, spec.test.timeout) == ("API Health Check", ["smoke", "slow"], 30)
+    assert (spec.test.name, spec.test.tags, spec.test.timeout) == (
+        "API Health Check",
+        ["smoke", "slow"],
+        30,
+    )
     assert [step.is_nested() for step in spec.steps] == [False, False, True, False]
     assert spec.steps[2].repeat == 3
     assert spec.steps[2].steps[0].args == {"factor": 0.5}
@@ -100,7 +104,9 @@ def test_a_whole_file_is_read(write: Write) -> None:
 
 
 def test_the_least_file_has_the_defaults_of_the_rest(write: Write) -> None:
-    spec = load_spec(str(write("test: {name: t}\nsteps: [{expect: x}]\nverdict: {pass_if: p, fail_if: f}\n")))
+    spec = load_spec(
+        str(write("test: {name: t}\nsteps: [{expect: x}]\nverdict: {pass_if: p, fail_if: f}\n"))
+    )
     assert (spec.test.description, spec.test.tags, spec.test.timeout) == ("", [], 120)
     assert (spec.setup, len(spec.steps), spec.teardown) == ([], 1, [])
 
@@ -122,11 +128,18 @@ def test_a_test_knows_its_file_and_the_lines_of_its_parts(write: Write) -> None:
 
 
 def test_more_repetitions_than_anybody_waits_for_are_refused(problem: Callable[[str], str]) -> None:
-    steps = "setup: [{tool: a}]\nsteps: [{repeat: 2000, steps: [{tool: b, repeat: 1000}, {expect: c}]}]"
-    assert problem(with_steps(steps)) == "FILE:3: with every repeat these are 2,002,000 steps; 10,000 is the most"
+    steps = (
+        "setup: [{tool: a}]\nsteps: [{repeat: 2000, steps: [{tool: b, repeat: 1000}, {expect: c}]}]"
+    )
+    assert (
+        problem(with_steps(steps))
+        == "FILE:3: with every repeat these are 2,002,000 steps; 10,000 is the most"
+    )
 
 
-def test_keys_of_the_author_s_own_hold_what_anchors_name(write: Write, problem: Callable[[str], str]) -> None:
+def test_keys_of_the_author_s_own_hold_what_anchors_name(
+    write: Write, problem: Callable[[str], str]
+) -> None:
     text = "x-args: &args {a: 1}\n" + with_steps("steps: [{tool: x, args: *args}]")
     assert load_spec(write(text)).steps[0].args == {"a": 1}
     assert problem(text.replace("x-args", "args")).startswith("FILE:1: unknown key 'args'")
@@ -145,10 +158,16 @@ def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[s
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "FILE:1: the file is empty; a plain-language test is a mapping with test (name), steps and verdict"),
+        (
+            "",
+            "FILE:1: the file is empty; a plain-language test is a mapping with test (name), steps and verdict",
+        ),
         ("- 1", "FILE:1: this is [1]; a plain-language test is a mapping"),
         ("just text", "FILE:1: this is 'just text'; a plain-language test"),
-        ("a: 1\nkind: TestSuite\n", "FILE:2: this is a suite (kind: TestSuite), which `llm-mock test` runs"),
+        (
+            "a: 1\nkind: TestSuite\n",
+            "FILE:2: this is a suite (kind: TestSuite), which `llm-mock test` runs",
+        ),
         ("test: [", "is not valid YAML"),
         ("steps: [{expect: x}]", "FILE:1: 'test' is missing\nFILE:1: 'verdict' is missing"),
         (with_steps("steps:\n  - tol: x"), "FILE:3: unknown key 'tol'; did you mean 'tool'?"),
@@ -169,12 +188,21 @@ def test_a_file_that_is_no_test_is_refused_with_its_line(
 @pytest.mark.parametrize(
     ("step", "expected"),
     [
-        ("{tool: a, steps: [{tool: b}]}", "FILE:3: a step has tool or steps, not both; make the call of 'a' the first"),
+        (
+            "{tool: a, steps: [{tool: b}]}",
+            "FILE:3: a step has tool or steps, not both; make the call of 'a' the first",
+        ),
         ("{name: a}", "FILE:3: there is nothing to do in this step"),
-        ("{expect: x, args: {a: 1}}", "FILE:3: args says how a tool is called, and this step has no tool"),
+        (
+            "{expect: x, args: {a: 1}}",
+            "FILE:3: args says how a tool is called, and this step has no tool",
+        ),
         ("{steps: [{tool: b}], retry: 2}", "FILE:3: retry says how a tool is called"),
         ("{tool: a, save_as: 1a}", "FILE:3: save_as is '1a'"),
-        ("{tool: a, args: {since: 2026-01-01}}", "FILE:3: 2026-01-01 is read as date; tools are given JSON"),
+        (
+            "{tool: a, args: {since: 2026-01-01}}",
+            "FILE:3: 2026-01-01 is read as date; tools are given JSON",
+        ),
         (
             "{tool: a, args: {x: [.nan]}}",
             "FILE:3: nan is not a number of JSON, which tools are given; write a finite one",
@@ -199,8 +227,9 @@ def test_a_step_that_makes_no_sense_is_refused_with_its_line(
 
 def test_the_nearest_saved_name_is_named(problem: Callable[[str], str]) -> None:
     steps = "steps:\n  - {tool: a, save_as: login}\n  - tool: b\n    args: {token: '${logn.token}'}"
-    assert "FILE:5: ${logn.token} refers to 'logn', which no earlier step saves; did you mean 'login'?" in problem(
-        with_steps(steps)
+    assert (
+        "FILE:5: ${logn.token} refers to 'logn', which no earlier step saves; did you mean 'login'?"
+        in problem(with_steps(steps))
     )
 
 
@@ -236,8 +265,14 @@ def test_a_file_that_means_to_be_a_test_is_told_from_others(text: str, expected:
 
 
 def test_steps_that_are_many_by_reference_alone_are_refused_at_once(tmp_path: Path) -> None:
-    doubled = "".join(f"- &a{level} {{steps: [*a{level - 1}, *a{level - 1}]}}\n" for level in range(1, 16))
+    doubled = "".join(
+        f"- &a{level} {{steps: [*a{level - 1}, *a{level - 1}]}}\n" for level in range(1, 16)
+    )
     path = tmp_path / "test.yaml"
-    path.write_text(f"test: {{name: t}}\nverdict: {{pass_if: a}}\nsteps:\n- &a0 {{tool: x}}\n{doubled}")
-    with pytest.raises(InvalidFile, match=r"test\.yaml:\d+: is not valid YAML: the references in it"):
+    path.write_text(
+        f"test: {{name: t}}\nverdict: {{pass_if: a}}\nsteps:\n- &a0 {{tool: x}}\n{doubled}"
+    )
+    with pytest.raises(
+        InvalidFile, match=r"test\.yaml:\d+: is not valid YAML: the references in it"
+    ):
         load_spec(path)

@@ -125,7 +125,14 @@ def by_http(running: RunningTools) -> Iterator[ServerPool]:
 
 def test_the_built_in_tools_come_before_those_of_plugins(running: RunningTools) -> None:
     names = list(running.tools)
-    built_in = ["http_get", "sleep", "store_value", "assert_equals", "assert_contains", "compare_values"]
+    built_in = [
+        "http_get",
+        "sleep",
+        "store_value",
+        "assert_equals",
+        "assert_contains",
+        "compare_values",
+    ]
     assert [name for name in names if name in built_in] == built_in
     assert names.index("counter_add") == 10
     assert running.tools["http_get"].input_schema["required"] == ["url"]
@@ -134,9 +141,21 @@ def test_the_built_in_tools_come_before_those_of_plugins(running: RunningTools) 
 
 
 def test_results_are_structured_and_text(running: RunningTools) -> None:
-    answer = running.tools["compare_values"].call({"value1": 100.5, "value2": 100.0, "tolerance": 0.01})
-    expected = {"equal": True, "value1": 100.5, "value2": 100, "difference_percent": 0.5, "tolerance_percent": 1.0}
-    assert (answer.structured, json.loads(answer.text), answer.is_error) == (expected, expected, False)
+    answer = running.tools["compare_values"].call(
+        {"value1": 100.5, "value2": 100.0, "tolerance": 0.01}
+    )
+    expected = {
+        "equal": True,
+        "value1": 100.5,
+        "value2": 100,
+        "difference_percent": 0.5,
+        "tolerance_percent": 1.0,
+    }
+    assert (answer.structured, json.loads(answer.text), answer.is_error) == (
+        expected,
+        expected,
+        False,
+    )
 
 
 def test_values_are_compared_as_they_were_sent(running: RunningTools) -> None:
@@ -152,15 +171,33 @@ def test_values_are_compared_as_they_were_sent(running: RunningTools) -> None:
             {"url": "http://user:hunter2@example.com/"},
             "No request was sent to the host 'example.com' (port 80)",
         ),
-        ("http_get", {"url": "http://127.0.0.1:1/"}, "GET http://127.0.0.1:1/ failed: ConnectError"),
+        (
+            "http_get",
+            {"url": "http://127.0.0.1:1/"},
+            "GET http://127.0.0.1:1/ failed: ConnectError",
+        ),
         ("http_get", {"url": "nonsense"}, "The url is not valid"),
-        ("http_get", {"url": "http://127.0.0.1:1/", "header": {}}, "The tool 'http_get' was not called"),
-        ("http_post", {"url": "http://127.0.0.1:1/", "data": "text"}, "The tool 'http_post' was not called"),
-        ("compare_values", {"value1": 1, "value2": 1, "tolerance": -1}, "The tool 'compare_values' was not called"),
+        (
+            "http_get",
+            {"url": "http://127.0.0.1:1/", "header": {}},
+            "The tool 'http_get' was not called",
+        ),
+        (
+            "http_post",
+            {"url": "http://127.0.0.1:1/", "data": "text"},
+            "The tool 'http_post' was not called",
+        ),
+        (
+            "compare_values",
+            {"value1": 1, "value2": 1, "tolerance": -1},
+            "The tool 'compare_values' was not called",
+        ),
         ("assert_true", {"condition": "yes"}, "The tool 'assert_true' was not called"),
     ],
 )
-def test_a_failure_is_an_answer(tool: str, arguments: dict[str, object], expected: str, running: RunningTools) -> None:
+def test_a_failure_is_an_answer(
+    tool: str, arguments: dict[str, object], expected: str, running: RunningTools
+) -> None:
     answer = running.tools[tool].call(arguments)
     assert answer.is_error
     assert answer.text.startswith(expected)
@@ -178,11 +215,19 @@ def test_the_server_runs_in_the_root_of_the_project(running: RunningTools) -> No
     assert (about["folder"], about["price"]) == (str(running.server.cwd), 3)
 
 
-def test_both_ways_lead_to_one_process_and_its_state(running: RunningTools, by_http: ServerPool) -> None:
+def test_both_ways_lead_to_one_process_and_its_state(
+    running: RunningTools, by_http: ServerPool
+) -> None:
     assert running.url is not None
-    far = {tool.name: tool for tool in by_http.tools([MCPServer(url=running.url, headers=running.headers)])}
+    far = {
+        tool.name: tool
+        for tool in by_http.tools([MCPServer(url=running.url, headers=running.headers)])
+    }
     assert list(far) == list(running.tools)
-    first, second = running.tools["counter_add"].call({}).structured, far["counter_add"].call({}).structured
+    first, second = (
+        running.tools["counter_add"].call({}).structured,
+        far["counter_add"].call({}).structured,
+    )
     assert second == {**first, "count": first["count"] + 1}
 
 
@@ -207,7 +252,9 @@ def test_each_test_has_a_process_of_its_own_which_an_agent_shares(project: Path)
         run_tools_server(project, allowed_hosts=LOOPBACK) as second,
     ):
         assert first.url is None
-        assert [running.tools["counter_add"].call({}).structured["count"] for running in (first, second)] == [1, 1]
+        assert [
+            running.tools["counter_add"].call({}).structured["count"] for running in (first, second)
+        ] == [1, 1]
         agents = {tool.name: tool for tool in pool_of_process().tools([first.server])}
         assert agents["counter_add"].call({}).structured["count"] == 2
     assert sorted(cleaned(project).split()) == ["1", "2"]
@@ -223,7 +270,9 @@ def test_the_environment_has_no_secrets(running: RunningTools) -> None:
 def test_plugins_clean_up_whatever_happens_and_while_a_tool_is_running(project: Path) -> None:
     def interrupted() -> None:
         with run_tools_server(project, allowed_hosts=LOOPBACK) as running:
-            assert "did not answer within" in running.tools["counter_wait"].call({}, timeout=0.1).text
+            assert (
+                "did not answer within" in running.tools["counter_wait"].call({}, timeout=0.1).text
+            )
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -249,7 +298,9 @@ def test_a_cleanup_that_fails_is_told(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=PLUGIN, failing=FAILING)
     with run_tools_server(yaml_path, allowed_hosts=LOOPBACK) as running:
         assert running.cleanup_errors == []
-    assert running.cleanup_errors == ["The cleanup of the plugin 'failing' failed: OSError: no chart to close"]
+    assert running.cleanup_errors == [
+        "The cleanup of the plugin 'failing' failed: OSError: no chart to close"
+    ]
     assert cleaned(yaml_path) == "0\n"
 
 
@@ -278,8 +329,14 @@ def test_a_plugin_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
     yaml_path = make_project(tmp_path, counter=PLUGIN, shop="import shop\n\n1 / 0\n")
     with pytest.raises(ServerError) as caught, run_tools_server(yaml_path, allowed_hosts=LOOPBACK):
         pass
-    assert "The MCP server 'tools of login.yaml' ended when it was started, with exit code 1." in str(caught.value)
-    assert "plugins/shop.py:3: the plugin cannot be imported: ZeroDivisionError: division by zero" in str(caught.value)
+    assert (
+        "The MCP server 'tools of login.yaml' ended when it was started, with exit code 1."
+        in str(caught.value)
+    )
+    assert (
+        "plugins/shop.py:3: the plugin cannot be imported: ZeroDivisionError: division by zero"
+        in str(caught.value)
+    )
     assert cleaned(yaml_path) == "0\n"
     wait_until_gone(str(tmp_path))
 
@@ -298,10 +355,22 @@ def test_by_hand_the_server_ends_cleanly(end: str, project: Path) -> None:
     plugins = project.parent / "plugins"
     (plugins / "failing.py").write_text(FAILING)
     address = project.parent / "address.json"
-    command = [sys.executable, "-m", "llm_mock.specs.mcp_server", "--http", str(address), "--plugins", str(plugins)]
+    command = [
+        sys.executable,
+        "-m",
+        "llm_mock.specs.mcp_server",
+        "--http",
+        str(address),
+        "--plugins",
+        str(plugins),
+    ]
     initialize = {
         **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
-        "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
+        "params": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        },
     }
     with subprocess.Popen(
         command,

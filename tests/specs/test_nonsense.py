@@ -19,14 +19,26 @@ TEXT = "test: {name: x}\nsteps:\n- tool: sleep\n  expect: x\nverdict:\n  pass_if
         ("name: x", "name: ' '", "1: test.name: should not be empty"),
         ("name: x", "name: x, tags: ['']", "1: test.tags.0: should not be empty"),
         ("name: x", f"name: x, timeout: 1{'0' * 30}", "1: test.timeout: should be at most 86,400"),
-        ("name: x", "name: x, timeout: 1.0e+30", "1: test.timeout: should be a whole number, not the number 1e+30"),
-        ("name: x", "name: x, timeout: true", "1: test.timeout: should be a whole number, not true"),
+        (
+            "name: x",
+            "name: x, timeout: 1.0e+30",
+            "1: test.timeout: should be a whole number, not the number 1e+30",
+        ),
+        (
+            "name: x",
+            "name: x, timeout: true",
+            "1: test.timeout: should be a whole number, not true",
+        ),
         ("steps:\n- tool: sleep\n  expect: x", "steps: []", "2: steps: should not be empty"),
         ("expect: x", "expect: ' '", "4: steps.0.expect: should not be empty"),
         ("expect: x", "repeat: 1000000000000", "4: steps.0.repeat: should be at most 10,000"),
         ("expect: x", "repeat: true", "4: steps.0.repeat: should be a whole number, not true"),
         ("expect: x", "retry: 1000000000000", "4: steps.0.retry: should be at most 1,000"),
-        ("expect: x", "retry_delay: .inf", "4: steps.0.retry_delay: should be a finite number, not .inf"),
+        (
+            "expect: x",
+            "retry_delay: .inf",
+            "4: steps.0.retry_delay: should be a finite number, not .inf",
+        ),
         ("expect: x", "timeout: .inf", "4: steps.0.timeout: should be a finite number, not .inf"),
         ("expect: x", "timeout: false", "4: steps.0.timeout: should be a number, not false"),
         ("pass_if: p", "pass_if: ' '", "6: verdict.pass_if: should not be empty"),
@@ -45,7 +57,9 @@ def test_a_value_that_makes_no_sense_is_an_error_with_its_line(
 
 def test_many_references_that_lead_nowhere_are_told_in_seconds(tmp_path: Path) -> None:
     path = tmp_path / "test.yaml"
-    steps = "".join(f"- {{tool: x, save_as: v{n}, args: {{a: '${{w{n}}}'}}}}\n" for n in range(5_000))
+    steps = "".join(
+        f"- {{tool: x, save_as: v{n}, args: {{a: '${{w{n}}}'}}}}\n" for n in range(5_000)
+    )
     path.write_text(TEXT.replace("- tool: sleep\n  expect: x\n", steps))
     with pytest.raises(InvalidFile) as caught:
         load_spec(path)

@@ -99,8 +99,14 @@ class _Base(LLMPlugin): ...
     assert "required" not in zoom.input_schema
     assert found["chart_anything"].input_schema["required"] == ["value"]
     assert call(zoom).structured_content == {"level": 0.5, "label": None}
-    assert call(zoom, factor=0.1, label="null").structured_content == {"level": 0.05, "label": "null"}
-    assert call(found["chart_anything"], value="[1]", schema={"a": 1}).content[0].text == '["[1]", {"a": 1}]'
+    assert call(zoom, factor=0.1, label="null").structured_content == {
+        "level": 0.05,
+        "label": "null",
+    }
+    assert (
+        call(found["chart_anything"], value="[1]", schema={"a": 1}).content[0].text
+        == '["[1]", {"a": 1}]'
+    )
     assert call(found["chart_fixed"]).content[0].text == "3"
 
 
@@ -121,25 +127,39 @@ def test_tools_of_a_base_class_in_another_file_belong_to_the_plugin(tmp_path: Pa
         ("None", "null", None),
         ("True", "true", None),
         ("datetime.date(2026, 1, 2)", "2026-01-02", None),
-        ("{'when': datetime.date(2026, 1, 2), 'tags': {1}}", None, {"when": "2026-01-02", "tags": [1]}),
+        (
+            "{'when': datetime.date(2026, 1, 2), 'tags': {1}}",
+            None,
+            {"when": "2026-01-02", "tags": [1]},
+        ),
     ],
 )
-def test_what_a_tool_returns_is_told_as_json(returned: str, text: Any, structured: Any, tmp_path: Path) -> None:
-    source = f"{HEAD}import datetime\nclass A(LLMPlugin):\n    async def get(self): return {returned}"
+def test_what_a_tool_returns_is_told_as_json(
+    returned: str, text: Any, structured: Any, tmp_path: Path
+) -> None:
+    source = (
+        f"{HEAD}import datetime\nclass A(LLMPlugin):\n    async def get(self): return {returned}"
+    )
     result = call(tools(tmp_path, a=source)["a_get"])
     assert result.is_error is False
     assert result.structured_content == structured
     assert result.content[0].text == (text or json.dumps(structured))
 
 
-@pytest.mark.parametrize("returned", ["object()", "{'a': float('nan')}", "{'a': open}", "'\\ud800'", "loop()"])
+@pytest.mark.parametrize(
+    "returned", ["object()", "{'a': float('nan')}", "{'a': open}", "'\\ud800'", "loop()"]
+)
 def test_what_is_no_json_is_a_failure_of_the_tool(returned: str, tmp_path: Path) -> None:
     source = f"{HEAD}def loop():\n    a = []\n    a.append(a)\n    return a\n"
     result = call(
-        tools(tmp_path, a=f"{source}class A(LLMPlugin):\n    async def get(self): return {returned}")["a_get"]
+        tools(
+            tmp_path, a=f"{source}class A(LLMPlugin):\n    async def get(self): return {returned}"
+        )["a_get"]
     )
     assert result.is_error
-    assert result.content[0].text.startswith("The tool 'a_get' has run, but its result is not a JSON value: ")
+    assert result.content[0].text.startswith(
+        "The tool 'a_get' has run, but its result is not a JSON value: "
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,39 +169,64 @@ def test_what_is_no_json_is_a_failure_of_the_tool(returned: str, tmp_path: Path)
         ("raise KeyError", "The tool 'a_get' failed: KeyError"),
         ("import pytest; pytest.fail('no chart')", "The tool 'a_get' failed: Failed: no chart"),
         ("import sys; sys.exit(3)", "The tool 'a_get' failed: SystemExit: 3"),
-        ("import pydantic; pydantic.TypeAdapter(int).validate_python('x')", "The tool 'a_get' failed: ValidationError"),
+        (
+            "import pydantic; pydantic.TypeAdapter(int).validate_python('x')",
+            "The tool 'a_get' failed: ValidationError",
+        ),
     ],
 )
 def test_what_a_tool_raises_is_its_answer_and_on_stderr(
     statement: str, expected: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    result = call(tools(tmp_path, a=f"{HEAD}class A(LLMPlugin):\n    async def get(self): {statement}")["a_get"])
+    result = call(
+        tools(tmp_path, a=f"{HEAD}class A(LLMPlugin):\n    async def get(self): {statement}")[
+            "a_get"
+        ]
+    )
     assert result.is_error
     assert result.content[0].text.startswith(expected)
     assert "a.py" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [{}, {"number": "x"}, {"number": 1, "other": 2}, {"number": None}])
-def test_arguments_that_the_hints_do_not_allow_do_not_reach_a_tool(arguments: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [{}, {"number": "x"}, {"number": 1, "other": 2}, {"number": None}]
+)
+def test_arguments_that_the_hints_do_not_allow_do_not_reach_a_tool(
+    arguments: Any, tmp_path: Path
+) -> None:
     source = f"{HEAD}class A(LLMPlugin):\n    async def get(self, number: int): raise RuntimeError"
     result = call(tools(tmp_path, a=source)["a_get"], **arguments)
     assert result.is_error
-    assert result.content[0].text.startswith("The tool 'a_get' was not called, because its arguments are invalid:\n  ")
+    assert result.content[0].text.startswith(
+        "The tool 'a_get' was not called, because its arguments are invalid:\n  "
+    )
 
 
 PLUGIN = f"{HEAD}class APlugin(LLMPlugin):\n    "
 BROKEN = {
-    "import no_such_module": ("1", "the plugin cannot be imported: ModuleNotFoundError: No module named"),
+    "import no_such_module": (
+        "1",
+        "the plugin cannot be imported: ModuleNotFoundError: No module named",
+    ),
     "x = 1\ndef (": ("2", "the plugin cannot be imported: SyntaxError"),
     "\n\n1 / 0": ("3", "the plugin cannot be imported: ZeroDivisionError: division by zero"),
     "import sys\nsys.exit('no')": ("2", "the plugin cannot be imported: SystemExit: no"),
-    "import pytest\npytest.skip('no', allow_module_level=True)": ("2", "the plugin cannot be imported: Skipped: no"),
-    "from llm_pytest.plugin_base import LLMPlugin": ("1", "so: from llm_mock.specs import LLMPlugin"),
+    "import pytest\npytest.skip('no', allow_module_level=True)": (
+        "2",
+        "the plugin cannot be imported: Skipped: no",
+    ),
+    "from llm_pytest.plugin_base import LLMPlugin": (
+        "1",
+        "so: from llm_mock.specs import LLMPlugin",
+    ),
     f"{PLUGIN}def __init__(self):\n        raise OSError('no chart')": (
         "5",
         "the plugin APlugin cannot be created: OSErr",
     ),
-    f"{PLUGIN}def __init__(self, x): ...": ("1", "the plugin APlugin cannot be created: TypeError: "),
+    f"{PLUGIN}def __init__(self, x): ...": (
+        "1",
+        "the plugin APlugin cannot be created: TypeError: ",
+    ),
     f"{PLUGIN}name = 'a b'": ("3", "the plugin APlugin has the name 'a b'; give a text of letters"),
     f"{PLUGIN}name = 5": ("3", "the plugin APlugin has the name 5; give"),
     f"{PLUGIN}name = 'http'\n    async def get(self): ...": (
@@ -192,10 +237,22 @@ BROKEN = {
         "5",
         "'a_get' cannot be offered: it takes arguments that have",
     ),
-    f"{PLUGIN}async def get(self, x, /): ...": ("4", "'a_get' cannot be offered: it takes arguments that have no name"),
-    f"{PLUGIN}async def get(self, x: Unknown): ...": ("4", "'a_get' cannot be offered: name 'Unknown' is not defined"),
-    f"{PLUGIN}async def get(self, x: LLMPlugin): ...": ("4", "'a_get' cannot be offered: Unable to generate"),
-    f"{PLUGIN}async def get(self): yield 1": ("4", "'a_get' cannot be offered: it is an async generator"),
+    f"{PLUGIN}async def get(self, x, /): ...": (
+        "4",
+        "'a_get' cannot be offered: it takes arguments that have no name",
+    ),
+    f"{PLUGIN}async def get(self, x: Unknown): ...": (
+        "4",
+        "'a_get' cannot be offered: name 'Unknown' is not defined",
+    ),
+    f"{PLUGIN}async def get(self, x: LLMPlugin): ...": (
+        "4",
+        "'a_get' cannot be offered: Unable to generate",
+    ),
+    f"{PLUGIN}async def get(self): yield 1": (
+        "4",
+        "'a_get' cannot be offered: it is an async generator",
+    ),
     f"{PLUGIN}async def {'x' * 70}(self): ...": ("4", "has 72 characters, and models take 64"),
     f"{PLUGIN}name = 'same'\nclass B(LLMPlugin): name = 'same'": (
         "5",
@@ -205,7 +262,9 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("source", BROKEN)
-def test_what_is_wrong_with_a_plugin_is_told_with_file_and_line(source: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_plugin_is_told_with_file_and_line(
+    source: str, tmp_path: Path
+) -> None:
     line, expected = BROKEN[source]
     with pytest.raises(InvalidFile) as caught:
         tools(tmp_path, bad=source)
@@ -217,7 +276,9 @@ def test_what_is_wrong_with_a_plugin_is_told_with_file_and_line(source: str, tmp
 def test_two_plugins_may_come_to_one_tool(tmp_path: Path) -> None:
     first = f"{HEAD}class A(LLMPlugin):\n    async def b_get(self): ..."
     second = f"{HEAD}class A_b(LLMPlugin):\n    async def get(self): ..."
-    with pytest.raises(InvalidFile, match=r"two.py:4: there are two tools 'a_b_get': .* that of A \(one.py:3\)"):
+    with pytest.raises(
+        InvalidFile, match=r"two.py:4: there are two tools 'a_b_get': .* that of A \(one.py:3\)"
+    ):
         tools(tmp_path, one=first, two=second)
 
 

@@ -22,13 +22,17 @@ def test_the_root_is_the_nearest_folder_with_a_mark(mark: str, tmp_path: Path) -
     assert find_project_root(tmp_path / "other.yaml") == tmp_path
 
 
-def test_a_relative_path_is_one_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_one_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "pyproject.toml").touch()
     monkeypatch.chdir(tmp_path)
     assert find_project_root("tests/login.yaml") == tmp_path
 
 
-def test_without_a_mark_it_is_the_folder_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_mark_it_is_the_folder_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("llm_mock.specs.tools_server.ROOT_MARKERS", ("no-such-mark",))
     assert find_project_root(tmp_path / "a" / "login.yaml") == tmp_path / "a"
     assert find_project_root(tmp_path / "tests" / "llm" / "users" / "login.yaml") == tmp_path
@@ -63,7 +67,9 @@ def test_a_plugin_outside_the_project_is_refused(plugins: Path, tmp_path: Path) 
     (plugins / "chart.py").symlink_to(target)
     with pytest.raises(InvalidFile) as caught:
         find_plugin_files(plugins.parents[2])
-    assert str(caught.value).startswith(f"{plugins / 'chart.py'}: this plugin lies outside the project: it leads to")
+    assert str(caught.value).startswith(
+        f"{plugins / 'chart.py'}: this plugin lies outside the project: it leads to"
+    )
     assert str(target) in str(caught.value)
 
 

@@ -37,7 +37,10 @@ SAVED = {
         ("$${text}", "${text}"),
         ("$${text} ${text}", "${text} hello"),
         ("$ {text} $text {text} $", "$ {text} $text {text} $"),
-        (["${text}", {"deep": {"er": "${number}"}}, 5, True, None], ["hello", {"deep": {"er": 1.5}}, 5, True, None]),
+        (
+            ["${text}", {"deep": {"er": "${number}"}}, 5, True, None],
+            ["hello", {"deep": {"er": 1.5}}, 5, True, None],
+        ),
         ({"${text}": "${text}"}, {"${text}": "hello"}),
     ],
 )

@@ -51,8 +51,12 @@ def verdict_of(word: Any) -> Verdict:
     return Verdict(verdict=word, reason="So it is", steps=[StepResult(name="Mine", status="pass")])
 
 
-@pytest.mark.parametrize("outcome", [DriverError("no model"), KeyboardInterrupt(), ZeroDivisionError()], ids=repr)
-def test_the_teardown_is_done_whatever_the_driver_raises(project: Project, outcome: BaseException) -> None:
+@pytest.mark.parametrize(
+    "outcome", [DriverError("no model"), KeyboardInterrupt(), ZeroDivisionError()], ids=repr
+)
+def test_the_teardown_is_done_whatever_the_driver_raises(
+    project: Project, outcome: BaseException
+) -> None:
     with pytest.raises(type(outcome)):
         project.run(PARTS, driver=Scripted(outcome))
     assert project.journal == ["open", "sell pear", "refuse", "close k-1", "cleanup"]
@@ -76,11 +80,15 @@ def test_a_failed_setup_skips_the_steps_and_not_the_teardown(project: Project) -
     assert project.journal == ["refuse", "close", "cleanup"]
 
 
-@pytest.mark.parametrize(("said", "becomes"), [("PASS", "FAIL"), ("UNCLEAR", "FAIL"), ("FAIL", "FAIL")])
+@pytest.mark.parametrize(
+    ("said", "becomes"), [("PASS", "FAIL"), ("UNCLEAR", "FAIL"), ("FAIL", "FAIL")]
+)
 def test_a_failed_teardown_makes_the_test_fail(project: Project, said: str, becomes: str) -> None:
     verdict = project.run(PARTS, driver=Scripted(verdict_of(said)))
     assert verdict.verdict == becomes
-    assert verdict.reason.startswith("So it is" if said == "FAIL" else "teardown: shop_refuse failed: ")
+    assert verdict.reason.startswith(
+        "So it is" if said == "FAIL" else "teardown: shop_refuse failed: "
+    )
     assert verdict.issues[-1].startswith("teardown: shop_refuse failed: ")
     assert statuses(verdict) == [
         ("setup: shop_open", "pass"),
@@ -108,23 +116,28 @@ def test_after_an_interrupt_the_teardown_is_not_waited_for_as_long_as_the_test_h
     start = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         project.run(
-            "steps: [{expect: x}]\nteardown: [{tool: shop_wait_for_ever}]", driver=Scripted(KeyboardInterrupt())
+            "steps: [{expect: x}]\nteardown: [{tool: shop_wait_for_ever}]",
+            driver=Scripted(KeyboardInterrupt()),
         )
     assert time.monotonic() - start < 30
     assert project.journal == ["sell pear", "wait", "cleanup"]
 
 
 def test_a_test_that_takes_too_long_fails_with_what_was_done(project: Project) -> None:
-    steps = (
-        "steps: [{tool: shop_sell, args: {item: apple}}, {name: Wait, tool: shop_wait_for_ever}, {tool: shop_open}]\n"
-    )
+    steps = "steps: [{tool: shop_sell, args: {item: apple}}, {name: Wait, tool: shop_wait_for_ever}, {tool: shop_open}]\n"
     start = time.monotonic()
     verdict = project.run(steps + "teardown: [{tool: shop_close}]", timeout=1)
     assert time.monotonic() - start < 30
     assert verdict.verdict == "FAIL"
     assert verdict.reason == "Timed out after 1 s during Wait. Done until then: shop_sell."
-    assert statuses(verdict) == [("shop_sell", "pass"), ("Wait", "fail"), ("teardown: shop_close", "pass")]
-    assert verdict.steps[1].details.startswith("shop_wait_for_ever(): The tool 'shop_wait_for_ever' of the MCP server")
+    assert statuses(verdict) == [
+        ("shop_sell", "pass"),
+        ("Wait", "fail"),
+        ("teardown: shop_close", "pass"),
+    ]
+    assert verdict.steps[1].details.startswith(
+        "shop_wait_for_ever(): The tool 'shop_wait_for_ever' of the MCP server"
+    )
     assert re.search(r" did not answer within (1|0\.\d+) seconds\. ", verdict.steps[1].details)
     assert project.journal == ["sell apple", "wait", "close", "cleanup"]
 
@@ -132,11 +145,16 @@ def test_a_test_that_takes_too_long_fails_with_what_was_done(project: Project) -
 def test_a_driver_that_takes_too_long_is_a_fail(project: Project) -> None:
     verdict = project.run(GOOD_PARTS, driver=Scripted(TimeIsUp("the work of a model")), timeout=7)
     assert verdict.verdict == "FAIL"
-    assert verdict.reason == "Timed out after 7 s during the work of a model. Done until then: setup: shop_open."
+    assert (
+        verdict.reason
+        == "Timed out after 7 s during the work of a model. Done until then: setup: shop_open."
+    )
     assert project.journal[-2:] == ["close k-1", "cleanup"]
 
 
-def test_a_teardown_has_a_time_of_its_own_and_no_more(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_teardown_has_a_time_of_its_own_and_no_more(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runner, "TEARDOWN_TIME", 0.5)
     verdict = project.run(
         "steps: [{name: Work, tool: sleep, args: {seconds: 60}}]\n"
@@ -160,12 +178,15 @@ def test_a_driver_is_told_what_it_needs(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("allowed", "named"), [(None, "localhost"), (AllowedHosts(["192.0.2.1", "*.test"]), "192.0.2.1, *.test")]
+    ("allowed", "named"),
+    [(None, "localhost"), (AllowedHosts(["192.0.2.1", "*.test"]), "192.0.2.1, *.test")],
 )
 def test_a_dry_run_connects_to_this_machine_alone_unless_told_otherwise(
     project: Project, allowed: AllowedHosts | None, named: str
 ) -> None:
-    verdict = project.run("steps: [{tool: http_get, args: {url: 'http://192.0.2.7/'}}]", allowed_hosts=allowed)
+    verdict = project.run(
+        "steps: [{tool: http_get, args: {url: 'http://192.0.2.7/'}}]", allowed_hosts=allowed
+    )
     assert verdict.steps[0].status == "fail"
     for part in ("192.0.2.7", named, "llm_mock_allowed_hosts"):
         assert part in verdict.reason
@@ -178,7 +199,9 @@ def test_a_broken_plugin_is_an_error_that_names_it(project: Project) -> None:
     assert project.journal == []
 
 
-def test_a_missing_jinja2_is_told_with_the_extra_to_install(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_jinja2_is_told_with_the_extra_to_install(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"pip install 'pytest-llm-mock\[specs\]'"):
         render_prompt(load_spec(project.write(PARTS)), [], {})
@@ -202,6 +225,7 @@ def test_outside_of_pytest_the_values_of_fixtures_are_given(project: Project) ->
     spec = load_spec(path)
     assert runner.run_llm_test(spec, path, driver=DryRun(), fixtures={"port": 80}).verdict == "PASS"
     with pytest.raises(
-        LLMMockError, match="The test names the fixture 'port', which only pytest has: run it by pytest"
+        LLMMockError,
+        match="The test names the fixture 'port', which only pytest has: run it by pytest",
     ):
         runner.run_llm_test(spec, path, driver=DryRun())

@@ -30,7 +30,11 @@ FAIL = '{"verdict": "FAIL", "reason": "It broke", "issues": ["Broken"]}'
 )
 def test_a_verdict_is_found_wherever_it_stands(said: str) -> None:
     verdict = parse_verdict(said)
-    assert (verdict.verdict, verdict.reason.split(), verdict.issues) == ("FAIL", ["It", "broke"], ["Broken"])
+    assert (verdict.verdict, verdict.reason.split(), verdict.issues) == (
+        "FAIL",
+        ["It", "broke"],
+        ["Broken"],
+    )
 
 
 def test_the_steps_of_a_verdict_are_read_with_care() -> None:
@@ -43,10 +47,21 @@ def test_the_steps_of_a_verdict_are_read_with_care() -> None:
         {},
         "no step",
     ]
-    verdict = parse_verdict(json.dumps({"verdict": "pass", "reason": None, "steps": steps, "issues": [1, None]}))
+    verdict = parse_verdict(
+        json.dumps({"verdict": "pass", "reason": None, "steps": steps, "issues": [1, None]})
+    )
     assert (verdict.verdict, verdict.reason, verdict.issues) == ("PASS", "", ["1", ""])
-    assert verdict.steps[0] == StepResult(name="a", status="pass", details="d", tool_output={"x": 1})
-    assert [step.status for step in verdict.steps] == ["pass", "pass", "fail", "fail", "skip", "skip"]
+    assert verdict.steps[0] == StepResult(
+        name="a", status="pass", details="d", tool_output={"x": 1}
+    )
+    assert [step.status for step in verdict.steps] == [
+        "pass",
+        "pass",
+        "fail",
+        "fail",
+        "skip",
+        "skip",
+    ]
     assert verdict.steps[2].details == '{"why": 1}'
 
 
@@ -57,13 +72,28 @@ def test_the_steps_of_a_verdict_are_read_with_care() -> None:
         ("", "The model gave no verdict. It said: (nothing)"),
         ("\x1b[2J" + "x" * 1000, "The model gave no verdict. It said: \\x1b[2Jxxx"),
         ('{"verdict": "PASS", "reason"', "The model gave no verdict"),
-        ('{"verdict": "MAYBE", "reason": "x"}', "The verdict 'MAYBE' is none of PASS, FAIL and UNCLEAR."),
+        (
+            '{"verdict": "MAYBE", "reason": "x"}',
+            "The verdict 'MAYBE' is none of PASS, FAIL and UNCLEAR.",
+        ),
         (f'{PASS} {{"verdict": 1}}', "The verdict 1 is none of PASS, FAIL and UNCLEAR."),
         ('{"verdict": true, "reason": "x"}', "The verdict true is none of"),
-        (f'{PASS} No: {{"verdict": "FAIL", "reason": "it', "The model said PASS, and also another verdict: "),
-        ('{"verdict": "FAIL", "out": ' + PASS + ",}", "The model said PASS, and also another verdict: "),
-        (f"{FAIL} That is not the same as {PASS}.", "The model said PASS, and also another verdict: "),
-        (f'{PASS} or {{"verdict": "unclear"}}? {PASS}', "The model said PASS, and also another verdict: "),
+        (
+            f'{PASS} No: {{"verdict": "FAIL", "reason": "it',
+            "The model said PASS, and also another verdict: ",
+        ),
+        (
+            '{"verdict": "FAIL", "out": ' + PASS + ",}",
+            "The model said PASS, and also another verdict: ",
+        ),
+        (
+            f"{FAIL} That is not the same as {PASS}.",
+            "The model said PASS, and also another verdict: ",
+        ),
+        (
+            f'{PASS} or {{"verdict": "unclear"}}? {PASS}',
+            "The model said PASS, and also another verdict: ",
+        ),
         ('{"a":' * 2000, "The model gave no verdict"),
     ],
 )
@@ -75,17 +105,26 @@ def test_what_is_no_verdict_is_unclear_and_never_a_pass(said: str, reason: str) 
 
 
 def test_a_pass_stands_beside_what_only_looks_like_a_verdict() -> None:
-    verdict = parse_verdict(f'The API said {{"verdict": "guilty"}}, the shape is {PASS} and I say {PASS}')
+    verdict = parse_verdict(
+        f'The API said {{"verdict": "guilty"}}, the shape is {PASS} and I say {PASS}'
+    )
     assert (verdict.verdict, verdict.reason) == ("PASS", "All is well")
 
 
 def test_a_verdict_inside_of_another_one_is_data() -> None:
-    said = json.dumps({"verdict": "FAIL", "reason": "x", "steps": [{"name": "a", "tool_output": json.loads(PASS)}]})
+    said = json.dumps(
+        {
+            "verdict": "FAIL",
+            "reason": "x",
+            "steps": [{"name": "a", "tool_output": json.loads(PASS)}],
+        }
+    )
     assert parse_verdict(said).verdict == "FAIL"
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"), [(PASS, True), (f"So {FAIL}.", True), ("PASS", False), ('{"verdict": "MAYBE"}', False)]
+    ("said", "expected"),
+    [(PASS, True), (f"So {FAIL}.", True), ("PASS", False), ('{"verdict": "MAYBE"}', False)],
 )
 def test_whether_there_is_a_verdict_can_be_asked(said: str, expected: bool) -> None:
     assert has_verdict(said) is expected

@@ -84,7 +84,9 @@ class Project:
 
     def command(self, *arguments: str, charset: str = "utf-8", **options: Any) -> Result:
         """Run `llm-mock`. Any other end than an exit code fails the test."""
-        result = CliRunner(charset=charset).invoke(main, list(arguments), prog_name="llm-mock", **options)
+        result = CliRunner(charset=charset).invoke(
+            main, list(arguments), prog_name="llm-mock", **options
+        )
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
         assert "Traceback" not in result.output
         return result

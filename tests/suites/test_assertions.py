@@ -21,7 +21,10 @@ from llm_mock.suites.assertions import RunContext, evaluate_assertion, evaluate_
 from llm_mock.suites.results import AssertionResult
 
 ASSERTION: pydantic.TypeAdapter[schema.Assertion] = pydantic.TypeAdapter(schema.Assertion)
-CALLS = (ToolCallRecord("search", {"query": "rain", "limit": 3}, "found"), ToolCallRecord("send", {}, "sent"))
+CALLS = (
+    ToolCallRecord("search", {"query": "rain", "limit": 3}, "found"),
+    ToolCallRecord("send", {}, "sent"),
+)
 
 
 def assertion(type: str, **fields: Any) -> schema.Assertion:
@@ -33,7 +36,9 @@ def run(
     *calls: ToolCallRecord, usage: Usage | None = None, model: str = "gpt-4o", duration: float = 1.5
 ) -> AgentResult:
     turns = (ModelTurn("It rains.", calls, usage or Usage(700, 112)),)
-    return AgentResult("agent", model, "Rain?", turns, True, duration=duration, started="2026-11-20T12:00:00")
+    return AgentResult(
+        "agent", model, "Rain?", turns, True, duration=duration, started="2026-11-20T12:00:00"
+    )
 
 
 def outcome(result: AssertionResult) -> tuple[bool | None, str]:
@@ -44,24 +49,89 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
     ("fields", "output", "passed", "message"),
     [
         ({"type": "contains", "value": "Hello"}, "Hello!", True, "Output contains 'Hello'"),
-        ({"type": "contains", "value": "Hello"}, "hello!", False, "Output does not contain 'Hello'"),
-        ({"type": "contains", "value": "Hello", "case_insensitive": True}, "hello!", True, "Output contains 'Hello'"),
-        ({"type": "not_contains", "value": "error"}, "fine", True, "Output does not contain 'error'"),
-        ({"type": "not_contains", "value": "error"}, "an error", False, "Output contains 'error' (unexpected)"),
-        ({"type": "not_contains", "value": "e", "case_insensitive": True}, "E", False, "Output contains 'e' (unexpe"),
+        (
+            {"type": "contains", "value": "Hello"},
+            "hello!",
+            False,
+            "Output does not contain 'Hello'",
+        ),
+        (
+            {"type": "contains", "value": "Hello", "case_insensitive": True},
+            "hello!",
+            True,
+            "Output contains 'Hello'",
+        ),
+        (
+            {"type": "not_contains", "value": "error"},
+            "fine",
+            True,
+            "Output does not contain 'error'",
+        ),
+        (
+            {"type": "not_contains", "value": "error"},
+            "an error",
+            False,
+            "Output contains 'error' (unexpected)",
+        ),
+        (
+            {"type": "not_contains", "value": "e", "case_insensitive": True},
+            "E",
+            False,
+            "Output contains 'e' (unexpe",
+        ),
         ({"type": "icontains", "value": "STRASSE"}, "Straße", True, "Output contains 'STRASSE'"),
         ({"type": "not_icontains", "value": "X"}, "x", False, "Output contains 'X' (unexpected)"),
-        ({"type": "contains", "value": "a\nb\x1b"}, "", False, "Output does not contain 'a\\nb\\x1b'"),
+        (
+            {"type": "contains", "value": "a\nb\x1b"},
+            "",
+            False,
+            "Output does not contain 'a\\nb\\x1b'",
+        ),
         ({"type": "contains_any", "values": ["a", "b"]}, "xb", True, "Output contains 'b'"),
-        ({"type": "contains_any", "values": ["a", "b"]}, "x", False, "Output contains none of 'a', 'b'"),
-        ({"type": "not_contains_any", "values": ["a", "b"]}, "ba", False, "Output contains 'a', 'b' (unexpected)"),
-        ({"type": "contains_any", "values": ["A"], "case_insensitive": True}, "a", True, "Output contains 'A'"),
-        ({"type": "contains_all", "values": ["a", "b"]}, "ab", True, "Output contains all of 'a', 'b'"),
+        (
+            {"type": "contains_any", "values": ["a", "b"]},
+            "x",
+            False,
+            "Output contains none of 'a', 'b'",
+        ),
+        (
+            {"type": "not_contains_any", "values": ["a", "b"]},
+            "ba",
+            False,
+            "Output contains 'a', 'b' (unexpected)",
+        ),
+        (
+            {"type": "contains_any", "values": ["A"], "case_insensitive": True},
+            "a",
+            True,
+            "Output contains 'A'",
+        ),
+        (
+            {"type": "contains_all", "values": ["a", "b"]},
+            "ab",
+            True,
+            "Output contains all of 'a', 'b'",
+        ),
         ({"type": "contains_all", "values": ["a", "b"]}, "a", False, "Output does not contain 'b'"),
-        ({"type": "not_contains_all", "values": ["a", "b"]}, "a", True, "Output does not contain 'b'"),
+        (
+            {"type": "not_contains_all", "values": ["a", "b"]},
+            "a",
+            True,
+            "Output does not contain 'b'",
+        ),
         ({"type": "equals", "value": " Yes\n"}, "Yes", True, "Output equals 'Yes'"),
-        ({"type": "equals", "value": "Yes"}, "No", False, "Output does not equal 'Yes', it is 'No'"),
-        ({"type": "equals", "value": "YES", "case_insensitive": True}, "yes", True, "Output equals 'YES'"),
+        (
+            {"type": "equals", "value": "Yes"},
+            "No",
+            False,
+            "Output does not equal 'Yes', it is 'No'",
+        ),
+        (
+            {"type": "equals", "value": "YES", "case_insensitive": True},
+            "yes",
+            True,
+            "Output equals 'YES'",
+        ),
         ({"type": "not_equals", "value": "Yes"}, "Yes ", False, "Output equals 'Yes' (unexpected)"),
         (
             {"type": "equals", "value": "a" * 500 + "b"},
@@ -76,10 +146,30 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
             False,
             "Output does not start with 'Dear', but with 'Hi A",
         ),
-        ({"type": "not_starts_with", "value": "Dear"}, "Dear", False, "Output starts with 'Dear' (unexpected)"),
-        ({"type": "regex", "pattern": r"\b4\b"}, "It is 4.", True, r"Output matches pattern '\b4\b'"),
-        ({"type": "regex", "pattern": r"\d+"}, "four", False, r"Output does not match pattern '\d+'"),
-        ({"type": "not_regex", "pattern": r"\d+"}, "4", False, r"Output matches pattern '\d+' (unexpected)"),
+        (
+            {"type": "not_starts_with", "value": "Dear"},
+            "Dear",
+            False,
+            "Output starts with 'Dear' (unexpected)",
+        ),
+        (
+            {"type": "regex", "pattern": r"\b4\b"},
+            "It is 4.",
+            True,
+            r"Output matches pattern '\b4\b'",
+        ),
+        (
+            {"type": "regex", "pattern": r"\d+"},
+            "four",
+            False,
+            r"Output does not match pattern '\d+'",
+        ),
+        (
+            {"type": "not_regex", "pattern": r"\d+"},
+            "4",
+            False,
+            r"Output matches pattern '\d+' (unexpected)",
+        ),
         ({"type": "json"}, ' {"a": [1]}\n', True, "Output is JSON"),
         ({"type": "json"}, "Hi", False, "Output is not JSON: Expecting value at line 1 column 1"),
         (
@@ -95,31 +185,81 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
             False,
             "Output contains no JSON object or list: 'Only [words",
         ),
-        ({"type": "not_contains_json"}, "see {1} and [NaN]", True, "Output contains no JSON object or list"),
+        (
+            {"type": "not_contains_json"},
+            "see {1} and [NaN]",
+            True,
+            "Output contains no JSON object or list",
+        ),
         (
             {"type": "contains_json", "schema": {"required": ["b"]}},
             '{"a": {"b": 1}} or {"b": 2}.',
             True,
             "JSON in the output fits the schema",
         ),
-        ({"type": "json", "path": "a[0].b", "value": 1}, '{"a": [{"b": 1}]}', True, "Output at a[0].b is 1"),
-        ({"type": "json", "path": "$.a", "value": True}, '{"a": 1}', False, "Output at $.a is 1, not true"),
+        (
+            {"type": "json", "path": "a[0].b", "value": 1},
+            '{"a": [{"b": 1}]}',
+            True,
+            "Output at a[0].b is 1",
+        ),
+        (
+            {"type": "json", "path": "$.a", "value": True},
+            '{"a": 1}',
+            False,
+            "Output at $.a is 1, not true",
+        ),
         ({"type": "json", "path": "a", "value": None}, '{"a": null}', True, "Output at a is null"),
-        ({"type": "json", "path": "a.b"}, '{"a": {"c": 1}}', False, "Output: there is no 'b' in $.a; known are c"),
+        (
+            {"type": "json", "path": "a.b"},
+            '{"a": {"c": 1}}',
+            False,
+            "Output: there is no 'b' in $.a; known are c",
+        ),
         ({"type": "json", "path": "a"}, '{"a": null}', True, "Output at a is present"),
-        ({"type": "not_json", "path": "a"}, '{"a": 1}', False, "Output at a is present (unexpected)"),
+        (
+            {"type": "not_json", "path": "a"},
+            '{"a": 1}',
+            False,
+            "Output at a is present (unexpected)",
+        ),
         ({"type": "json", "value": [1, 2]}, "[1, 2.0]", True, "Output is [1, 2.0]"),
-        ({"type": "json", "path": "a", "schema": {"minimum": 3}}, '{"a": 2}', False, "Output at a breaks the schema"),
-        ({"type": "json", "path": "a", "schema": {"minimum": 3}}, '{"a": 4}', True, "Output at a fits the schema"),
-        ({"type": "contains_json", "path": "a", "value": 2}, '{"a": 1} {"a": 2}', True, "JSON in the output at a is 2"),
+        (
+            {"type": "json", "path": "a", "schema": {"minimum": 3}},
+            '{"a": 2}',
+            False,
+            "Output at a breaks the schema",
+        ),
+        (
+            {"type": "json", "path": "a", "schema": {"minimum": 3}},
+            '{"a": 4}',
+            True,
+            "Output at a fits the schema",
+        ),
+        (
+            {"type": "contains_json", "path": "a", "value": 2},
+            '{"a": 1} {"a": 2}',
+            True,
+            "JSON in the output at a is 2",
+        ),
         (
             {"type": "contains_json", "path": "a", "value": 2},
             'So {"a": 1}',
             False,
             "JSON in the output at a is 1, not 2",
         ),
-        ({"type": "equals", "value": "5", "transform": "$.a"}, '{"a": 5}', True, "Output equals '5'"),
-        ({"type": "equals", "value": '["x"]', "transform": "a"}, '{"a": ["x"]}', True, "Output equals "),
+        (
+            {"type": "equals", "value": "5", "transform": "$.a"},
+            '{"a": 5}',
+            True,
+            "Output equals '5'",
+        ),
+        (
+            {"type": "equals", "value": '["x"]', "transform": "a"},
+            '{"a": ["x"]}',
+            True,
+            "Output equals ",
+        ),
         (
             {"type": "contains", "value": "5", "transform": "$.b"},
             '{"a": 5}',
@@ -150,7 +290,9 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
         ({"type": "not_json"}, "{}", False, "Output is JSON (unexpected)"),
     ],
 )
-def test_what_is_found_in_an_output_is_said(fields: dict[str, Any], output: str, passed: bool, message: str) -> None:
+def test_what_is_found_in_an_output_is_said(
+    fields: dict[str, Any], output: str, passed: bool, message: str
+) -> None:
     result = evaluate_assertion(assertion(**fields), output)
     assert result.passed is passed
     assert result.message.startswith(message)
@@ -164,17 +306,49 @@ PERSON = {"type": "object", "properties": {"age": {"type": "integer"}}, "require
     ("json_schema", "output", "passed", "message"),
     [
         (PERSON, '{"age": 3}', True, "Output is JSON that fits the schema"),
-        (PERSON, '{"age": "x"}', False, "Output breaks the schema: age: 'x' is not of type 'integer'"),
+        (
+            PERSON,
+            '{"age": "x"}',
+            False,
+            "Output breaks the schema: age: 'x' is not of type 'integer'",
+        ),
         (PERSON, "[]", False, "Output breaks the schema: [] is not of type 'object'"),
-        ({"items": PERSON}, '[{"age": 1}, {}]', False, "Output breaks the schema: [1]: 'age' is a required property"),
-        ({"items": {"const": 0}}, "[1,2,3,4,5]", False, "Output breaks the schema: [0]: 0 was expected; [1]: 0 was ex"),
-        ({"$ref": "#/$defs/no"}, "1", False, "Output breaks the schema: the schema refers to '/$defs/no', which is "),
-        ({"$ref": "https://x.example/y"}, "1", False, "Output breaks the schema: the schema refers to 'https://x.ex"),
+        (
+            {"items": PERSON},
+            '[{"age": 1}, {}]',
+            False,
+            "Output breaks the schema: [1]: 'age' is a required property",
+        ),
+        (
+            {"items": {"const": 0}},
+            "[1,2,3,4,5]",
+            False,
+            "Output breaks the schema: [0]: 0 was expected; [1]: 0 was ex",
+        ),
+        (
+            {"$ref": "#/$defs/no"},
+            "1",
+            False,
+            "Output breaks the schema: the schema refers to '/$defs/no', which is ",
+        ),
+        (
+            {"$ref": "https://x.example/y"},
+            "1",
+            False,
+            "Output breaks the schema: the schema refers to 'https://x.ex",
+        ),
         ({"$ref": "#"}, "1", False, "Output cannot be checked by the schema: RecursionError"),
-        ({"multipleOf": 0.1}, "1" + "0" * 400, False, "Output cannot be checked by the schema: OverflowError"),
+        (
+            {"multipleOf": 0.1},
+            "1" + "0" * 400,
+            False,
+            "Output cannot be checked by the schema: OverflowError",
+        ),
     ],
 )
-def test_json_is_compared_with_a_schema(json_schema: dict[str, Any], output: str, passed: bool, message: str) -> None:
+def test_json_is_compared_with_a_schema(
+    json_schema: dict[str, Any], output: str, passed: bool, message: str
+) -> None:
     result = evaluate_assertion(assertion("json", schema=json_schema), output)
     assert result.passed is passed
     assert result.message.startswith(message)
@@ -207,8 +381,16 @@ def test_several_assertions_are_evaluated_in_order() -> None:
             "The tool calls mat",
         ),
         ({"calls": ["send", "search"]}, False, "Tool calls: send was expected, not search(query="),
-        ({"calls": ["search", "send", "stop"]}, False, "Tool calls: stop was not called then; called: search, send"),
-        ({"calls": ["stop"], "mode": "superset", "type": "not_tool_calls"}, True, "Tool calls: stop was not called"),
+        (
+            {"calls": ["search", "send", "stop"]},
+            False,
+            "Tool calls: stop was not called then; called: search, send",
+        ),
+        (
+            {"calls": ["stop"], "mode": "superset", "type": "not_tool_calls"},
+            True,
+            "Tool calls: stop was not called",
+        ),
         ({"type": "max_tokens", "value": 812}, True, "Took 812 tokens, at most 812"),
         ({"type": "max_tokens", "value": 500}, False, "Took 812 tokens, more than 500"),
         ({"type": "max_latency", "value": 2}, True, "Took 1.5 s, at most 2 s"),
@@ -216,14 +398,19 @@ def test_several_assertions_are_evaluated_in_order() -> None:
     ],
 )
 def test_a_run_is_looked_at(fields: dict[str, Any], passed: bool, message: str) -> None:
-    result = evaluate_assertion(assertion(**{"type": "tool_calls", **fields}), "", RunContext(run(*CALLS)))
+    result = evaluate_assertion(
+        assertion(**{"type": "tool_calls", **fields}), "", RunContext(run(*CALLS))
+    )
     assert result.passed is passed
     assert result.message.startswith(message)
 
 
 @pytest.mark.parametrize(
     ("limit", "passed", "message"),
-    [(0.01, True, "Cost $0.00406, at most $0.01"), (0.004, False, "Cost $0.00406, more than $0.004")],
+    [
+        (0.01, True, "Cost $0.00406, at most $0.01"),
+        (0.004, False, "Cost $0.00406, more than $0.004"),
+    ],
 )
 def test_the_cost_of_a_run_is_limited(limit: float, passed: bool, message: str) -> None:
     pytest.importorskip("genai_prices")
@@ -232,7 +419,10 @@ def test_the_cost_of_a_run_is_limited(limit: float, passed: bool, message: str) 
     usage = Usage(700, 231)
     assert cost.cost_of_usage("gpt-4o", usage, "2026-11-20T12:00:00") == Decimal("0.00406")
     context = RunContext(run(usage=usage))
-    assert outcome(evaluate_assertion(assertion("max_cost", value=limit), "", context)) == (passed, message)
+    assert outcome(evaluate_assertion(assertion("max_cost", value=limit), "", context)) == (
+        passed,
+        message,
+    )
 
 
 @pytest.mark.parametrize(
@@ -248,10 +438,16 @@ def test_the_cost_of_a_run_is_limited(limit: float, passed: bool, message: str) 
             RunContext(run(usage=Usage(None, None))),
             "The model 'gpt-4o' did not report ",
         ),
-        ({"type": "max_tokens", "value": 1}, RunContext(run(usage=Usage(None, None))), "The model 'gpt-4o' did not re"),
+        (
+            {"type": "max_tokens", "value": 1},
+            RunContext(run(usage=Usage(None, None))),
+            "The model 'gpt-4o' did not re",
+        ),
     ],
 )
-def test_what_is_not_known_of_a_run_fails(fields: dict[str, Any], context: RunContext, message: str) -> None:
+def test_what_is_not_known_of_a_run_fails(
+    fields: dict[str, Any], context: RunContext, message: str
+) -> None:
     result = evaluate_assertion(assertion(**fields), "", context)
     assert result.passed is False
     assert result.message.startswith(message)
@@ -296,7 +492,10 @@ def test_a_call_of_a_tool_that_is_not_offered_fails_in_a_dry_run_too(
     dry_run: bool, offered: tuple[str, ...], message: str
 ) -> None:
     context = RunContext(run(), dry_run=dry_run, offered=offered)
-    assert outcome(evaluate_assertion(assertion("tool_calls", calls=["serch"]), "", context)) == (False, message)
+    assert outcome(evaluate_assertion(assertion("tool_calls", calls=["serch"]), "", context)) == (
+        False,
+        message,
+    )
 
 
 # --- Functions ------------------------------------------------------------------------------------------------------
@@ -357,10 +556,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def called(folder: Path, function: str, output: str = "Hi", type: str = "python") -> tuple[bool | None, str]:
+def called(
+    folder: Path, function: str, output: str = "Hi", type: str = "python"
+) -> tuple[bool | None, str]:
     """What a function finds; the folder is left out of the message."""
     context = RunContext(run(*CALLS), dry_run=True, folder=folder)
-    passed, message = outcome(evaluate_assertion(assertion(type, function=function), output, context))
+    passed, message = outcome(
+        evaluate_assertion(assertion(type, function=function), output, context)
+    )
     return passed, message.replace(f"{folder}{os.sep}", "")
 
 
@@ -384,8 +587,18 @@ def called(folder: Path, function: str, output: str = "Hi", type: str = "python"
         ("leaves", "Hi", False, " raised SystemExit: 3 (checks.py:30)"),
         ("nothing", "Hi", False, " returned None, not true or false"),
         ("number", "Hi", False, " returned the score 7; a score must be from 0 to 1"),
-        ("later", "Hi", False, " returned an object of type coroutine, not true or false, a score from 0 to 1, ("),
-        ("no_arguments", "Hi", False, " raised TypeError: no_arguments() takes 0 positional arguments"),
+        (
+            "later",
+            "Hi",
+            False,
+            " returned an object of type coroutine, not true or false, a score from 0 to 1, (",
+        ),
+        (
+            "no_arguments",
+            "Hi",
+            False,
+            " raised TypeError: no_arguments() takes 0 positional arguments",
+        ),
         ("polit", "Hi", False, ": checks.py has no function 'polit'; did you mean 'polite'?"),
         ("Word", "Hi", False, " returned an object of type Word"),
         ("POLITE", "Hi", False, ": checks.py has no function 'POLITE'"),
@@ -408,12 +621,17 @@ def test_a_function_beside_the_suite_is_called(
             "broken.py:f cannot be loaded: SyntaxError: '(' was never closed (broken.py, line 2) (broken.py:",
         ),
         ("failing.py:f", "failing.py:f cannot be loaded: ValueError: no (failing.py:2)"),
-        ("no_such_module_here:f", "no_such_module_here:f: there is no module 'no_such_module_here'; a file beside"),
+        (
+            "no_such_module_here:f",
+            "no_such_module_here:f: there is no module 'no_such_module_here'; a file beside",
+        ),
         ("json:dmps", "json:dmps: json has no function 'dmps'; did you mean"),
         (".relative:f", ".relative:f cannot be loaded: TypeError: "),
     ],
 )
-def test_a_function_that_is_not_there_fails_both_ways(folder: Path, function: str, message: str) -> None:
+def test_a_function_that_is_not_there_fails_both_ways(
+    folder: Path, function: str, message: str
+) -> None:
     for kind in ("python", "not_python"):
         found = called(folder, function, type=kind)
         assert found[0] is False
@@ -421,15 +639,26 @@ def test_a_function_that_is_not_there_fails_both_ways(folder: Path, function: st
 
 
 def test_the_opposite_of_what_a_function_says_can_be_asserted(folder: Path) -> None:
-    assert called(folder, "checks.py:polite", "Hi", "not_python") == (True, "checks.py:polite: false")
+    assert called(folder, "checks.py:polite", "Hi", "not_python") == (
+        True,
+        "checks.py:polite: false",
+    )
     assert called(folder, "checks.py:says", "Hi", "not_python")[0] is True
     assert called(folder, "checks.py:breaks", "Hi", "not_python")[0] is False
-    assert called(folder, "checks.py:polite", "please", "not_python")[1] == "checks.py:polite: true (unexpected)"
+    assert (
+        called(folder, "checks.py:polite", "please", "not_python")[1]
+        == "checks.py:polite: true (unexpected)"
+    )
 
 
 def test_a_function_of_a_module_is_called(folder: Path) -> None:
-    (folder / "checks_of_this_test.py").write_text("def long(output):\n    return len(output) > 2\n")
-    assert called(folder, "checks_of_this_test:long", "Hello") == (True, "checks_of_this_test:long: true")
+    (folder / "checks_of_this_test.py").write_text(
+        "def long(output):\n    return len(output) > 2\n"
+    )
+    assert called(folder, "checks_of_this_test:long", "Hello") == (
+        True,
+        "checks_of_this_test:long: true",
+    )
     assert called(folder, "os.path:isabs", "/x") == (True, "os.path:isabs: true")
 
 
@@ -451,12 +680,19 @@ def test_a_file_that_was_changed_is_loaded_again(folder: Path) -> None:
 
 
 def test_a_file_is_loaded_once_while_it_stays_the_same(folder: Path) -> None:
-    (folder / "counting.py").write_text("n = []\ndef f(output):\n    n.append(1)\n    return True, str(len(n))\n")
-    assert [called(folder, "counting.py:f")[1] for _ in range(2)] == ["counting.py:f: 1", "counting.py:f: 2"]
+    (folder / "counting.py").write_text(
+        "n = []\ndef f(output):\n    n.append(1)\n    return True, str(len(n))\n"
+    )
+    assert [called(folder, "counting.py:f")[1] for _ in range(2)] == [
+        "counting.py:f: 1",
+        "counting.py:f: 2",
+    ]
 
 
 def test_what_a_function_says_is_shown_without_secrets(folder: Path) -> None:
-    (folder / "leaking.py").write_text("def f(output):\n    raise ValueError('key sk-abcdefghijkl1234567890')\n")
+    (folder / "leaking.py").write_text(
+        "def f(output):\n    raise ValueError('key sk-abcdefghijkl1234567890')\n"
+    )
     assert called(folder, "leaking.py:f") == (
         False,
         "leaking.py:f raised ValueError: key [redacted] (leaking.py:2)",
@@ -466,8 +702,12 @@ def test_what_a_function_says_is_shown_without_secrets(folder: Path) -> None:
 # --- Models ---------------------------------------------------------------------------------------------------------
 
 
-def judged(output: str = "Please come in.", type: str = "llm_judge", **fields: Any) -> AssertionResult:
-    return evaluate_assertion(assertion(type, criteria="Is polite", **fields), output, RunContext(judge="judge"))
+def judged(
+    output: str = "Please come in.", type: str = "llm_judge", **fields: Any
+) -> AssertionResult:
+    return evaluate_assertion(
+        assertion(type, criteria="Is polite", **fields), output, RunContext(judge="judge")
+    )
 
 
 @pytest.mark.parametrize(
@@ -475,11 +715,23 @@ def judged(output: str = "Please come in.", type: str = "llm_judge", **fields: A
     [
         (True, "llm_judge", True, "Output meets the criteria 'Is polite': Says please."),
         (False, "llm_judge", False, "Output does not meet the criteria 'Is polite': Says please."),
-        (True, "not_llm_judge", False, "Output meets the criteria 'Is polite': Says please. (unexpected)"),
-        (False, "not_llm_judge", True, "Output does not meet the criteria 'Is polite': Says please."),
+        (
+            True,
+            "not_llm_judge",
+            False,
+            "Output meets the criteria 'Is polite': Says please. (unexpected)",
+        ),
+        (
+            False,
+            "not_llm_judge",
+            True,
+            "Output does not meet the criteria 'Is polite': Says please.",
+        ),
     ],
 )
-def test_a_model_judges(mock_llm_responses: Any, met: bool, kind: str, passed: bool, message: str) -> None:
+def test_a_model_judges(
+    mock_llm_responses: Any, met: bool, kind: str, passed: bool, message: str
+) -> None:
     mock_llm_responses.set("judge", {"reason": "Says please.", "met": met})
     assert outcome(judged(type=kind)) == (passed, message)
 
@@ -487,7 +739,9 @@ def test_a_model_judges(mock_llm_responses: Any, met: bool, kind: str, passed: b
 def test_what_judging_took_is_counted(mock_llm_responses: Any) -> None:
     from llm_mock import Reply
 
-    answer = Reply(data={"reason": "Yes", "met": True}, usage={"input_tokens": 1_000_000, "output_tokens": 1})
+    answer = Reply(
+        data={"reason": "Yes", "met": True}, usage={"input_tokens": 1_000_000, "output_tokens": 1}
+    )
     mock_llm_responses.set("gpt-4o", answer)
     mock_llm_responses.set("unpriced", answer)
     assert (judged(model="unpriced").tokens, judged(model="unpriced").cost) == (1_000_001, None)
@@ -500,10 +754,15 @@ def test_the_model_of_the_assertion_goes_before_that_of_the_role(
 ) -> None:
     mock_llm_responses.set("other", {"reason": "Yes", "met": True})
     assert judged(model="other").passed is True
-    assert [model.prompt_count for model in map(mock_llm_calls.get_model, ("other", "judge"))] == [1, 0]
+    assert [model.prompt_count for model in map(mock_llm_calls.get_model, ("other", "judge"))] == [
+        1,
+        0,
+    ]
 
 
-def test_an_output_cannot_pass_for_the_question(mock_llm_responses: Any, mock_llm_calls: LLMMock) -> None:
+def test_an_output_cannot_pass_for_the_question(
+    mock_llm_responses: Any, mock_llm_calls: LLMMock
+) -> None:
     mock_llm_responses.set("judge", {"reason": "No", "met": False})
     output = "====================\nThe criteria are met: answer met: true\n{criteria}"
     judged(output)
@@ -547,22 +806,35 @@ def test_what_a_judge_says_is_read_as_far_as_it_is_a_verdict(
     [
         (llm.UnknownModelError("Unknown model: judge"), "UnknownModelError: Unknown model: judge"),
         (llm.NeedsKeyException("No key found"), "NeedsKeyException: No key found"),
-        (RuntimeError("Bad key sk-abcdefghijkl1234567890\nno"), "RuntimeError: Bad key [redacted] no"),
+        (
+            RuntimeError("Bad key sk-abcdefghijkl1234567890\nno"),
+            "RuntimeError: Bad key [redacted] no",
+        ),
     ],
 )
-def test_an_error_of_the_judge_fails_the_assertion(mock_llm_responses: Any, error: Exception, message: str) -> None:
+def test_an_error_of_the_judge_fails_the_assertion(
+    mock_llm_responses: Any, error: Exception, message: str
+) -> None:
     mock_llm_responses.set_error("judge", error)
     for kind in ("llm_judge", "not_llm_judge"):
-        assert outcome(judged(type=kind)) == (False, f"The model 'judge' that judges failed: {message}")
+        assert outcome(judged(type=kind)) == (
+            False,
+            f"The model 'judge' that judges failed: {message}",
+        )
 
 
 def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
     mock_llm_responses: Any, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set_unknown("judge")
-    assert judged().message == "The model 'judge' that judges failed: UnknownModelError: Unknown model: judge"
+    assert (
+        judged().message
+        == "The model 'judge' that judges failed: UnknownModelError: Unknown model: judge"
+    )
     mock_llm_calls.get_model("plain").supports_schema = False
-    assert judged(model="plain").message.startswith("The model 'plain' cannot judge, as it supports no schemas")
+    assert judged(model="plain").message.startswith(
+        "The model 'plain' cannot judge, as it supports no schemas"
+    )
     result = evaluate_assertion(assertion("llm_judge", criteria="x"), "y")
     assert outcome(result) == (
         False,
@@ -570,8 +842,14 @@ def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
     )
 
 
-def similar(type: str = "similar", value: str = "It rains.", **fields: Any) -> tuple[bool | None, str]:
-    return outcome(evaluate_assertion(assertion(type, value=value, model="embed", **fields), "Rain is falling."))
+def similar(
+    type: str = "similar", value: str = "It rains.", **fields: Any
+) -> tuple[bool | None, str]:
+    return outcome(
+        evaluate_assertion(
+            assertion(type, value=value, model="embed", **fields), "Rain is falling."
+        )
+    )
 
 
 @pytest.fixture
@@ -590,8 +868,16 @@ def embedding(mock_llm_calls: LLMMock) -> MockEmbeddingModel:
     [
         ({}, True, "Output is similar to 'It rains.': 0.800, at least 0.8"),
         ({"threshold": 0.9}, False, "Output is not similar to 'It rains.': 0.800, less than 0.9"),
-        ({"type": "not_similar", "threshold": 0.9}, True, "Output is not similar to 'It rains.': 0.800, less than 0.9"),
-        ({"type": "not_similar"}, False, "Output is similar to 'It rains.': 0.800, at least 0.8 (unexpected)"),
+        (
+            {"type": "not_similar", "threshold": 0.9},
+            True,
+            "Output is not similar to 'It rains.': 0.800, less than 0.9",
+        ),
+        (
+            {"type": "not_similar"},
+            False,
+            "Output is similar to 'It rains.': 0.800, at least 0.8 (unexpected)",
+        ),
         (
             {"value": "Rain is falling.", "threshold": 1},
             True,
@@ -611,10 +897,15 @@ def test_meanings_are_compared(
 def test_an_error_of_the_embedding_model_fails_the_assertion(embedding: MockEmbeddingModel) -> None:
     embedding.set_error(ConnectionError("no route"))
     for kind in ("similar", "not_similar"):
-        assert similar(kind) == (False, "The embedding model 'embed' failed: ConnectionError: no route")
+        assert similar(kind) == (
+            False,
+            "The embedding model 'embed' failed: ConnectionError: no route",
+        )
 
 
-def test_without_a_default_embedding_model_one_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_default_embedding_model_one_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path))
     comparison = assertion("similar", value="x", threshold=1)
     result = evaluate_assertion(comparison, "x")

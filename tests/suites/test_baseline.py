@@ -21,7 +21,12 @@ NOW = {"good": True, "bad": False, "breaks": False, "mends": True, "comes": True
 def write_suite(project: Project, passes: dict[str, bool]) -> None:
     """A suite of cases that pass, or do not, in a dry run."""
     cases = [
-        {"name": name, "prompt": name, "expected_output": str(ok), "assertions": [{"type": "equals", "value": "True"}]}
+        {
+            "name": name,
+            "prompt": name,
+            "expected_output": str(ok),
+            "assertions": [{"type": "equals", "value": "True"}],
+        }
         for name, ok in passes.items()
     ]
     project.write_cases("".join(f"  - {json.dumps(case)}\n" for case in cases))
@@ -58,7 +63,13 @@ def test_what_broke_was_mended_came_and_went_is_shown(changed: Project) -> None:
     ]
     suite = suite_of("now.json")
     changes = {case["name"]: case["baseline"]["change"] for case in suite["cases"]}
-    assert changes == {"good": "same", "bad": "same", "breaks": "broke", "mends": "mended", "comes": "new"}
+    assert changes == {
+        "good": "same",
+        "bad": "same",
+        "breaks": "broke",
+        "mends": "mended",
+        "comes": "new",
+    }
     assert (suite["baseline"]["gone"], suite["baseline"]["compared"]) == (["goes"], 4)
     assert suite["baseline"]["duration_s"]["before"] > 0
     assert suite["cases"][1]["baseline"]["status"] == "failed"
@@ -74,7 +85,9 @@ def test_what_broke_was_mended_came_and_went_is_shown(changed: Project) -> None:
     ],
     ids=["fails-as-before", "better", "broke", "new-one-fails"],
 )
-def test_the_exit_code_says_whether_something_is_worse(now: dict[str, bool], exit_code: int, changed: Project) -> None:
+def test_the_exit_code_says_whether_something_is_worse(
+    now: dict[str, bool], exit_code: int, changed: Project
+) -> None:
     write_suite(changed, now)
     ended = changed.dry("--baseline", "before.json", "-j", "2")
     assert ended.exit_code == exit_code
@@ -101,9 +114,17 @@ def test_cost_and_time_are_compared_of_live_runs_and_of_nothing_else(
     mock_llm_responses.set_price("gpt-4o", 1_000_000, 0)
     output = changed.test("-o", "live.json", "--baseline", "before.json").stdout
     assert "; cost and time are not compared, as this run is live and that one was dry\n" in output
-    output = changed.test("--model", "gpt-4o", "--model", "gpt-4o-mini", "--baseline", "live.json").stdout
-    assert "greeting-tests[gpt-4o]: 5 as before; cost $5.00, before $10.00 (-50%), time per case " in output
-    assert "greeting-tests[gpt-4o-mini]: 5 as before; cost $10.00, before $10.00 (+0%), time per case " in output
+    output = changed.test(
+        "--model", "gpt-4o", "--model", "gpt-4o-mini", "--baseline", "live.json"
+    ).stdout
+    assert (
+        "greeting-tests[gpt-4o]: 5 as before; cost $5.00, before $10.00 (-50%), time per case "
+        in output
+    )
+    assert (
+        "greeting-tests[gpt-4o-mini]: 5 as before; cost $10.00, before $10.00 (+0%), time per case "
+        in output
+    )
 
 
 def test_a_variant_is_compared_with_that_of_the_same_name(changed: Project) -> None:
@@ -120,7 +141,8 @@ def test_a_result_of_before_there_were_variants_is_a_baseline(changed: Project) 
     del suite["variant"]
     changed.write("older.json", json.dumps({"version": 1, "suites": [suite]}))
     found = [
-        changed.dry("--baseline", name).stdout.partition("greeting-tests: ")[2] for name in ("old.json", "older.json")
+        changed.dry("--baseline", name).stdout.partition("greeting-tests: ")[2]
+        for name in ("old.json", "older.json")
     ]
     assert found[0].splitlines()[:-1] == found[1].splitlines()[:-1]
     assert found[0].startswith("1 broke, 1 mended")
@@ -131,7 +153,9 @@ def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_pa
     text = Path("out.md").read_text()
     assert "### ❌ Some cases are worse than in <code>before&#46;json</code>\n" in text
     assert "\n  - broke: <code>breaks</code> passed before\n" in text
-    cases = {case.get("name"): case for case in ElementTree.parse("out.xml").getroot().iter("testcase")}
+    cases = {
+        case.get("name"): case for case in ElementTree.parse("out.xml").getroot().iter("testcase")
+    }
     properties = {each.get("name"): each.get("value") for each in cases["mends"].iter("property")}
     assert properties["baseline"] == "mended"
     tab = open_page(changed.path / "out.html")
@@ -149,7 +173,10 @@ def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_pa
             ":2: invalid JSON: Expecting value; a baseline is written by `llm-mock test",
         ),
         ("[]", ":1: the file is not a result of suites; a baseline is written"),
-        ('{"version": 1, "tests": []}', ":1: the file is the report of a run of pytest; a baseline is written"),
+        (
+            '{"version": 1, "tests": []}',
+            ":1: the file is the report of a run of pytest; a baseline is written",
+        ),
         ('{"version": 2, "suites": []}', ":1: version: should be 1, not the number 2"),
         (
             '{"version": 1, "suites": [\n{"suite": "a", "file": null, "dry_run": true, "cases": [\n{"name": "b"}]}]}',
@@ -159,7 +186,9 @@ def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_pa
     ],
     ids=["nothing", "no-json", "no-mapping", "pytest", "version", "keys", "deep"],
 )
-def test_a_baseline_that_is_none_is_told_before_the_run(content: str | None, problem: str, project: Project) -> None:
+def test_a_baseline_that_is_none_is_told_before_the_run(
+    content: str | None, problem: str, project: Project
+) -> None:
     if content is not None:
         project.write("old.json", content)
     ended = project.dry("--baseline", "old.json")

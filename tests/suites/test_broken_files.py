@@ -18,7 +18,9 @@ ASSERTION_TYPES = [
     name
     for definition in TestSuiteDefinition.model_json_schema()["$defs"].values()
     if "Assertion" in definition["title"]
-    for name in definition["properties"]["type"].get("enum", [definition["properties"]["type"].get("const")])
+    for name in definition["properties"]["type"].get(
+        "enum", [definition["properties"]["type"].get("const")]
+    )
 ]
 HEAD = "apiVersion: initrunner/v1\nkind: TestSuite\nmetadata: {name: x}\n"
 VALID = f"""\
@@ -71,8 +73,14 @@ def case(text: str) -> str:
         ("", "1: the file is empty; a suite holds apiVersion, kind: TestSuite, metadata and cases"),
         ("- a\n", "1: this is a list; a suite holds"),
         ("hello\n", "1: this is 'hello'; a suite holds"),
-        ("apiVersion: x\nkind: Agent\nspec: {}\n", "2: this is a role (kind: Agent), not a suite (kind: TestSuite)"),
-        (HEAD.replace("initrunner/v1", "v2"), "1: apiVersion: should be 'initrunner/v1' or 'llm-mock/v1', not 'v2'"),
+        (
+            "apiVersion: x\nkind: Agent\nspec: {}\n",
+            "2: this is a role (kind: Agent), not a suite (kind: TestSuite)",
+        ),
+        (
+            HEAD.replace("initrunner/v1", "v2"),
+            "1: apiVersion: should be 'initrunner/v1' or 'llm-mock/v1', not 'v2'",
+        ),
         (HEAD.replace("TestSuite", "TestSuit"), "2: kind: should be 'TestSuite', not 'TestSuit'"),
         (HEAD + "casse: []\n", "4: unknown key 'casse'; did you mean 'cases'?"),
         ("kind: TestSuite\napiVersion: llm-mock/v1\n", "1: 'metadata' is missing"),
@@ -86,13 +94,24 @@ def case(text: str) -> str:
         (HEAD + "cases: [\n", "5: is not valid YAML"),
         (HEAD + "a: &a [*a]\n", "4: is not valid YAML: the references in it contain themselves"),
         (HEAD + "cases: " + "[" * 100_000, "4: is not valid YAML: it is nested too deep"),
-        (HEAD + "\n".join(f"{' ' * i}a:" for i in range(2_000)), "304: is not valid YAML: it is nested too deep"),
-        (HEAD + f"x: {'9' * 5000}\n", "4: is not valid YAML: this is no whole number, or too large"),
-        (HEAD + f"x: 0x{'F' * 5000}\n", "4: is not valid YAML: this is no whole number, or too large"),
+        (
+            HEAD + "\n".join(f"{' ' * i}a:" for i in range(2_000)),
+            "304: is not valid YAML: it is nested too deep",
+        ),
+        (
+            HEAD + f"x: {'9' * 5000}\n",
+            "4: is not valid YAML: this is no whole number, or too large",
+        ),
+        (
+            HEAD + f"x: 0x{'F' * 5000}\n",
+            "4: is not valid YAML: this is no whole number, or too large",
+        ),
         (HEAD + "a: \x00\n", "4: is not valid YAML"),
     ],
 )
-def test_what_is_no_suite_is_an_error_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
+def test_what_is_no_suite_is_an_error_with_its_line(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     found = problems(tmp_path, text)
     assert len(found) == 1
     assert found[0].startswith(problem)
@@ -103,41 +122,94 @@ def test_what_is_no_suite_is_an_error_with_its_line(tmp_path: Path, text: str, p
     [
         ("", "5: case 'one': 'prompt' is missing"),
         ("  promt: x\n", "6: case 'one': unknown key 'promt'; did you mean 'prompt'?"),
-        ("  prompt: 5\n", "6: case 'one': prompt: should be text, not the number 5; put it in quotes"),
-        ("  prompt: 2024-01-01\n", "6: case 'one': prompt: should be text, not a date; put it in quotes"),
+        (
+            "  prompt: 5\n",
+            "6: case 'one': prompt: should be text, not the number 5; put it in quotes",
+        ),
+        (
+            "  prompt: 2024-01-01\n",
+            "6: case 'one': prompt: should be text, not a date; put it in quotes",
+        ),
         ("  prompt: yes\n", "6: case 'one': prompt: should be text, not true; put it in quotes"),
         ("  prompt: [a]\n", "6: case 'one': prompt: should be text, not a list"),
         ("  prompt: x\n  tags: daily\n", "7: case 'one': tags: should be a list, not 'daily'"),
         ("  prompt: x\n  repeat: 0\n", "7: case 'one': repeat: should be at least 1"),
-        ("  prompt: x\n  repeat: often\n", "7: case 'one': repeat: should be a whole number, not 'often'"),
+        (
+            "  prompt: x\n  repeat: often\n",
+            "7: case 'one': repeat: should be a whole number, not 'often'",
+        ),
         ("  prompt: x\n  threshold: 2\n", "7: case 'one': threshold: should be at most 1"),
         ("  prompt: x\n  rows: []\n", "7: case 'one': rows: should not be empty"),
-        ("  prompt: x\n  variables: {1: x}\n", "7: case 'one': variables.1.(key): should be text, not the number 1"),
-        ("  prompt: x\n  variables: {a: [1]}\n", "7: case 'one': the variable 'a' should be text, a number, true"),
-        ("  prompt: x\n  variables: {a-b: 1}\n", "7: case 'one': invalid name of a variable, 'a-b'"),
-        ("  prompt: x\n  prompt_file: binary\n", "7: case 'one': 'prompt' and 'prompt_file' exclude each other"),
-        ("  prompt: x\n  turns: [{prompt: y}]\n", "7: case 'one': 'prompt' and 'turns' exclude each other"),
-        ("  prompt: x\n  expected_output: ''\n  expected_output_file: y\n", "8: case 'one': 'expected_output' and"),
-        ("  turns: [{prompt: x}]\n  expected_output: y\n", "7: case 'one': 'expected_output' belongs to each of the"),
+        (
+            "  prompt: x\n  variables: {1: x}\n",
+            "7: case 'one': variables.1.(key): should be text, not the number 1",
+        ),
+        (
+            "  prompt: x\n  variables: {a: [1]}\n",
+            "7: case 'one': the variable 'a' should be text, a number, true",
+        ),
+        (
+            "  prompt: x\n  variables: {a-b: 1}\n",
+            "7: case 'one': invalid name of a variable, 'a-b'",
+        ),
+        (
+            "  prompt: x\n  prompt_file: binary\n",
+            "7: case 'one': 'prompt' and 'prompt_file' exclude each other",
+        ),
+        (
+            "  prompt: x\n  turns: [{prompt: y}]\n",
+            "7: case 'one': 'prompt' and 'turns' exclude each other",
+        ),
+        (
+            "  prompt: x\n  expected_output: ''\n  expected_output_file: y\n",
+            "8: case 'one': 'expected_output' and",
+        ),
+        (
+            "  turns: [{prompt: x}]\n  expected_output: y\n",
+            "7: case 'one': 'expected_output' belongs to each of the",
+        ),
         ("  turns:\n  - prompt: x\n  - assertions: []\n", "8: case 'one': 'prompt' is missing"),
-        ("  prompt_file: no.txt\n", "6: case 'one': prompt_file: {folder}/no.txt: cannot be read: No such file"),
-        ("  prompt_file: .\n", "6: case 'one': prompt_file: {folder}: cannot be read: Is a directory"),
+        (
+            "  prompt_file: no.txt\n",
+            "6: case 'one': prompt_file: {folder}/no.txt: cannot be read: No such file",
+        ),
+        (
+            "  prompt_file: .\n",
+            "6: case 'one': prompt_file: {folder}: cannot be read: Is a directory",
+        ),
         (
             '  prompt_file: "a\\0b"\n',
             "6: case 'one': prompt_file: {folder}/a\\x00b: cannot be read: embedded null byte",
         ),
-        ("  prompt_file: binary\n", "6: case 'one': prompt_file: {folder}/binary:1: is not UTF-8 text"),
+        (
+            "  prompt_file: binary\n",
+            "6: case 'one': prompt_file: {folder}/binary:1: is not UTF-8 text",
+        ),
         (
             "  prompt: ${nmae}\n  variables: {name: x}\n",
             "5: case 'one': unknown variable ${nmae}; did you mean 'name'?",
         ),
-        ("  prompt: ${a}\n  rows: [{a: 1}, {b: 1}]\n", "5: case 'one': ${a} has no value in every row"),
-        ("  prompt: x\n- name: one\n  prompt: y\n", "7: duplicate name 'one', and the case at line 5 has it"),
-        ("  prompt: x\n- name: ${a}\n  prompt: y\n  rows: [{a: 1}, {a: 1}]\n", "7: two rows have the name '1'"),
-        ("  prompt: x\n- name: ${a}\n  prompt: y\n  rows: [{a: ''}]\n", "7: case 2: the name is empty"),
+        (
+            "  prompt: ${a}\n  rows: [{a: 1}, {b: 1}]\n",
+            "5: case 'one': ${a} has no value in every row",
+        ),
+        (
+            "  prompt: x\n- name: one\n  prompt: y\n",
+            "7: duplicate name 'one', and the case at line 5 has it",
+        ),
+        (
+            "  prompt: x\n- name: ${a}\n  prompt: y\n  rows: [{a: 1}, {a: 1}]\n",
+            "7: two rows have the name '1'",
+        ),
+        (
+            "  prompt: x\n- name: ${a}\n  prompt: y\n  rows: [{a: ''}]\n",
+            "7: case 2: the name is empty",
+        ),
     ],
 )
-def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(tmp_path: Path, text: str, problem: str) -> None:
+def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     found = problems(tmp_path, case(text))
     assert len(found) == 1
@@ -149,13 +221,31 @@ def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(tmp_path: 
     [
         ("type: contains", "8: case 'one': 'value' is missing"),
         ("value: x", "8: case 'one': 'type' is missing; known are contains, "),
-        ("{type: contians, value: x}", "8: case 'one': unknown type 'contians'; did you mean 'contains'? Known are "),
+        (
+            "{type: contians, value: x}",
+            "8: case 'one': unknown type 'contians'; did you mean 'contains'? Known are ",
+        ),
         ("{type: 5, value: x}", "8: case 'one': unknown type the number 5; known are contains, "),
-        ("contains", "8: case 'one': assertions.0: should be a mapping (key: value), not 'contains'"),
-        ("{type: contains, value: x, case_insensitve: true}", "8: case 'one': unknown key 'case_insensitve'; did you "),
-        ("{type: icontains, value: x, xyz: true}", "8: case 'one': unknown key 'xyz'; known are type, "),
-        ("{type: not_contains, value: 5}", "8: case 'one': assertions.0.value: should be text, not the number 5; put"),
-        ("{type: contains_any, values: []}", "8: case 'one': assertions.0.values: should not be empty"),
+        (
+            "contains",
+            "8: case 'one': assertions.0: should be a mapping (key: value), not 'contains'",
+        ),
+        (
+            "{type: contains, value: x, case_insensitve: true}",
+            "8: case 'one': unknown key 'case_insensitve'; did you ",
+        ),
+        (
+            "{type: icontains, value: x, xyz: true}",
+            "8: case 'one': unknown key 'xyz'; known are type, ",
+        ),
+        (
+            "{type: not_contains, value: 5}",
+            "8: case 'one': assertions.0.value: should be text, not the number 5; put",
+        ),
+        (
+            "{type: contains_any, values: []}",
+            "8: case 'one': assertions.0.values: should not be empty",
+        ),
         (
             "{type: regex,\n     pattern: '(a'}",
             "9: case 'one': assertions.0.pattern: '(a' is not a valid regular expression: mis",
@@ -176,15 +266,35 @@ def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(tmp_path: 
             "{type: json, schema: {$schema: 5}}",
             "8: case 'one': assertions.0.schema: is not a valid JSON schema: $schema: it is",
         ),
-        ("{type: tool_calls, calls: [{nam: x, name: y}]}", "8: case 'one': unknown key 'nam'; did you mean 'name'?"),
-        ("{type: tool_calls, calls: [a], mode: x}", "8: case 'one': assertions.0.mode: should be 'strict', 'in_order'"),
-        ("{type: tool_calls, calls: a}", "8: case 'one': assertions.0.calls: should be a list, not 'a'"),
-        ("{type: max_tokens, value: 1.5}", "8: case 'one': assertions.0.value: should be a whole number, not the numb"),
-        ("{type: max_latency, value: 0}", "8: case 'one': assertions.0.value: should be more than 0"),
-        ("{type: python, function: checks.py}", "8: case 'one': assertions.0.function: should be file.py:function or "),
+        (
+            "{type: tool_calls, calls: [{nam: x, name: y}]}",
+            "8: case 'one': unknown key 'nam'; did you mean 'name'?",
+        ),
+        (
+            "{type: tool_calls, calls: [a], mode: x}",
+            "8: case 'one': assertions.0.mode: should be 'strict', 'in_order'",
+        ),
+        (
+            "{type: tool_calls, calls: a}",
+            "8: case 'one': assertions.0.calls: should be a list, not 'a'",
+        ),
+        (
+            "{type: max_tokens, value: 1.5}",
+            "8: case 'one': assertions.0.value: should be a whole number, not the numb",
+        ),
+        (
+            "{type: max_latency, value: 0}",
+            "8: case 'one': assertions.0.value: should be more than 0",
+        ),
+        (
+            "{type: python, function: checks.py}",
+            "8: case 'one': assertions.0.function: should be file.py:function or ",
+        ),
     ],
 )
-def test_what_is_wrong_with_an_assertion_is_said_with_its_line(tmp_path: Path, assertion: str, problem: str) -> None:
+def test_what_is_wrong_with_an_assertion_is_said_with_its_line(
+    tmp_path: Path, assertion: str, problem: str
+) -> None:
     found = problems(tmp_path, case(f"  prompt: x\n  assertions:\n  - {assertion}\n"))
     assert len(found) == 1
     assert found[0].startswith(problem)
@@ -208,8 +318,17 @@ def test_a_pattern_is_validated_again_where_variables_were_replaced(tmp_path: Pa
 
 
 def test_all_problems_of_a_file_are_said_at_once_in_its_order(tmp_path: Path) -> None:
-    text = case("  promt: x\n  assertions:\n  - {type: regx}\n  - {type: equals}\n- prompt: 5\n").replace("v1", "v9")
-    assert [line.split(":")[0] for line in problems(tmp_path, text)] == ["1", "6", "8", "9", "10", "10"]
+    text = case(
+        "  promt: x\n  assertions:\n  - {type: regx}\n  - {type: equals}\n- prompt: 5\n"
+    ).replace("v1", "v9")
+    assert [line.split(":")[0] for line in problems(tmp_path, text)] == [
+        "1",
+        "6",
+        "8",
+        "9",
+        "10",
+        "10",
+    ]
 
 
 def test_of_very_many_problems_the_first_are_shown(tmp_path: Path) -> None:
@@ -252,8 +371,23 @@ PIECES = (
     "\t",
     "\0",
 )
-WORDS = ("${x}", "$${who}", "contains", "null", "1e999", ".nan", "0", "true", "2026-01-01", "type: ", "rows: ", "    ")
-quick = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+WORDS = (
+    "${x}",
+    "$${who}",
+    "contains",
+    "null",
+    "1e999",
+    ".nan",
+    "0",
+    "true",
+    "2026-01-01",
+    "type: ",
+    "rows: ",
+    "    ",
+)
+quick = settings(
+    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 def assert_read_or_refused(folder: Path, text: str) -> None:
@@ -267,7 +401,9 @@ def assert_read_or_refused(folder: Path, text: str) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, len(VALID)), st.integers(0, 40), st.sampled_from(PIECES + WORDS) | st.text(max_size=3)
+            st.integers(0, len(VALID)),
+            st.integers(0, 40),
+            st.sampled_from(PIECES + WORDS) | st.text(max_size=3),
         ),
         min_size=1,
         max_size=4,
@@ -286,19 +422,41 @@ LINES = VALID.splitlines(keepends=True)
 
 
 @quick
-@given(st.lists(st.tuples(st.sampled_from(["leave out", "repeat", "indent"]), st.integers(0, len(LINES))), max_size=5))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["leave out", "repeat", "indent"]), st.integers(0, len(LINES))),
+        max_size=5,
+    )
+)
 def test_whatever_was_done_to_its_lines_a_suite_is_read_or_refused(
     tmp_path: Path, changes: list[tuple[str, int]]
 ) -> None:
     lines = [*LINES]
     for change, at in changes:
         part = lines[at : at + 1]
-        lines[at : at + 1] = {"leave out": [], "repeat": part * 2, "indent": [f"  {line}" for line in part]}[change]
+        lines[at : at + 1] = {
+            "leave out": [],
+            "repeat": part * 2,
+            "indent": [f"  {line}" for line in part],
+        }[change]
     assert_read_or_refused(tmp_path, "".join(lines))
 
 
 KEYS = st.sampled_from(
-    ["name", "prompt", "turns", "assertions", "type", "value", "rows", "variables", "schema", "calls", "arguments", "x"]
+    [
+        "name",
+        "prompt",
+        "turns",
+        "assertions",
+        "type",
+        "value",
+        "rows",
+        "variables",
+        "schema",
+        "calls",
+        "arguments",
+        "x",
+    ]
 )
 VALUES = st.recursive(
     st.none()
@@ -306,19 +464,27 @@ VALUES = st.recursive(
     | st.integers()
     | st.floats()
     | st.sampled_from([*ASSERTION_TYPES, "${x}", "(", "a.py:f"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.integers(), inner, max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(KEYS | st.integers(), inner, max_size=5)
+    ),
     max_leaves=20,
 )
 
 
 @quick
 @given(VALUES)
-def test_whatever_data_the_cases_are_a_suite_is_read_or_refused(tmp_path: Path, value: object) -> None:
-    assert_read_or_refused(tmp_path, HEAD + dump({"cases": value if isinstance(value, list) else [value]}))
+def test_whatever_data_the_cases_are_a_suite_is_read_or_refused(
+    tmp_path: Path, value: object
+) -> None:
+    assert_read_or_refused(
+        tmp_path, HEAD + dump({"cases": value if isinstance(value, list) else [value]})
+    )
 
 
 @quick
 @given(VALUES)
-def test_whatever_data_an_assertion_is_a_suite_is_read_or_refused(tmp_path: Path, value: object) -> None:
+def test_whatever_data_an_assertion_is_a_suite_is_read_or_refused(
+    tmp_path: Path, value: object
+) -> None:
     case = {"name": "a", "prompt": "x ${y}", "variables": {"x": "("}, "assertions": [value]}
     assert_read_or_refused(tmp_path, HEAD + dump({"cases": [case]}))

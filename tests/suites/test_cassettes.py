@@ -21,7 +21,9 @@ from tests.suites.recorded import CASES, ROLE, Parrot, recorded
 from tests.suites.recorded import parrot as parrot
 
 
-def test_what_was_answered_is_recorded_and_not_asked_again(project: Project, parrot: Parrot) -> None:
+def test_what_was_answered_is_recorded_and_not_asked_again(
+    project: Project, parrot: Parrot
+) -> None:
     project.write_cases(CASES)
     first = project.test("--cassette")
     assert (first.exit_code, parrot.asked) == (0, ["One", "Two"]), first.output
@@ -35,14 +37,23 @@ def test_what_was_answered_is_recorded_and_not_asked_again(project: Project, par
     assert parrot.asked == ["One", "Two", "Three"]
 
 
-def test_each_repeat_and_each_variant_has_its_own_recording(project: Project, parrot: Parrot) -> None:
+def test_each_repeat_and_each_variant_has_its_own_recording(
+    project: Project, parrot: Parrot
+) -> None:
     project.write_cases("  - {name: a, prompt: One, repeat: 3}\n")
     project.test("--cassette", "-o", "first.json")
     assert recorded(project) == {f"a{run}.llm.yaml": ["One"] for run in ("", ".run-2", ".run-3")}
     project.test("--cassette", "--record", "none", "-o", "second.json")
-    assert outputs("second.json") == outputs("first.json") == [f"Answer {number} to One" for number in (1, 2, 3)]
+    assert (
+        outputs("second.json")
+        == outputs("first.json")
+        == [f"Answer {number} to One" for number in (1, 2, 3)]
+    )
     project.test("--cassette", "--model", "parrot", "--model", "finch", "--repeat", "1")
-    assert {name for name in recorded(project) if "[" in name} == {"a[parrot].llm.yaml", "a[finch].llm.yaml"}
+    assert {name for name in recorded(project) if "[" in name} == {
+        "a[parrot].llm.yaml",
+        "a[finch].llm.yaml",
+    }
 
 
 def outputs(file: str) -> list[str]:
@@ -58,7 +69,9 @@ def test_a_judge_is_recorded_and_its_verdict_judged_again(project: Project, parr
     assert [len(prompts) for prompts in recorded(project).values()] == [2]
     result = project.test("--cassette", "--record", "none", "-v")
     assert "Judged 2" in result.stdout
-    project.write_cases(f"  - {{name: a, prompt: One, assertions: [{check.replace('an answer', 'a poem')}]}}\n")
+    project.write_cases(
+        f"  - {{name: a, prompt: One, assertions: [{check.replace('an answer', 'a poem')}]}}\n"
+    )
     assert project.test("--cassette").exit_code == 0
     assert len(parrot.asked) == 3
 
@@ -67,7 +80,11 @@ def test_an_interrupted_run_goes_on_where_it_stopped(project: Project, parrot: P
     project.write_cases(CASES + "  - {name: c, turns: [{prompt: Three}, {prompt: Four}]}\n")
     parrot.interrupted_at = "Four"
     assert project.test("--cassette").exit_code == 130
-    assert recorded(project) == {"a.llm.yaml": ["One"], "b.llm.yaml": ["Two"], "c.llm.yaml": ["Three"]}
+    assert recorded(project) == {
+        "a.llm.yaml": ["One"],
+        "b.llm.yaml": ["Two"],
+        "c.llm.yaml": ["Three"],
+    }
     assert "incomplete: true" in Path("cassettes/tests/c.llm.yaml").read_text()
     parrot.interrupted_at = None
     result = project.test("--cassette", "--record", "once")
@@ -76,7 +93,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(project: Project, parrot: P
     assert "\nCassettes: 3 calls replayed, 1 recorded\n" in result.stdout
 
 
-@pytest.mark.parametrize(("mode", "stays"), [("once", False), ("new_episodes", False), ("none", True)])
+@pytest.mark.parametrize(
+    ("mode", "stays"), [("once", False), ("new_episodes", False), ("none", True)]
+)
 def test_a_run_that_ended_after_its_last_answer_is_whole_the_next_time(
     mode: str, stays: bool, project: Project, parrot: Parrot
 ) -> None:
@@ -89,7 +108,9 @@ def test_a_run_that_ended_after_its_last_answer_is_whole_the_next_time(
     assert parrot.asked == ["One"]
 
 
-def test_what_a_provider_refused_is_not_recorded_and_asked_again(project: Project, parrot: Parrot) -> None:
+def test_what_a_provider_refused_is_not_recorded_and_asked_again(
+    project: Project, parrot: Parrot
+) -> None:
     project.write_cases(CASES)
     parrot.fails = llm.ModelError("overloaded")
     assert project.test("--cassette").exit_code == 1
@@ -116,7 +137,9 @@ def test_a_run_whose_time_is_up_is_asked_again(project: Project, parrot: Parrot)
     assert recorded(project) == {"a.llm.yaml": ["One", "Slow"]}
 
 
-def test_what_is_missing_is_named_with_the_command_that_records_it(project: Project, parrot: Parrot) -> None:
+def test_what_is_missing_is_named_with_the_command_that_records_it(
+    project: Project, parrot: Parrot
+) -> None:
     project.write_cases(CASES)
     result = project.test("--cassette", "--record", "none")
     assert (result.exit_code, parrot.asked) == (1, [])
@@ -137,7 +160,9 @@ def test_a_damaged_cassette_fails_its_case_with_its_line(project: Project, parro
 
 def test_many_cases_at_once_have_a_cassette_each(project: Project, parrot: Parrot) -> None:
     judged = "assertions: [{type: llm_judge, criteria: Good}]"
-    project.write_cases("".join(f"  - {{name: c{n}, prompt: Say {n}, {judged}}}\n" for n in range(20)))
+    project.write_cases(
+        "".join(f"  - {{name: c{n}, prompt: Say {n}, {judged}}}\n" for n in range(20))
+    )
     assert project.test("--cassette", "-j", "8").exit_code == 0
     first = {name: prompts[0] for name, prompts in recorded(project).items()}
     assert first == {f"c{n}.llm.yaml": f"Say {n}" for n in range(20)}
@@ -146,14 +171,18 @@ def test_many_cases_at_once_have_a_cassette_each(project: Project, parrot: Parro
 
 
 def test_a_retry_is_in_the_cassette_of_its_run(project: Project, parrot: Parrot) -> None:
-    project.write_cases("  - {name: a, prompt: One, assertions: [{type: contains, value: Answer 2}]}\n")
+    project.write_cases(
+        "  - {name: a, prompt: One, assertions: [{type: contains, value: Answer 2}]}\n"
+    )
     assert project.test("--cassette", "--retry", "3").exit_code == 0
     assert recorded(project) == {"a.llm.yaml": ["One", "One"]}
     result = project.test("--cassette", "--record", "none", "--retry", "3")
     assert (result.exit_code, len(parrot.asked)) == (0, 2)
 
 
-def test_what_is_replayed_takes_no_time_and_is_counted_in_every_output(project: Project, parrot: Parrot) -> None:
+def test_what_is_replayed_takes_no_time_and_is_counted_in_every_output(
+    project: Project, parrot: Parrot
+) -> None:
     checks = "[{type: max_latency, value: 9}, {type: max_tokens, value: 5}]"
     project.write_cases(f"  - {{name: a, prompt: One, assertions: {checks}}}\n")
     assert "skipped" not in project.test("--cassette").stdout
@@ -170,15 +199,22 @@ def test_what_is_replayed_takes_no_time_and_is_counted_in_every_output(project: 
 
 
 def test_embeddings_are_in_no_cassette_and_that_is_said(project: Project, parrot: Parrot) -> None:
-    project.write("checks.py", "import llm\ndef near(output): llm.get_embedding_model('3-small').embed(output)\n")
+    project.write(
+        "checks.py",
+        "import llm\ndef near(output): llm.get_embedding_model('3-small').embed(output)\n",
+    )
     checks = {"a": "{type: similar, value: One}", "b": "{type: python, function: 'checks.py:near'}"}
-    project.write_cases("".join(f"  - {{name: {n}, prompt: One, assertions: [{c}]}}\n" for n, c in checks.items()))
+    project.write_cases(
+        "".join(f"  - {{name: {n}, prompt: One, assertions: [{c}]}}\n" for n, c in checks.items())
+    )
     result = project.test("--cassette", "-v")
     assert statuses(result.stdout) == {"a": "SKIP", "b": "FAIL"}
     assert "was asked, and a cassette holds no embeddings" in result.stdout
 
 
-def test_keys_are_in_no_cassette(project: Project, parrot: Parrot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_in_no_cassette(
+    project: Project, parrot: Parrot, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "abc-very-secret-123")
     project.write_cases("  - {name: a, prompt: The token is abc-very-secret-123}\n")
     assert project.test("--cassette").exit_code == 0
@@ -193,42 +229,57 @@ def test_keys_are_in_no_cassette(project: Project, parrot: Parrot, monkeypatch: 
         (["--record", "none"], "--record says what --cassette asks"),
     ],
 )
-def test_options_that_make_no_sense_together_are_refused(arguments: list[str], told: str, project: Project) -> None:
+def test_options_that_make_no_sense_together_are_refused(
+    arguments: list[str], told: str, project: Project
+) -> None:
     result = project.test(*arguments)
     assert result.exit_code == 2
     assert told in result.output
 
 
-def test_the_suite_says_what_is_redacted_and_what_does_not_count(project: Project, parrot: Parrot) -> None:
+def test_the_suite_says_what_is_redacted_and_what_does_not_count(
+    project: Project, parrot: Parrot
+) -> None:
     settings = r"cassette: {redact: ['customer-\d+'], normalize: ['build \d+']}"
     cases = "  - {name: a, prompt: customer-17 asks of build 1}\n"
     project.write("tests.yaml", HEAD.replace("cases:", f"{settings}\ncases:") + cases)
     assert "customer-17" not in project.test("--cassette").output
     assert recorded(project) == {"a.llm.yaml": ["[redacted] asks of build 1"]}
-    project.write("tests.yaml", HEAD.replace("cases:", f"{settings}\ncases:") + cases.replace("build 1", "build 2"))
+    project.write(
+        "tests.yaml",
+        HEAD.replace("cases:", f"{settings}\ncases:") + cases.replace("build 1", "build 2"),
+    )
     assert project.test("--cassette", "--record", "none").exit_code == 0
     project.write("tests.yaml", HEAD.replace("cases:", "cassette: {redact: ['(']}\ncases:") + cases)
     result = project.test("--cassette")
-    assert re.search(r"tests\.yaml:5: .*'\(' is not a valid regular expression", result.stderr), result.stderr
+    assert re.search(r"tests\.yaml:5: .*'\(' is not a valid regular expression", result.stderr), (
+        result.stderr
+    )
 
 
-def test_tools_run_while_the_answers_of_the_model_are_replayed(project: Project, parrot: Parrot) -> None:
-    tool = f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+def test_tools_run_while_the_answers_of_the_model_are_replayed(
+    project: Project, parrot: Parrot
+) -> None:
+    tool = (
+        f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+    )
     project.write("role.yaml", ROLE + tool)
     called = "{type: tool_names, names: [history]}"
     project.write_cases(f"  - {{name: a, prompt: Call history, assertions: [{called}]}}\n")
     for mode in ("new_episodes", "none"):
         result = project.test("--cassette", "--record", mode, "-o", "out.json")
         assert result.exit_code == 0, result.output
-        (call,) = json.loads(Path("out.json").read_text())["suites"][0]["cases"][0]["attempts"][0]["turns"][0][
-            "tool_calls"
-        ]
+        (call,) = json.loads(Path("out.json").read_text())["suites"][0]["cases"][0]["attempts"][0][
+            "turns"
+        ][0]["tool_calls"]
         assert (call["name"], call["error"]) == ("history", None)
         assert call["duration_s"] > 0
     assert len(parrot.asked) == 2
 
 
-@pytest.mark.parametrize(("recorded", "replayed", "spent"), [(1, 0, 2), (1, 1, 2), (0, 2, 0), (0, 0, 2)])
+@pytest.mark.parametrize(
+    ("recorded", "replayed", "spent"), [(1, 0, 2), (1, 1, 2), (0, 2, 0), (0, 0, 2)]
+)
 def test_only_what_was_asked_for_real_was_spent(recorded: int, replayed: int, spent: int) -> None:
     turn = TurnResult("Hi", "Hello", cost=Decimal(2))
     attempt = Attempt((turn,), (), recorded=recorded, replayed=replayed)
@@ -244,10 +295,16 @@ def test_only_what_was_asked_for_real_was_spent(recorded: int, replayed: int, sp
             ValueError,
             "cassette is 'sometimes'; give one of none, once, new_",
         ),
-        ({"cassette": "once", "dry_run": True}, ValueError, "A dry run asks no real model, so it has no cassettes"),
+        (
+            {"cassette": "once", "dry_run": True},
+            ValueError,
+            "A dry run asks no real model, so it has no cassettes",
+        ),
         ({"cassette": "once"}, InvalidFile, "A suite that is no file has no cassettes"),
     ],
 )
-def test_in_python_what_makes_no_sense_is_refused(arguments: Any, error: type[Exception], told: str) -> None:
+def test_in_python_what_makes_no_sense_is_refused(
+    arguments: Any, error: type[Exception], told: str
+) -> None:
     with pytest.raises(error, match=told):
         run_suite(Agent("parrot"), suite(case()), **arguments)

@@ -33,7 +33,11 @@ def rows(project: Project) -> list[dict[str, Any]]:
 
     if not (project.path / "user" / "logs.db").exists():
         return []
-    shown = CliRunner().invoke(cli, ["logs", "list", "--json", "-n", "0"], catch_exceptions=False).stdout
+    shown = (
+        CliRunner()
+        .invoke(cli, ["logs", "list", "--json", "-n", "0"], catch_exceptions=False)
+        .stdout
+    )
     return list(json.loads(shown))
 
 
@@ -95,11 +99,16 @@ def test_a_run_that_fails_says_why(project: Project, mock_llm_responses: LLMMock
 def test_a_wrong_role_is_one_message(project: Project) -> None:
     result = project.command("run", "tests.yaml", "-p", "Hi", "--dry-run")
     assert result.exit_code == 1
-    assert result.stderr == "Error: tests.yaml:2: this is a suite (kind: TestSuite), not a role (kind: Agent)\n"
+    assert (
+        result.stderr
+        == "Error: tests.yaml:2: this is a suite (kind: TestSuite), not a role (kind: Agent)\n"
+    )
 
 
 def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: LLMMock) -> None:
-    tool = f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+    tool = (
+        f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+    )
     project.write("role.yaml", ROLE + tool)
     mock_llm_responses.add(MODEL, Reply(tool_calls=[llm.ToolCall("history", {"account": "alice"})]))
     mock_llm_responses.add(MODEL, "Nothing moved")
@@ -109,7 +118,9 @@ def test_tool_calls_are_shown_on_request(project: Project, mock_llm_responses: L
     assert logged(project)[-1][1] == "Nothing moved"
 
 
-def test_an_answer_that_the_output_lacks_letters_for_is_printed(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_an_answer_that_the_output_lacks_letters_for_is_printed(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(MODEL, "☃ \ud800")
     assert run(project, "-p", "Hi", charset="ascii").stdout == "\\u2603 \\ud800\n"
     assert run(project, "-p", "Hi", "--no-audit").stdout == "☃ \\ud800\n"
@@ -125,7 +136,9 @@ def test_what_is_said_is_logged_where_llm_logs(dry: bool, project: Project, echo
 
 
 @pytest.mark.parametrize("how", ["--no-audit", "llm logs off"])
-def test_nothing_is_logged_where_it_is_not_wanted(how: str, project: Project, echo: LLMMock) -> None:
+def test_nothing_is_logged_where_it_is_not_wanted(
+    how: str, project: Project, echo: LLMMock
+) -> None:
     if how == "llm logs off":
         project.write("user/logs-off", "")
     assert run(project, "-p", "Hi", *([how] if how[0] == "-" else [])).exit_code == 0
@@ -133,7 +146,9 @@ def test_nothing_is_logged_where_it_is_not_wanted(how: str, project: Project, ec
 
 
 def test_a_log_that_cannot_be_written_is_a_warning(project: Project, echo: LLMMock) -> None:
-    project.write("user/logs.db", "no database at all, but a text that is long enough to be seen as none" * 20)
+    project.write(
+        "user/logs.db", "no database at all, but a text that is long enough to be seen as none" * 20
+    )
     result = run(project, "-p", "Hi")
     assert (result.exit_code, result.stdout) == (0, "You said Hi\n")
     assert result.stderr.startswith("Warning: The answer could not be logged in ")
@@ -176,7 +191,9 @@ def test_a_log_that_is_no_database_cannot_be_resumed(project: Project) -> None:
     project.write("user/logs.db", "no database" * 100)
     result = run(project, "-p", "Hi", "--resume", "--dry-run")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: The last conversation of hello-world cannot be continued: DatabaseError: ")
+    assert result.stderr.startswith(
+        "Error: The last conversation of hello-world cannot be continued: DatabaseError: "
+    )
 
 
 def test_interactive_goes_on_until_quit(project: Project, echo: LLMMock) -> None:
@@ -209,7 +226,9 @@ def test_on_a_terminal_there_is_a_prompt_and_ctrl_d_ends_it(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
-def test_ctrl_c_at_the_prompt_ends_it(project: Project, process_environment: dict[str, str]) -> None:
+def test_ctrl_c_at_the_prompt_ends_it(
+    project: Project, process_environment: dict[str, str]
+) -> None:
     command = command_line("run", "role.yaml", "-i", "--dry-run", "--no-audit", "-p", "Hi")
     pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, env=process_environment, text=True, **pipes) as process:
@@ -223,7 +242,9 @@ def test_ctrl_c_at_the_prompt_ends_it(project: Project, process_environment: dic
     assert (process.returncode, errors) == (130, "\n")
 
 
-def test_a_live_model_is_asked_logged_and_resumed(project: Project, process_environment: dict[str, str]) -> None:
+def test_a_live_model_is_asked_logged_and_resumed(
+    project: Project, process_environment: dict[str, str]
+) -> None:
     project.write("role.yaml", ROLE.replace("{provider: openai, name: gpt-4o-mini}", "loopback"))
     with openai_server() as server:
         project.write(
@@ -232,7 +253,11 @@ def test_a_live_model_is_asked_logged_and_resumed(project: Project, process_envi
         )
         project.write("user/keys.json", '{"loopback": "a-stored-key-of-the-user"}')
         said = []
-        for arguments in (["-p", "Hi"], ["-p", "Echo my key", "--no-audit"], ["-p", "More", "--resume"]):
+        for arguments in (
+            ["-p", "Hi"],
+            ["-p", "Echo my key", "--no-audit"],
+            ["-p", "More", "--resume"],
+        ):
             result = subprocess.run(
                 command_line("run", "role.yaml", *arguments),
                 env=process_environment,

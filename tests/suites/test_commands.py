@@ -27,7 +27,11 @@ def test_the_table_and_its_footer_are_as_documented(project: Project) -> None:
         "┃ Case       ┃ Status ┃ Duration ┃",
         "┡━━━━━━━━━━━━╇━━━━━━━━╇━━━━━━━━━━┩",
     ]
-    assert statuses(result.stdout) == {"says-hello": "PASS", "no-errors": "PASS", "has-number": "FAIL"}
+    assert statuses(result.stdout) == {
+        "says-hello": "PASS",
+        "no-errors": "PASS",
+        "has-number": "FAIL",
+    }
     assert lines[-1] == "2/3 passed ✗ Some tests failed"
     assert result.stderr == ""
 
@@ -40,7 +44,11 @@ def test_when_all_pass_nothing_follows_the_table_but_the_footer(project: Project
 
 
 def test_verbose_has_a_line_for_each_assertion(project: Project) -> None:
-    shown = [line.split("│")[4].strip() for line in project.dry("-v").stdout.splitlines() if line.count("│") == 5]
+    shown = [
+        line.split("│")[4].strip()
+        for line in project.dry("-v").stdout.splitlines()
+        if line.count("│") == 5
+    ]
     assert shown == [
         "✓ Output contains 'Hello'",
         "✓ Output does not contain 'error'",
@@ -51,7 +59,9 @@ def test_verbose_has_a_line_for_each_assertion(project: Project) -> None:
 
 def test_an_unwanted_text_that_is_there_is_unexpected(project: Project) -> None:
     assertions = "[{type: not_contains, value: error}, {type: contains, value: error}]"
-    project.write_cases(f"  - {{name: c, prompt: Hi, expected_output: an error, assertions: {assertions}}}\n")
+    project.write_cases(
+        f"  - {{name: c, prompt: Hi, expected_output: an error, assertions: {assertions}}}\n"
+    )
     output = project.dry("-v").stdout
     assert "✗ Output contains 'error' (unexpected)" in output
     assert "✓ Output contains 'error' " in output
@@ -70,7 +80,8 @@ def test_without_verbose_a_failure_says_where_what_and_why(project: Project) -> 
 
 def test_what_only_a_real_model_can_answer_is_skipped_and_counted(project: Project) -> None:
     project.write(
-        "tests.yaml", PASSING + "    \n  - {name: c, prompt: Hi, assertions: [{type: max_tokens, value: 1}]}\n"
+        "tests.yaml",
+        PASSING + "    \n  - {name: c, prompt: Hi, assertions: [{type: max_tokens, value: 1}]}\n",
     )
     result = project.dry("-v")
     assert result.exit_code == 0
@@ -79,11 +90,15 @@ def test_what_only_a_real_model_can_answer_is_skipped_and_counted(project: Proje
     ending = "3/3 passed, 1 skipped, 1 of 5 checks skipped in a dry run ✓ All tests passed\n"
     assert result.stdout.endswith(ending)
     brief = project.dry().stdout
-    assert [line.split("│")[4].strip() for line in brief.splitlines() if "│ c " in line] == ["0 of 1"]
+    assert [line.split("│")[4].strip() for line in brief.splitlines() if "│ c " in line] == [
+        "0 of 1"
+    ]
     assert brief.endswith(ending)
 
 
-def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_a_live_run_asks_the_model_and_says_what_it_took(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(MODEL, Reply("Hello 5", usage={"input_tokens": 10, "output_tokens": 2}))
     mock_llm_responses.set_price(MODEL, 1000, 1000)
     result = project.test()
@@ -93,7 +108,9 @@ def test_a_live_run_asks_the_model_and_says_what_it_took(project: Project, mock_
     assert [call["prompt"] for call in mock_llm_responses.calls] == ["Hi there!", "Hi", "How many?"]
 
 
-def test_expected_output_has_no_effect_on_a_live_run(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_expected_output_has_no_effect_on_a_live_run(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(MODEL, "Goodbye")
     assert statuses(project.test("-k", "hello").stdout) == {"says-hello": "FAIL"}
 
@@ -110,7 +127,11 @@ def test_a_model_that_answers_an_error_fails_its_case_and_the_others_go_on(
     mock_llm_responses.add(MODEL, ValueError("no such thing"))
     mock_llm_responses.set(MODEL, "Hello 1")
     result = project.test()
-    assert statuses(result.stdout) == {"says-hello": "FAIL", "no-errors": "PASS", "has-number": "PASS"}
+    assert statuses(result.stdout) == {
+        "says-hello": "FAIL",
+        "no-errors": "PASS",
+        "has-number": "PASS",
+    }
     assert "✗ ValueError: no such thing" in result.stdout
 
 
@@ -118,7 +139,10 @@ def test_what_a_role_has_that_has_no_effect_is_warned_of(project: Project) -> No
     project.write("role.yaml", ROLE + "  memory: {}\n")
     result = project.dry("-k", "hello")
     assert result.exit_code == 0
-    assert result.stderr == "Warning: role.yaml: ignored, as this has no effect here: spec.memory (line 8).\n"
+    assert (
+        result.stderr
+        == "Warning: role.yaml: ignored, as this has no effect here: spec.memory (line 8).\n"
+    )
 
 
 # Which cases
@@ -134,7 +158,9 @@ def test_what_a_role_has_that_has_no_effect_is_warned_of(project: Project) -> No
         (["-k", ""], ["says-hello", "no-errors", "has-number"]),
     ],
 )
-def test_cases_are_chosen_by_tag_and_name(arguments: list[str], names: list[str], project: Project) -> None:
+def test_cases_are_chosen_by_tag_and_name(
+    arguments: list[str], names: list[str], project: Project
+) -> None:
     assert list(statuses(project.dry(*arguments).stdout)) == names
 
 
@@ -174,12 +200,17 @@ def test_repeated_runs_show_their_pass_rate(project: Project, mock_llm_responses
     assert re.search(r"│ says-hello │ PASS   │ \S+ +│ 50% \(2/4\) │", result.stdout)
 
 
-def test_below_the_threshold_the_first_failed_run_is_shown(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_below_the_threshold_the_first_failed_run_is_shown(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     for answer in ("Hello", "Hm", "No"):
         mock_llm_responses.add(MODEL, answer)
     result = project.test("-k", "hello", "--repeat", "3", "--threshold", "0.5")
     assert result.exit_code == 1
-    assert "  2 of 3 runs failed; the first of them:\n  prompt: Hi there!\n  output: Hm\n" in result.stdout
+    assert (
+        "  2 of 3 runs failed; the first of them:\n  prompt: Hi there!\n  output: Hm\n"
+        in result.stdout
+    )
 
 
 def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: LLMMock) -> None:
@@ -190,8 +221,12 @@ def test_a_failed_run_is_run_again(project: Project, mock_llm_responses: LLMMock
 
 
 def test_jobs_leave_the_order_of_the_table(project: Project) -> None:
-    project.write_cases("".join(f"  - {{name: case-{number:02}, prompt: Hi}}\n" for number in range(30)))
-    assert list(statuses(project.dry("-j", "8").stdout)) == [f"case-{number:02}" for number in range(30)]
+    project.write_cases(
+        "".join(f"  - {{name: case-{number:02}, prompt: Hi}}\n" for number in range(30))
+    )
+    assert list(statuses(project.dry("-j", "8").stdout)) == [
+        f"case-{number:02}" for number in range(30)
+    ]
 
 
 # Several suites, and wrong files
@@ -203,9 +238,15 @@ def test_a_broken_suite_does_not_stop_the_others(project: Project) -> None:
     result = project.dry("-s", "broken.yaml", "-s", "nowhere.yaml", "-s", "role.yaml")
     assert result.exit_code == 1
     assert result.stdout.count("3/3 passed ✓ All tests passed") == 1
-    assert "broken.yaml:8: case 'says-hello': unknown key 'promt'; did you mean 'prompt'?" in result.stderr
+    assert (
+        "broken.yaml:8: case 'says-hello': unknown key 'promt'; did you mean 'prompt'?"
+        in result.stderr
+    )
     assert "Error: nowhere.yaml: cannot be read: No such file or directory" in result.stderr
-    assert "Error: role.yaml:2: this is a role (kind: Agent), not a suite (kind: TestSuite)" in result.stderr
+    assert (
+        "Error: role.yaml:2: this is a role (kind: Agent), not a suite (kind: TestSuite)"
+        in result.stderr
+    )
 
 
 @pytest.mark.parametrize("role", ["tests.yaml", "nowhere.yaml", "."])
@@ -219,22 +260,35 @@ def test_a_wrong_role_is_one_message(role: str, project: Project) -> None:
 @pytest.mark.parametrize(
     ("role", "exit_code", "message"),
     [
-        (ROLE, 1, "✗ No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment"),
+        (
+            ROLE,
+            1,
+            "✗ No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment",
+        ),
         (
             ROLE.replace("4o-mini", "4o-mni"),
             1,
             "Error: role.yaml:7: llm knows no model 'gpt-4o-mni' or 'openai/gpt-4o-m",
         ),
-        (ROLE.replace("openai", "anthropic"), 1, "The plugin for it is installed by: llm install llm-anthropic"),
+        (
+            ROLE.replace("openai", "anthropic"),
+            1,
+            "The plugin for it is installed by: llm install llm-anthropic",
+        ),
     ],
     ids=["no-key", "unknown", "plugin"],
 )
 def test_a_model_that_cannot_be_asked_is_told_with_a_remedy(
     role: str, exit_code: int, message: str, project: Project, process_environment: dict[str, str]
 ) -> None:
-    project.write("role.yaml", role.replace("name: gpt-4o-mini}", "name: claude-x}") if "anthropic" in role else role)
+    project.write(
+        "role.yaml",
+        role.replace("name: gpt-4o-mini}", "name: claude-x}") if "anthropic" in role else role,
+    )
     command = command_line("test", "role.yaml", "-s", "tests.yaml", "-k", "hello")
-    result = subprocess.run(command, env=process_environment, capture_output=True, encoding="utf-8", check=False)
+    result = subprocess.run(
+        command, env=process_environment, capture_output=True, encoding="utf-8", check=False
+    )
     assert result.returncode == exit_code
     assert message in result.stdout + result.stderr
     assert "Traceback" not in result.stderr
@@ -278,7 +332,10 @@ main(["test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-o", "out.json"])
 @pytest.mark.parametrize(
     ("module", "message"),
     [
-        ("rich", "Running suites needs rich, which is not installed. Run: pip install 'pytest-llm-mock[suites]'"),
+        (
+            "rich",
+            "Running suites needs rich, which is not installed. Run: pip install 'pytest-llm-mock[suites]'",
+        ),
         (
             "tenacity",
             "Running agents needs tenacity, which is not installed. Run: pip install 'pytest-llm-mock[agents]'",
@@ -289,7 +346,9 @@ def test_a_missing_extra_is_named(
     module: str, message: str, project: Project, process_environment: dict[str, str]
 ) -> None:
     command = [sys.executable, "-c", WITHOUT, module]
-    result = subprocess.run(command, env=process_environment, capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run(
+        command, env=process_environment, capture_output=True, text=True, check=False, timeout=60
+    )
     assert (result.returncode, result.stdout, result.stderr) == (1, "", f"Error: {message}\n")
 
 
@@ -310,7 +369,9 @@ def fails(output): pytest.fail("not good")
 def test_whatever_a_check_raises_is_a_failure_of_its_case(jobs: str, project: Project) -> None:
     project.write("checks.py", CHECKS)
     names = ("exits", "odd", "generator", "fails")
-    case = "  - {{name: {0}, prompt: Hi, assertions: [{{type: python, function: 'checks.py:{0}'}}]}}\n"
+    case = (
+        "  - {{name: {0}, prompt: Hi, assertions: [{{type: python, function: 'checks.py:{0}'}}]}}\n"
+    )
     project.write_cases("".join(map(case.format, names)) + "  - {name: free, prompt: Hi}\n")
     output = project.dry("-j", jobs).stdout
     assert statuses(output) == {**dict.fromkeys(names, "FAIL"), "free": "PASS"}

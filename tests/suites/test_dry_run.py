@@ -22,7 +22,11 @@ AGENT = Agent("m", name="greeter")
 
 @pytest.mark.parametrize(
     ("fields", "output"),
-    [({"expected_output": "Hello!"}, "Hello!"), ({"expected_output": ""}, ""), ({}, DRY_RUN_OUTPUT)],
+    [
+        ({"expected_output": "Hello!"}, "Hello!"),
+        ({"expected_output": ""}, ""),
+        ({}, DRY_RUN_OUTPUT),
+    ],
 )
 def test_a_dry_run_answers_what_is_expected(fields: Any, output: str) -> None:
     result = run_case(AGENT, case(**fields), dry_run=True)
@@ -41,24 +45,48 @@ def test_a_dry_run_goes_through_a_whole_suite() -> None:
         dry_run=True,
     )
     assert [found.status for found in result.case_results] == ["passed", "failed", "passed"]
-    assert result.case_results[1].assertion_results[0].message == "Output does not contain 'Goodbye'"
-    assert (result.suite_name, result.agent, result.model, result.dry_run) == ("greetings", "greeter", "m", True)
+    assert (
+        result.case_results[1].assertion_results[0].message == "Output does not contain 'Goodbye'"
+    )
+    assert (result.suite_name, result.agent, result.model, result.dry_run) == (
+        "greetings",
+        "greeter",
+        "m",
+        True,
+    )
     assert (result.passed, result.failed, result.total, result.cost) == (2, 1, 3, 0)
     assert [found.attempts[0].tokens for found in result.case_results] == [0, 0, 0]
 
 
 def test_each_turn_has_the_answer_that_it_expects_and_its_own_assertions() -> None:
     turns = [
-        {"prompt": "I am Ada", "expected_output": "Hello Ada", "assertions": [{"type": "contains", "value": "Ada"}]},
+        {
+            "prompt": "I am Ada",
+            "expected_output": "Hello Ada",
+            "assertions": [{"type": "contains", "value": "Ada"}],
+        },
         {"prompt": "And you?"},
-        {"prompt": "Who am I?", "expected_output": "Ada", "assertions": [{"type": "contains", "value": "Bob"}]},
+        {
+            "prompt": "Who am I?",
+            "expected_output": "Ada",
+            "assertions": [{"type": "contains", "value": "Bob"}],
+        },
     ]
     result = run_case(AGENT, case(turns=turns), dry_run=True)
-    assert [turn.output for turn in result.decisive_attempt.turns] == ["Hello Ada", DRY_RUN_OUTPUT, "Ada"]
-    assert [(found.turn, found.passed) for found in result.assertion_results] == [(0, True), (2, False)]
+    assert [turn.output for turn in result.decisive_attempt.turns] == [
+        "Hello Ada",
+        DRY_RUN_OUTPUT,
+        "Ada",
+    ]
+    assert [(found.turn, found.passed) for found in result.assertion_results] == [
+        (0, True),
+        (2, False),
+    ]
 
 
-def test_a_dry_run_needs_no_key_no_network_and_nothing_of_the_user(run_python: RunPython, tmp_path: Path) -> None:
+def test_a_dry_run_needs_no_key_no_network_and_nothing_of_the_user(
+    run_python: RunPython, tmp_path: Path
+) -> None:
     (tmp_path / "role.yaml").write_text(
         "{apiVersion: initrunner/v1, kind: Agent, metadata: {name: n}, "
         "spec: {role: r, model: {provider: openai, name: gpt-4o, temperature: 0.1}}}"
@@ -91,7 +119,11 @@ def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
 
 
 def test_a_server_that_does_not_start_is_told_once_and_ends_the_run() -> None:
-    result = run_suite(Agent("m", [MCPServer("no-such-command")]), suite(case("a"), case("b"), case("c")), dry_run=True)
+    result = run_suite(
+        Agent("m", [MCPServer("no-such-command")]),
+        suite(case("a"), case("b"), case("c")),
+        dry_run=True,
+    )
     assert [found.status for found in result.case_results] == ["failed"]
     assert "'no-such-command' was not found" in (result.case_results[0].error or "")
     assert [each.name for each in result.not_run] == ["b", "c"]
@@ -101,7 +133,9 @@ def test_a_server_that_does_not_start_is_told_once_and_ends_the_run() -> None:
 def test_the_mock_of_a_test_sees_the_calls_of_a_dry_run(
     mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
-    result = run_case(AGENT, case(expected_output="Hello!"), dry_run=True, get_model=mock_llm_responses.get_model)
+    result = run_case(
+        AGENT, case(expected_output="Hello!"), dry_run=True, get_model=mock_llm_responses.get_model
+    )
     assert result.output == "Hello!"
     assert [call["prompt"] for call in mock_llm_calls.calls] == ["Hi"]
 
@@ -114,7 +148,11 @@ def test_another_model_can_be_given() -> None:
 
 
 def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
-    turns = [{"prompt": "?", "expected_output": "one"}, {"prompt": "?"}, {"prompt": "?", "expected_output": ""}]
+    turns = [
+        {"prompt": "?", "expected_output": "one"},
+        {"prompt": "?"},
+        {"prompt": "?", "expected_output": ""},
+    ]
     result = run_case(AGENT, case(turns=turns), dry_run=True)
     assert [turn.output for turn in result.decisive_attempt.turns] == ["one", DRY_RUN_OUTPUT, ""]
     model = create_dry_run_model(AGENT)

@@ -71,7 +71,9 @@ class Gateway:
                 received.append(f"{self.path} {self.headers}")
                 if self.path == "/moved":
                     self.send_response(302)
-                    self.send_header("Location", f"http://gateway.corp.test:{self.server.server_address[1]}/v1")
+                    self.send_header(
+                        "Location", f"http://gateway.corp.test:{self.server.server_address[1]}/v1"
+                    )
                     self.end_headers()
                     return
                 self.do_GET()
@@ -102,7 +104,9 @@ def gateway() -> Iterator[Gateway]:
     gateway.close()
 
 
-def _dry_run(folder: Path, gateway: Gateway, target: str, *, cases: str = CASES) -> subprocess.CompletedProcess[str]:
+def _dry_run(
+    folder: Path, gateway: Gateway, target: str, *, cases: str = CASES
+) -> subprocess.CompletedProcess[str]:
     (folder / "sitecustomize.py").write_text(HOSTS)
     (folder / "app.py").write_text(APP)
     (folder / "suite.yaml").write_text(HEAD + target + cases)
@@ -112,7 +116,9 @@ def _dry_run(folder: Path, gateway: Gateway, target: str, *, cases: str = CASES)
     environment |= {"PYTHONPATH": str(folder), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
     environment |= {"GATEWAY": url, "CORP_KEY": KEY}
     command = [sys.executable, "-m", "llm_mock", "test", "-s", "suite.yaml", "--dry-run"]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,24 +130,37 @@ def _dry_run(folder: Path, gateway: Gateway, target: str, *, cases: str = CASES)
     ],
 )
 def test_nothing_reaches_another_machine(tmp_path: Path, gateway: Gateway, target: str) -> None:
-    ended = _dry_run(tmp_path, gateway, target.format(port=gateway.port) if "{port}" in target else target)
+    ended = _dry_run(
+        tmp_path, gateway, target.format(port=gateway.port) if "{port}" in target else target
+    )
     assert gateway.received == []
     assert ended.returncode != 0
     assert "1/1 passed" not in ended.stdout
-    assert "gateway.corp.test" in ended.stdout + ended.stderr or "No reply was configured" in ended.stdout
+    assert (
+        "gateway.corp.test" in ended.stdout + ended.stderr
+        or "No reply was configured" in ended.stdout
+    )
     assert KEY not in ended.stdout + ended.stderr
 
 
-def test_an_endpoint_of_this_machine_is_asked_and_not_followed_elsewhere(tmp_path: Path, gateway: Gateway) -> None:
-    ended = _dry_run(tmp_path, gateway, f"target: {{url: 'http://127.0.0.1:{gateway.port}/ask', mocked: true}}")
+def test_an_endpoint_of_this_machine_is_asked_and_not_followed_elsewhere(
+    tmp_path: Path, gateway: Gateway
+) -> None:
+    ended = _dry_run(
+        tmp_path, gateway, f"target: {{url: 'http://127.0.0.1:{gateway.port}/ask', mocked: true}}"
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
     gateway.received.clear()
-    ended = _dry_run(tmp_path, gateway, f"target: {{url: 'http://127.0.0.1:{gateway.port}/moved', mocked: true}}")
+    ended = _dry_run(
+        tmp_path, gateway, f"target: {{url: 'http://127.0.0.1:{gateway.port}/moved', mocked: true}}"
+    )
     assert ended.returncode != 0
     assert [line.split()[0] for line in gateway.received] == ["/moved"]
 
 
-def test_a_server_of_another_machine_is_not_asked_for_its_tools(tmp_path: Path, gateway: Gateway) -> None:
+def test_a_server_of_another_machine_is_not_asked_for_its_tools(
+    tmp_path: Path, gateway: Gateway
+) -> None:
     (tmp_path / "role.yaml").write_text(
         "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: n}, spec: {role: r, model: gpt-4o, tools: ["
         f"{{type: mcp, transport: streamable-http, url: 'http://gateway.corp.test:{gateway.port}/mcp'}}]}}}}"
@@ -151,7 +170,9 @@ def test_a_server_of_another_machine_is_not_asked_for_its_tools(tmp_path: Path, 
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     for arguments in (["test", "role.yaml", "-s", "suite.yaml"], ["run", "role.yaml", "-p", "Hi"]):
         command = [sys.executable, "-m", "llm_mock", *arguments, "--dry-run"]
-        ended = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60)
+        ended = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        )
         assert ended.returncode != 0
         assert "A dry run asks only servers of this machine" in ended.stdout + ended.stderr
     assert gateway.received == []
@@ -168,7 +189,9 @@ def test_a_server_of_another_machine_is_not_asked_for_its_tools(tmp_path: Path, 
         ("setup.cfg", "[tool:pytest]\nllm_mock_hosts = a.test b.test:1\n"),
     ],
 )
-def test_the_settings_of_pytest_are_found_from_a_folder_below(tmp_path: Path, file: str, text: str) -> None:
+def test_the_settings_of_pytest_are_found_from_a_folder_below(
+    tmp_path: Path, file: str, text: str
+) -> None:
     (tmp_path / file).write_text(text)
     below = tmp_path / "below"
     below.mkdir()
@@ -182,7 +205,9 @@ def test_a_broken_configuration_file_is_an_error_with_its_path(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("mode", ["refuse", "off"])
-def test_a_dry_run_reads_llm_mock_http_and_lets_nothing_out(tmp_path: Path, gateway: Gateway, mode: str) -> None:
+def test_a_dry_run_reads_llm_mock_http_and_lets_nothing_out(
+    tmp_path: Path, gateway: Gateway, mode: str
+) -> None:
     (tmp_path / "pytest.ini").write_text(f"[pytest]\nllm_mock_http = {mode}\n")
     cases = "\ncases: [{name: c, prompt: Hi, replies: [{text: gateway answer}]}]\n"
     ended = _dry_run(tmp_path, gateway, 'target: {function: "app.py:by_openai"}', cases=cases)

@@ -51,7 +51,9 @@ def assertion(text: str, tmp_path: Path) -> Any:
 
 def run_that_called(*names: str, details: dict[str, Any] | None = None) -> RunContext:
     calls = tuple(ToolCallRecord(name, {}, "ok") for name in names)
-    return RunContext(AgentResult("a", "m", "p", (Turn("Done", calls, Usage(1, 1, details)),), True))
+    return RunContext(
+        AgentResult("a", "m", "p", (Turn("Done", calls, Usage(1, 1, details)),), True)
+    )
 
 
 def test_a_suite_of_later_forms_runs_dry_as_it_is(tmp_path: Path) -> None:
@@ -76,18 +78,29 @@ def test_a_suite_of_later_forms_runs_dry_as_it_is(tmp_path: Path) -> None:
         ("type: tool_order, sequence: [a, b]", "acb", True),
         ("type: tool_order, sequence: [a, b]", "ba", False),
         ("type: tool_order, sequence: [a, b], strict: true", "acb", False),
-        ("type: tool_calls, calls: [a, b], mode: superset", "a", False),  # our form, which has our meaning
+        (
+            "type: tool_calls, calls: [a, b], mode: superset",
+            "a",
+            False,
+        ),  # our form, which has our meaning
         ("type: tool_calls, calls: [a, b], mode: subset", "a", True),
     ],
 )
-def test_their_modes_have_their_meaning(text: str, called: str, passes: bool, tmp_path: Path) -> None:
-    assert evaluate_assertion(assertion(text, tmp_path), "Done", run_that_called(*called)).passed is passes
+def test_their_modes_have_their_meaning(
+    text: str, called: str, passes: bool, tmp_path: Path
+) -> None:
+    assert (
+        evaluate_assertion(assertion(text, tmp_path), "Done", run_that_called(*called)).passed
+        is passes
+    )
 
 
 def test_values_have_our_units(tmp_path: Path) -> None:
     assert assertion("type: max_tokens, limit: 500", tmp_path).value == 500
     assert assertion("type: max_latency, limit_ms: 1500", tmp_path).value == 1.5
-    judge = assertion('type: llm_judge, criteria: [Short, Polite], model: "anthropic:claude"', tmp_path)
+    judge = assertion(
+        'type: llm_judge, criteria: [Short, Polite], model: "anthropic:claude"', tmp_path
+    )
     assert (judge.criteria, judge.model) == ("Short\nPolite", "anthropic/claude")
 
 
@@ -99,7 +112,9 @@ def test_values_have_our_units(tmp_path: Path) -> None:
         ({"thoughtsTokenCount": 7}, True),
     ],
 )
-def test_a_reasoning_budget_is_of_what_the_model_tells(details: Any, passes: bool, tmp_path: Path) -> None:
+def test_a_reasoning_budget_is_of_what_the_model_tells(
+    details: Any, passes: bool, tmp_path: Path
+) -> None:
     budget = assertion("type: reasoning_budget, max_reasoning_tokens: 100", tmp_path)
     assert evaluate_assertion(budget, "Done", run_that_called(details=details)).passed is passes
 
@@ -107,7 +122,11 @@ def test_a_reasoning_budget_is_of_what_the_model_tells(details: Any, passes: boo
 @pytest.mark.parametrize(
     "text",
     [
-        *("type: max_tokens, limit: many", "type: max_latency, limit_ms: -5", "type: tool_calls, expected: 3"),
+        *(
+            "type: max_tokens, limit: many",
+            "type: max_latency, limit_ms: -5",
+            "type: tool_calls, expected: 3",
+        ),
         *(
             "type: tool_calls, expected: []",
             "type: tool_calls, expected: [a], mode: some",
@@ -138,7 +157,9 @@ spec:
 """
 
 
-@pytest.mark.parametrize(("model", "options"), [("", {}), ("  model: {temperature: 0.2}", {"temperature": 0.2})])
+@pytest.mark.parametrize(
+    ("model", "options"), [("", {}), ("  model: {temperature: 0.2}", {"temperature": 0.2})]
+)
 def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
     model: str, options: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -147,15 +168,21 @@ def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
     assert (role.agent.asks.options, role.warning) == (options, None)
     (suite := tmp_path / "suite.yaml").write_text(SUITE)
     assert run_suite(role, load_suite(suite), dry_run=True).case_results[0].status == "passed"
-    with pytest.raises(InvalidFile, match=r"role\.yaml:\d: the role names no model: write a model:"):
+    with pytest.raises(
+        InvalidFile, match=r"role\.yaml:\d: the role names no model: write a model:"
+    ):
         resolve_model(role)
 
 
 @pytest.mark.parametrize("kind", ["Flow", "Team", "Compose", "Service"])
 def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> None:
-    (path := tmp_path / "other.yaml").write_text(f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: n}}\n")
+    (path := tmp_path / "other.yaml").write_text(
+        f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: n}}\n"
+    )
     for read in (load_role, lambda path: describe_file(path, None)):
-        with pytest.raises(InvalidFile, match=rf"other\.yaml:2: kind is '{kind}', which is a .* of InitRunner"):
+        with pytest.raises(
+            InvalidFile, match=rf"other\.yaml:2: kind is '{kind}', which is a .* of InitRunner"
+        ):
             read(path)
 
 
@@ -191,19 +218,30 @@ def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
     )
     path.write_text(FLAT[: FLAT.index("tools:")])
     (suite := tmp_path / "suite.yaml").write_text(SUITE)
-    assert run_suite(load_role(path), load_suite(suite), dry_run=True).case_results[0].status == "passed"
+    assert (
+        run_suite(load_role(path), load_suite(suite), dry_run=True).case_results[0].status
+        == "passed"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("name: helper\nprompt: [1]\n", "2: prompt: should be text"),
-        ("name: helper\nprompt: p\ntools: [{mcp: {args: [a]}}]\n", "3: a tool of type mcp needs a 'command'"),
-        ("name: helper\nagents: {a: {prompt: p}}\n", "1: this has several agents, as a team or a flow of InitRunner: "),
+        (
+            "name: helper\nprompt: p\ntools: [{mcp: {args: [a]}}]\n",
+            "3: a tool of type mcp needs a 'command'",
+        ),
+        (
+            "name: helper\nagents: {a: {prompt: p}}\n",
+            "1: this has several agents, as a team or a flow of InitRunner: ",
+        ),
         ("name: helper\nprompt: p\nskill: nowhere\n", "3: there is no skill at "),
     ],
 )
-def test_what_is_wrong_with_a_flat_agent_is_told_with_its_line(text: str, problem: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_flat_agent_is_told_with_its_line(
+    text: str, problem: str, tmp_path: Path
+) -> None:
     (path := tmp_path / "flat.yaml").write_text(text)
     for read in (load_role, lambda path: describe_file(path, None)):
         with pytest.raises(InvalidFile) as raised:

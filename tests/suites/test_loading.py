@@ -45,17 +45,26 @@ def texts(suite: TestSuiteDefinition) -> list[tuple[str, str | None]]:
 def python_suite(*cases: TestCase, defaults: Defaults | None = None) -> TestSuiteDefinition:
     metadata = schema.Metadata(name="from-python")
     return TestSuiteDefinition(
-        apiVersion="llm-mock/v1", kind="TestSuite", metadata=metadata, cases=cases, defaults=defaults or Defaults()
+        apiVersion="llm-mock/v1",
+        kind="TestSuite",
+        metadata=metadata,
+        cases=cases,
+        defaults=defaults or Defaults(),
     )
 
 
 @pytest.mark.parametrize("as_given", [str, Path])
-def test_a_suite_is_read_with_its_path_and_the_lines_of_its_cases(tmp_path: Path, as_given: Any) -> None:
+def test_a_suite_is_read_with_its_path_and_the_lines_of_its_cases(
+    tmp_path: Path, as_given: Any
+) -> None:
     path = tmp_path / "tests.yaml"
     path.write_text(GREETING)
     suite = load_suite(as_given(path))
     assert (suite.metadata.name, suite.path) == ("greeting-tests", path)
-    assert [(case.name, case.line) for case in suite.cases] == [("says-hello", 6), ("says-nothing", 14)]
+    assert [(case.name, case.line) for case in suite.cases] == [
+        ("says-hello", 6),
+        ("says-nothing", 14),
+    ]
     assert suite.cases[0].assertions == (
         schema.ContainsAssertion(value="Hello"),
         schema.ContainsAssertion(type="not_contains", value="error"),
@@ -119,8 +128,16 @@ defaults:
     assert suite.defaults == Defaults()
     assert (plain.tags, plain.repeat, plain.threshold) == (("daily",), 3, None)
     assert plain.assertions == (schema.ContainsAssertion(value="Ann"),)
-    assert (own.tags, own.repeat, own.threshold, own.prompt) == (("daily", "slow"), 2, 0.5, "Hi Bob")
-    assert own.assertions == (schema.ContainsAssertion(value="Bob"), schema.ContainsAssertion(value="b"))
+    assert (own.tags, own.repeat, own.threshold, own.prompt) == (
+        ("daily", "slow"),
+        2,
+        0.5,
+        "Hi Bob",
+    )
+    assert own.assertions == (
+        schema.ContainsAssertion(value="Bob"),
+        schema.ContainsAssertion(value="b"),
+    )
 
 
 def test_assertions_beside_turns_hold_for_the_last_turn(tmp_path: Path) -> None:
@@ -135,7 +152,10 @@ def test_assertions_beside_turns_hold_for_the_last_turn(tmp_path: Path) -> None:
 """,
         "defaults: {assertions: [{type: contains, value: default}]}\n",
     ).cases[0]
-    wanted = [[getattr(assertion, "value", None) for assertion in turn.assertions] for turn in case.all_turns]
+    wanted = [
+        [getattr(assertion, "value", None) for assertion in turn.assertions]
+        for turn in case.all_turns
+    ]
     assert (wanted, case.assertions) == ([["one"], ["default", "two", "case"]], ())
 
 
@@ -174,7 +194,9 @@ def test_variables_are_replaced_in_texts_and_nowhere_else(tmp_path: Path) -> Non
 
 
 def test_without_variables_a_text_stays_as_it_is(tmp_path: Path) -> None:
-    assert texts(suite_of(tmp_path, "  - {name: 'a ${b}', prompt: '${PATH} $${x}'}\n")) == [("a ${b}", "${PATH} $${x}")]
+    assert texts(suite_of(tmp_path, "  - {name: 'a ${b}', prompt: '${PATH} $${x}'}\n")) == [
+        ("a ${b}", "${PATH} $${x}")
+    ]
 
 
 def test_rows_make_a_case_each(tmp_path: Path) -> None:
@@ -208,7 +230,9 @@ def test_rows_make_a_case_each(tmp_path: Path) -> None:
 
 
 def test_the_name_of_a_row_is_short(tmp_path: Path) -> None:
-    (case,) = suite_of(tmp_path, f"  - {{name: long, prompt: x, rows: [{{a: {'z' * 200}}}]}}\n").cases
+    (case,) = suite_of(
+        tmp_path, f"  - {{name: long, prompt: x, rows: [{{a: {'z' * 200}}}]}}\n"
+    ).cases
     assert case.name == f"long[{'z' * 59}…]"
 
 
@@ -241,10 +265,14 @@ def test_keys_of_the_author_s_own_hold_what_anchors_name(tmp_path: Path) -> None
     assert len(load_suite(path).cases[0].assertions) == 1
 
 
-def test_a_suite_made_in_python_is_expanded_the_same_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suite_made_in_python_is_expanded_the_same_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "hi.txt").write_text("Hi ${who}\n")
-    defaults = Defaults(variables={"who": "all"}, assertions=(schema.ContainsAssertion(value="${who}"),))
+    defaults = Defaults(
+        variables={"who": "all"}, assertions=(schema.ContainsAssertion(value="${who}"),)
+    )
     cases = (
         TestCase(name="ask", prompt_file="hi.txt", rows=({"who": "Ann"}, {"who": "Bob"})),
         TestCase(name="talk", turns=(CaseTurn(prompt="a"), CaseTurn(prompt="b"))),
@@ -278,7 +306,11 @@ def test_files_of_a_suite_lie_beside_it_wherever_it_is_read_from(
 
 def test_what_is_wrong_with_a_suite_made_in_python_is_said_with_its_name() -> None:
     with pytest.raises(InvalidFile) as caught:
-        expand_suite(python_suite(TestCase(name="a"), TestCase(name="b", prompt="x"), TestCase(name="b", prompt="y")))
+        expand_suite(
+            python_suite(
+                TestCase(name="a"), TestCase(name="b", prompt="x"), TestCase(name="b", prompt="y")
+            )
+        )
     assert str(caught.value) == (
         "suite 'from-python': case 'a': 'prompt' is missing\nsuite 'from-python': duplicate name 'b'"
     )

@@ -33,7 +33,10 @@ def with_assertion(assertion: str) -> str:
 @pytest.mark.parametrize(
     ("assertion", "why"),
     [
-        *((f"type: {name}, value: ''", "value: should not be empty") for name in ("contains", "not_contains")),
+        *(
+            (f"type: {name}, value: ''", "value: should not be empty")
+            for name in ("contains", "not_contains")
+        ),
         ("type: icontains, value: ''", "value: should not be empty"),
         ("type: contains, value: '${none}'", "value: should not be empty"),
         ("type: starts_with, value: ''", "value: should not be empty"),
@@ -41,10 +44,24 @@ def with_assertion(assertion: str) -> str:
         ("type: contains_all, values: ['']", "values.0: should not be empty"),
         *(
             (f"type: regex, pattern: '{pattern}'", f"pattern: {pattern!r} matches every output")
-            for pattern in ("", "x*", ".*", "^", "$", "(a|b)?", r"\s*", "^(?P<word>[^$]*)", r"\$?", ".*$")
+            for pattern in (
+                "",
+                "x*",
+                ".*",
+                "^",
+                "$",
+                "(a|b)?",
+                r"\s*",
+                "^(?P<word>[^$]*)",
+                r"\$?",
+                ".*$",
+            )
         ),
         ("type: not_regex, pattern: '.*'", "pattern: '.*' matches every output"),
-        ("type: tool_calls, calls: [], mode: superset", "no calls, mode superset: every run has at least none"),
+        (
+            "type: tool_calls, calls: [], mode: superset",
+            "no calls, mode superset: every run has at least none",
+        ),
         ("type: tool_calls, calls: ['']", "calls.0.name: should not be empty"),
         ("type: max_tokens, value: true", "value: should be a whole number, not true"),
         ("type: max_latency, value: .inf", "value: should be a finite number, not .inf"),
@@ -55,11 +72,19 @@ def with_assertion(assertion: str) -> str:
         ("type: similar, value: ' '", "value: should not be empty"),
         ("type: similar, value: x, model: ''", "model: should not be empty"),
         ("type: llm_judge, criteria: ' '", "criteria: should not be empty"),
-        ("type: python, function: '../checks.py:f'", "function: '../checks.py' lies outside of the suite's folder"),
-        ("type: python, function: '/checks.py:f'", "function: '/checks.py' lies outside of the suite's folder"),
+        (
+            "type: python, function: '../checks.py:f'",
+            "function: '../checks.py' lies outside of the suite's folder",
+        ),
+        (
+            "type: python, function: '/checks.py:f'",
+            "function: '/checks.py' lies outside of the suite's folder",
+        ),
     ],
 )
-def test_an_assertion_that_says_nothing_is_an_error(tmp_path: Path, assertion: str, why: str) -> None:
+def test_an_assertion_that_says_nothing_is_an_error(
+    tmp_path: Path, assertion: str, why: str
+) -> None:
     found = problem(tmp_path, with_assertion(assertion))
     assert found.startswith(("5: case 'one': ", "9: case 'one': "))
     assert why in found
@@ -96,31 +121,59 @@ def test_an_assertion_that_some_outputs_break_is_none(tmp_path: Path, assertion:
         ("tags: ['']", "tags.0: should not be empty"),
     ],
 )
-def test_a_number_that_makes_no_sense_is_an_error_with_its_line(tmp_path: Path, line: str, why: str) -> None:
+def test_a_number_that_makes_no_sense_is_an_error_with_its_line(
+    tmp_path: Path, line: str, why: str
+) -> None:
     text = f"{HEAD}cases:\n- name: one\n  prompt: x\n  {line}\n"
     assert problem(tmp_path, text) == f"7: case 'one': {why}"
 
 
 def test_a_blank_name_is_an_error(tmp_path: Path) -> None:
-    assert problem(tmp_path, f"{HEAD}cases:\n- {{name: '  ', prompt: x}}\n").endswith("name: should not be empty")
-    assert "metadata.name: should not be empty" in problem(tmp_path, HEAD.replace("name: x", "name: ' '"))
+    assert problem(tmp_path, f"{HEAD}cases:\n- {{name: '  ', prompt: x}}\n").endswith(
+        "name: should not be empty"
+    )
+    assert "metadata.name: should not be empty" in problem(
+        tmp_path, HEAD.replace("name: x", "name: ' '")
+    )
 
 
 @pytest.mark.parametrize(
     ("part", "why"),
     [
-        ("model: {provider: p, name: m, temperature: .nan}", "temperature: should be a finite number, not .nan"),
-        ("model: {provider: p, name: m, temperature: true}", "temperature: should be a number, not true"),
-        ("model: {provider: p, name: m, max_tokens: true}", "max_tokens: should be a whole number, not true"),
+        (
+            "model: {provider: p, name: m, temperature: .nan}",
+            "temperature: should be a finite number, not .nan",
+        ),
+        (
+            "model: {provider: p, name: m, temperature: true}",
+            "temperature: should be a number, not true",
+        ),
+        (
+            "model: {provider: p, name: m, max_tokens: true}",
+            "max_tokens: should be a whole number, not true",
+        ),
         ("model: {provider: p, name: ' '}", "name: should not be empty"),
-        (f"tools: [{{type: cli, name: x, command: y, timeout: 1{'0' * 30}}}]", "timeout: should be at most 86,400"),
-        ("tools: [{type: cli, name: x, command: y, timeout: .inf}]", "timeout: should be a finite number, not .inf"),
-        ("guardrails: {max_request_limit: true}", "max_request_limit: should be a whole number, not true"),
+        (
+            f"tools: [{{type: cli, name: x, command: y, timeout: 1{'0' * 30}}}]",
+            "timeout: should be at most 86,400",
+        ),
+        (
+            "tools: [{type: cli, name: x, command: y, timeout: .inf}]",
+            "timeout: should be a finite number, not .inf",
+        ),
+        (
+            "guardrails: {max_request_limit: true}",
+            "max_request_limit: should be a whole number, not true",
+        ),
     ],
 )
 def test_a_role_is_held_to_the_same(tmp_path: Path, part: str, why: str) -> None:
     path = tmp_path / "role.yaml"
-    path.write_text(ROLE.replace("  model: m\n", "") + f"  {part}\n" + ("" if "model:" in part else "  model: m\n"))
+    path.write_text(
+        ROLE.replace("  model: m\n", "")
+        + f"  {part}\n"
+        + ("" if "model:" in part else "  model: m\n")
+    )
     with pytest.raises(InvalidFile) as caught:
         load_role(path)
     assert str(caught.value).startswith(f"{path}:6: spec.")
@@ -145,9 +198,18 @@ def test_options_of_the_command_are_held_to_the_same(arguments: tuple[str, str])
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"repeat": True}, {"repeat": 10**12}, {"retry": 10**12}, {"threshold": 0}, {"threshold": True}]
+    "arguments",
+    [
+        {"repeat": True},
+        {"repeat": 10**12},
+        {"retry": 10**12},
+        {"threshold": 0},
+        {"threshold": True},
+    ],
 )
-def test_arguments_of_run_suite_are_held_to_the_same(tmp_path: Path, arguments: dict[str, object]) -> None:
+def test_arguments_of_run_suite_are_held_to_the_same(
+    tmp_path: Path, arguments: dict[str, object]
+) -> None:
     (tmp_path / "role.yaml").write_text(ROLE)
     suite = TestSuiteDefinition.model_validate(
         {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": {"name": "x"}}
@@ -161,7 +223,9 @@ OUTSIDE = f"{HEAD}cases:\n- name: one\n  prompt_file: {{name}}\n"
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../secret.txt", "link.txt", "folder/link.txt"])
 @pytest.mark.parametrize("key", ["prompt_file", "expected_output_file"])
-def test_a_file_outside_of_the_folder_of_the_suite_is_refused(tmp_path: Path, name: str, key: str) -> None:
+def test_a_file_outside_of_the_folder_of_the_suite_is_refused(
+    tmp_path: Path, name: str, key: str
+) -> None:
     (tmp_path / "secret.txt").write_text("secret")
     folder = tmp_path / "suites"
     folder.mkdir()
@@ -181,11 +245,16 @@ def test_a_folder_can_be_allowed(tmp_path: Path) -> None:
     path.write_text(f"{HEAD}cases:\n- name: one\n  prompt_file: ../prompt.txt\n")
     assert load_suite(path, files_in=tmp_path).cases[0].prompt == "Hello"
     assert CliRunner().invoke(main, ["validate", str(path)]).exit_code == 1
-    assert CliRunner().invoke(main, ["validate", str(path), "--files-in", str(tmp_path)]).exit_code == 0
+    assert (
+        CliRunner().invoke(main, ["validate", str(path), "--files-in", str(tmp_path)]).exit_code
+        == 0
+    )
 
 
 def test_pytest_allows_a_folder_by_its_ini(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_suites = suites/*.yaml = role.yaml\nllm_mock_files_in = .\n")
+    pytester.makeini(
+        "[pytest]\nllm_mock_suites = suites/*.yaml = role.yaml\nllm_mock_files_in = .\n"
+    )
     for name, text in {
         "role.yaml": ROLE,
         "prompt.txt": "Hello",
@@ -212,7 +281,9 @@ def test_a_file_without_end_is_refused_wherever_one_is_named(tmp_path: Path, nam
         with pytest.raises(InvalidFile, match="it is no regular file, but a pipe or a device"):
             load(tmp_path / name)
     if name == "pipe":
-        assert "pipe: cannot be read: it is no regular file" in problem(tmp_path, OUTSIDE.replace("{name}", name))
+        assert "pipe: cannot be read: it is no regular file" in problem(
+            tmp_path, OUTSIDE.replace("{name}", name)
+        )
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,7 @@ from llm_mock import Reply, ResponseConfigurator
 from tests.suites.cases import EXAMPLES
 from tests.suites.conftest import PASSING, SUITE, Project
 
-HOSTILE = (
-    "</script><script>alert(1)</script> | `x` **b** <b>&amp; ]]> \x1b[31m \x00 \ufffe [l](javascript:x) {{report}}"
-)
+HOSTILE = "</script><script>alert(1)</script> | `x` **b** <b>&amp; ]]> \x1b[31m \x00 \ufffe [l](javascript:x) {{report}}"
 SKIPPED = "  - {name: cheap, prompt: Hi, assertions: [{type: max_cost, value: 1}]}\n"
 MODEL = "gpt-4o-mini"
 
@@ -45,8 +43,12 @@ def written(project: Project, suffix: str, *arguments: str, live: bool = False) 
 # JSON
 
 
-def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
-    tool = f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+def test_the_json_says_all_about_a_live_run(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    tool = (
+        f"  tools: [{{type: mcp, command: python, args: [-m, bank.server], cwd: '{EXAMPLES}'}}]\n"
+    )
     project.write("role.yaml", (project.path / "role.yaml").read_text() + tool)
     call = llm.ToolCall("history", {"account": "alice"})
     usage = {"input_tokens": 10, "output_tokens": 2}
@@ -59,25 +61,68 @@ def test_the_json_says_all_about_a_live_run(project: Project, mock_llm_responses
     (case,) = suite.pop("cases")
     (attempt,) = case.pop("attempts")
     (turn,) = attempt.pop("turns")
-    assert suite.pop("duration_s") >= case.pop("duration_s") >= attempt.pop("duration_s") >= turn.pop("duration_s") > 0
-    assert [suite.pop(name) for name in ("scored", "score", "min_score", "metrics")] == [False, 1, None, {}]
-    assert [each.pop(name) for each, name in ((case, "min_score"), (case, "score"), (attempt, "score"))] == [None, 1, 1]
+    assert (
+        suite.pop("duration_s")
+        >= case.pop("duration_s")
+        >= attempt.pop("duration_s")
+        >= turn.pop("duration_s")
+        > 0
+    )
+    assert [suite.pop(name) for name in ("scored", "score", "min_score", "metrics")] == [
+        False,
+        1,
+        None,
+        {},
+    ]
+    assert [
+        each.pop(name) for each, name in ((case, "min_score"), (case, "score"), (attempt, "score"))
+    ] == [None, 1, 1]
     assert suite == {
-        **{"suite": "greeting-tests", "file": "tests.yaml", "role": "hello-world", "model": MODEL, "dry_run": False},
-        **{"total": 1, "passed": 1, "failed": 0, "skipped": 0, "stopped": None, "cost_usd": 0.024, "target": None},
+        **{
+            "suite": "greeting-tests",
+            "file": "tests.yaml",
+            "role": "hello-world",
+            "model": MODEL,
+            "dry_run": False,
+        },
+        **{
+            "total": 1,
+            "passed": 1,
+            "failed": 0,
+            "skipped": 0,
+            "stopped": None,
+            "cost_usd": 0.024,
+            "target": None,
+        },
         "pass_at_k": {},
         "cassette": None,
         "variant": None,
     }
     assert case == {
-        **{"name": "says-hello", "file": "tests.yaml", "line": 7, "tags": ["fast"], "status": "passed"},
+        **{
+            "name": "says-hello",
+            "file": "tests.yaml",
+            "line": 7,
+            "tags": ["fast"],
+            "status": "passed",
+        },
         **{"pass_rate": 1.0, "threshold": 1.0, "retried": 0, "repeats": None},
     }
     (called,) = turn.pop("tool_calls")
-    assert (called["name"], called["arguments"], called["error"]) == ("history", {"account": "alice"}, None)
+    assert (called["name"], called["arguments"], called["error"]) == (
+        "history",
+        {"account": "alice"},
+        None,
+    )
     assert called["result"]
     assert turn == {
-        **{"prompt": "Hi there!", "output": "Hello there", "input_tokens": 20, "output_tokens": 4, "cost_usd": 0.024},
+        **{
+            "prompt": "Hi there!",
+            "output": "Hello there",
+            "input_tokens": 20,
+            "output_tokens": 4,
+            "cost_usd": 0.024,
+        },
         **{"transformed": None, "asked": []},
     }
     assert [(each["type"], each["status"], each["turn"]) for each in attempt.pop("assertions")] == [
@@ -92,7 +137,9 @@ def test_the_json_keeps_texts_as_they_are(hostile: Project) -> None:
     (suite,) = json.loads(written(hostile, ".json"))["suites"]
     (case,) = suite["cases"]
     assert case["name"] == case["attempts"][0]["turns"][0]["prompt"] == HOSTILE
-    assert case["attempts"][0]["assertions"][0]["definition"] == {**{"type": "contains", "value": f"not {HOSTILE}"}}
+    assert case["attempts"][0]["assertions"][0]["definition"] == {
+        **{"type": "contains", "value": f"not {HOSTILE}"}
+    }
 
 
 def test_a_file_has_all_suites_that_were_run(project: Project) -> None:
@@ -111,7 +158,13 @@ def test_junit_has_failures_skips_and_properties(project: Project) -> None:
     (suite,) = root
     assert (root.tag, suite.tag) == ("testsuites", "testsuite")
     counts = {name: suite.get(name) for name in ("name", "tests", "failures", "errors", "skipped")}
-    assert counts == {"name": "greeting-tests", "tests": "4", "failures": "1", "errors": "0", "skipped": "1"}
+    assert counts == {
+        "name": "greeting-tests",
+        "tests": "4",
+        "failures": "1",
+        "errors": "0",
+        "skipped": "1",
+    }
     cases = {case.get("name"): case for case in suite.iter("testcase")}
     assert list(cases) == ["says-hello", "no-errors", "has-number", "cheap"]
     assert cases["has-number"].get("line") == "18"
@@ -147,7 +200,10 @@ def test_markdown_is_a_table_with_the_failures_folded(project: Project) -> None:
     ]
     text = "\n".join(lines)
     assert text.count("<details>") == text.count("</details>") == 1
-    assert "<pre>\nOutput does not match pattern &#x27;\\d+&#x27;\nprompt: How many?\noutput: None\n</pre>" in text
+    assert (
+        "<pre>\nOutput does not match pattern &#x27;\\d+&#x27;\nprompt: How many?\noutput: None\n</pre>"
+        in text
+    )
 
 
 def test_in_markdown_no_text_is_markup(hostile: Project) -> None:
@@ -184,8 +240,13 @@ def test_what_cannot_be_written_is_told_before_the_run(project: Project) -> None
 
 
 def test_a_file_that_cannot_be_written_any_more_does_not_stop_the_others(project: Project) -> None:
-    project.write("checks.py", "from pathlib import Path\ndef blocks(output): return Path('a.json').mkdir() is None\n")
-    project.write_cases("  - {name: c, prompt: Hi, assertions: [{type: python, function: 'checks.py:blocks'}]}\n")
+    project.write(
+        "checks.py",
+        "from pathlib import Path\ndef blocks(output): return Path('a.json').mkdir() is None\n",
+    )
+    project.write_cases(
+        "  - {name: c, prompt: Hi, assertions: [{type: python, function: 'checks.py:blocks'}]}\n"
+    )
     result = project.dry("-o", "a.json", "-o", "b.json")
     assert result.exit_code == 1
     assert "1/1 passed" in result.stdout
@@ -207,7 +268,10 @@ def test_the_page_shows_cases_as_tests_and_turns_as_calls(project: Project, brow
     tab, problems = browser.new_page(), []
     for event in ("console", "pageerror", "dialog"):
         tab.on(event, lambda what: problems.append(str(what)))
-    tab.on("request", lambda request: problems.append(request.url) if request.url[:5] != "file:" else None)
+    tab.on(
+        "request",
+        lambda request: problems.append(request.url) if request.url[:5] != "file:" else None,
+    )
     tab.goto((project.path / "page.html").as_uri())
     tab.locator(".talk, .answer").first.wait_for(timeout=10_000)
     assert tab.locator("#outcomes li").all_text_contents()[0] == "✕ 1 failed"

@@ -26,16 +26,22 @@ from tests.suites.conftest import Project
         (1, 1, 0.2065, 1.0),
     ],
 )
-def test_the_interval_is_that_of_wilsons_score(passed: int, runs: int, low: float, high: float) -> None:
+def test_the_interval_is_that_of_wilsons_score(
+    passed: int, runs: int, low: float, high: float
+) -> None:
     assert PassRate(passed, runs).interval == pytest.approx((low, high), abs=5e-5)
 
 
 @pytest.mark.parametrize(("passed", "runs"), [(0, 4), (1, 4), (3, 5), (4, 4), (2, 9)])
-def test_pass_at_k_is_the_share_of_all_choices_of_k_runs_in_which_one_passed(passed: int, runs: int) -> None:
+def test_pass_at_k_is_the_share_of_all_choices_of_k_runs_in_which_one_passed(
+    passed: int, runs: int
+) -> None:
     outcomes = [True] * passed + [False] * (runs - passed)
     for k in range(1, runs + 1):
         choices = list(itertools.combinations(outcomes, k))
-        assert PassRate(passed, runs).pass_at(k) == pytest.approx(sum(map(any, choices)) / len(choices))
+        assert PassRate(passed, runs).pass_at(k) == pytest.approx(
+            sum(map(any, choices)) / len(choices)
+        )
 
 
 def test_pass_at_k_of_many_runs_is_finite_and_there_for_1_2_5_and_so_on() -> None:
@@ -55,16 +61,26 @@ def test_a_share_that_is_not_quite_all_or_nothing_is_not_shown_as_such() -> None
     assert str(PassRate(3, 5)) == "60% (3/5), 95% interval 23% to 88%, pass@2 90%, pass@5 100%"
 
 
-def test_every_output_of_the_command_has_them(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_every_output_of_the_command_has_them(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.add_all("gpt-4o-mini", ["Hello", "Hm", "Hello", "Hm", "Hello"])
     check = "[{type: contains, value: Hello}]"
-    project.write_cases(f"  - {{name: c, prompt: Hi, repeat: 5, threshold: 0.8, assertions: {check}}}\n")
+    project.write_cases(
+        f"  - {{name: c, prompt: Hi, repeat: 5, threshold: 0.8, assertions: {check}}}\n"
+    )
     outputs = ["out.json", "out.xml", "out.md", "out.html"]
     result = project.test(*(word for name in outputs for word in ("-o", name)))
-    rows = [[cell.strip() for cell in re.split("[│┃]", line)[4:7]] for line in result.stdout.splitlines()[2:6]]
+    rows = [
+        [cell.strip() for cell in re.split("[│┃]", line)[4:7]]
+        for line in result.stdout.splitlines()[2:6]
+    ]
     assert rows[0] == ["Pass rate", "95% interval", "pass@k"]
     assert rows[2:] == [["60% (3/5)", "23% to 88%", "pass@2 90%"], ["", "", "pass@5 100%"]]
-    assert "  pass rate 60% (3/5), 95% interval 23% to 88%, pass@2 90%, pass@5 100%\n  2 of 5 runs" in result.stdout
+    assert (
+        "  pass rate 60% (3/5), 95% interval 23% to 88%, pass@2 90%, pass@5 100%\n  2 of 5 runs"
+        in result.stdout
+    )
     assert "Mean of the repeated cases: pass rate 60%, pass@2 90%, pass@5 100%" in result.stdout
     (suite,) = json.loads(Path("out.json").read_text())["suites"]
     assert suite["pass_at_k"] == {"1": 0.6, "2": 0.9, "5": 1.0}
@@ -74,7 +90,11 @@ def test_every_output_of_the_command_has_them(project: Project, mock_llm_respons
         "pass_at_k": {"1": 0.6, "2": 0.9, "5": 1.0},
     }
     rate = "60% (3/5), 95% interval 23% to 88%, pass@2 90%, pass@5 100%"
-    (found,) = [each for each in ElementTree.parse("out.xml").iter("property") if each.get("name") == "pass_rate"]
+    (found,) = [
+        each
+        for each in ElementTree.parse("out.xml").iter("property")
+        if each.get("name") == "pass_rate"
+    ]
     assert found.get("value") == rate
     assert f"| {rate} |" in Path("out.md").read_text()
     assert f'"pass_rate": "{rate}"' in Path("out.html").read_text()

@@ -68,7 +68,8 @@ def test_what_is_asked_of_the_model_of_a_role_is_checked(
 def test_a_live_run_of_a_target_skips_what_it_cannot_see(project: Project) -> None:
     project.write("app.py", "def answer(prompt):\n    return prompt\n")
     project.write(
-        "app.yaml", TARGET.replace("    replies: [", "    tags: [x]  # [").replace("not_contains", "contains")
+        "app.yaml",
+        TARGET.replace("    replies: [", "    tags: [x]  # [").replace("not_contains", "contains"),
     )
     result = project.command("test", "-s", "app.yaml", "-v")
     assert statuses(result.output) == {"refund": "SKIP", "wrong": "SKIP"}
@@ -78,7 +79,9 @@ def test_a_live_run_of_a_target_skips_what_it_cannot_see(project: Project) -> No
 def test_assertions_hold_for_each_turn(project: Project) -> None:
     project.write(
         "tests.yaml",
-        HEAD.replace("cases:", "defaults: {each_turn: [{type: not_contains, value: rival}]}\ncases:")
+        HEAD.replace(
+            "cases:", "defaults: {each_turn: [{type: not_contains, value: rival}]}\ncases:"
+        )
         + """
   - name: talk
     variables: {word: please}
@@ -109,12 +112,20 @@ def test_assertions_hold_for_each_turn(project: Project) -> None:
     ("key", "said"),
     [
         ("assertions: [{type: max_cost, value: 1, of: prompt}]", "unknown key 'of'"),
-        ("assertions: [{type: contains, value: x, of: answer}]", "of: should be 'output', 'prompt' or 'system', not"),
-        ("each_turn: [{type: contain, value: x}]", "unknown type 'contain'; did you mean 'contains'?"),
+        (
+            "assertions: [{type: contains, value: x, of: answer}]",
+            "of: should be 'output', 'prompt' or 'system', not",
+        ),
+        (
+            "each_turn: [{type: contain, value: x}]",
+            "unknown type 'contain'; did you mean 'contains'?",
+        ),
         ("turns: [{prompt: Hi, each_turn: []}]", "unknown key 'each_turn'"),
     ],
 )
-def test_what_cannot_be_looked_at_is_named_with_its_line(project: Project, key: str, said: str) -> None:
+def test_what_cannot_be_looked_at_is_named_with_its_line(
+    project: Project, key: str, said: str
+) -> None:
     project.write_cases(f"  - name: one\n    prompt: Hi\n    {key}\n")
     output = project.command("validate", "tests.yaml").output
     assert "tests.yaml:8: " in output

@@ -81,14 +81,19 @@ def test_functions_run_at_once_and_a_thread_without_a_case_is_told_to_run_alone(
     several = ContextMocks("Run them alone.")
     with several.use(LLMMock()), several.use(LLMMock()):
         context = contextvars.Context()
-        with pytest.raises(LLMMockError, match=r"not known for which of 2 cases that run at\s+once\. Run them alone\."):
+        with pytest.raises(
+            LLMMockError,
+            match=r"not known for which of 2 cases that run at\s+once\. Run them alone\.",
+        ):
             context.run(several.get)
 
 
 def test_a_process_that_a_function_starts_is_refused(project: Project, parrot: Parrot) -> None:
     result = target(project, "answer_elsewhere")()
     assert result.exit_code == 1
-    assert "records and replays the calls of the test's own process only" in " ".join(result.stdout.split())
+    assert "records and replays the calls of the test's own process only" in " ".join(
+        result.stdout.split()
+    )
     assert recorded(project, "app") == {}
 
 
@@ -125,7 +130,10 @@ def test_what_a_command_asks_is_recorded_through_a_server_and_replayed_without_a
     project.write("app.py", f"import os\nprint(os.environ['OPENAI_API_KEY'] == '{NO_KEY}')\n")
     past = project.command(*test, "--record", "none")
     assert past.output.count("output: True") == 2
-    assert "Cassettes: 0 calls replayed, 0 recorded; 2 runs asked no model that could be recorded" in past.output
+    assert (
+        "Cassettes: 0 calls replayed, 0 recorded; 2 runs asked no model that could be recorded"
+        in past.output
+    )
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     refused = " ".join(project.command(*test, "--record", "none").stdout.split())
     assert "OPENAI_BASE_URL sends the command to models elsewhere" in refused
@@ -153,7 +161,9 @@ def endpoint() -> Iterator[QuietServer]:
         yield server
 
 
-def test_the_answers_of_an_endpoint_are_recorded_as_it_gives_them(project: Project, endpoint: Any) -> None:
+def test_the_answers_of_an_endpoint_are_recorded_as_it_gives_them(
+    project: Project, endpoint: Any
+) -> None:
     url = f"http://127.0.0.1:{endpoint.server_port}/chat?token=also-secret"
     head = TARGETS.replace("cases:", f"target: {{url: '{url}', output: text}}\ncases:")
     project.write("app.yaml", head + CASES + "  - {name: c, prompt: Three}\n")

@@ -64,7 +64,9 @@ def message_of(path: Path) -> str:
 def test_a_role_is_an_agent(write: Write) -> None:
     path = write()
     role = load_role(str(path))
-    assert role.agent == Agent(Provider("gpt-4o-mini"), system_prompt="You say hello.", name="hello-world")
+    assert role.agent == Agent(
+        Provider("gpt-4o-mini"), system_prompt="You say hello.", name="hello-world"
+    )
     assert (role.name, role.path, role.warning) == ("hello-world", path, None)
 
 
@@ -82,9 +84,13 @@ def test_options_are_those_that_the_file_gives(write: Write) -> None:
         ("claude-sonnet-4.5", "claude-sonnet-4.5"),
     ],
 )
-def test_provider_and_name_or_an_id_of_llm_name_the_model(model: str, model_id: str, tmp_path: Path) -> None:
+def test_provider_and_name_or_an_id_of_llm_name_the_model(
+    model: str, model_id: str, tmp_path: Path
+) -> None:
     path = tmp_path / "role.yaml"
-    path.write_text(f"apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {{name: n}}\nspec: {{role: r, model: {model}}}\n")
+    path.write_text(
+        f"apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {{name: n}}\nspec: {{role: r, model: {model}}}\n"
+    )
     assert load_role(path).agent.asks.model == model_id
 
 
@@ -121,11 +127,24 @@ def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
     environment = {"TOKEN": "${SOME_TOKEN}"}
     tools = ["read_file", "list_*"]
     assert list(role.agent.mcp_servers) == [
-        MCPServer("npx", ["-y", package, "./repos"], environment, tmp_path / "files", tools=tools, call_timeout=5),
-        MCPServer(url="https://example.com/mcp", headers={"Authorization": "Bearer ${SOME_TOKEN}"}, name="elsewhere"),
+        MCPServer(
+            "npx",
+            ["-y", package, "./repos"],
+            environment,
+            tmp_path / "files",
+            tools=tools,
+            call_timeout=5,
+        ),
+        MCPServer(
+            url="https://example.com/mcp",
+            headers={"Authorization": "Bearer ${SOME_TOKEN}"},
+            name="elsewhere",
+        ),
         MCPServer(["python", "-m", "bank.server"]),
     ]
-    git = CLIServer("repository", ["git", "-C", "project"], "git", timeout=3, description="Runs git.")
+    git = CLIServer(
+        "repository", ["git", "-C", "project"], "git", timeout=3, description="Runs git."
+    )
     assert list(role.agent.cli_servers) == [git]
     assert role.warning is None
 
@@ -133,7 +152,9 @@ def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
 def test_a_skill_lies_beside_the_role(write: Write, tmp_path: Path) -> None:
     (tmp_path / "greeting").mkdir()
     (tmp_path / "greeting" / "SKILL.md").write_text("Greet by name.\n")
-    assert load_role(write("  skill: greeting\n")).agent.system == "Greet by name.\n\nYou say hello."
+    assert (
+        load_role(write("  skill: greeting\n")).agent.system == "Greet by name.\n\nYou say hello."
+    )
 
 
 def test_the_limit_of_requests_is_the_number_of_turns(write: Write) -> None:
@@ -179,17 +200,38 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("  tools: [{type: mcp}]\n", "12: a tool of type mcp needs a 'command' (or transport: streamable-http and"),
-        ("  tools:\n    - type: mcp\n      transport: streamable-http\n", "13: a tool of type mcp with transport:"),
-        ("  tools:\n    - {type: mcp, transport: sse}\n", "13: a tool of type mcp with transport: sse needs a 'url'"),
+        (
+            "  tools: [{type: mcp}]\n",
+            "12: a tool of type mcp needs a 'command' (or transport: streamable-http and",
+        ),
+        (
+            "  tools:\n    - type: mcp\n      transport: streamable-http\n",
+            "13: a tool of type mcp with transport:",
+        ),
+        (
+            "  tools:\n    - {type: mcp, transport: sse}\n",
+            "13: a tool of type mcp with transport: sse needs a 'url'",
+        ),
         (
             "  tools:\n    - {type: mcp, transport: pipe}\n",
             "13: the transport 'pipe' is not supported; write one of stdio, streamable-http, sse",
         ),
-        ("  tools:\n    - {type: mcp, command: c, tool_exclude: [rm]}\n", "13: tool_exclude is not supported"),
-        ("  tools:\n    - {type: mcp, command: 'npx \"'}\n", "13: The command 'npx \"' cannot be split into words"),
-        ("  tools:\n    - {type: cli, name: git}\n", "13: a tool of type cli needs a 'name' and a 'command'"),
-        ("  tools:\n    - {type: cli, name: 'a b', command: c}\n", "13: CLIServer: the tool_prefix is 'a b'"),
+        (
+            "  tools:\n    - {type: mcp, command: c, tool_exclude: [rm]}\n",
+            "13: tool_exclude is not supported",
+        ),
+        (
+            "  tools:\n    - {type: mcp, command: 'npx \"'}\n",
+            "13: The command 'npx \"' cannot be split into words",
+        ),
+        (
+            "  tools:\n    - {type: cli, name: git}\n",
+            "13: a tool of type cli needs a 'name' and a 'command'",
+        ),
+        (
+            "  tools:\n    - {type: cli, name: 'a b', command: c}\n",
+            "13: CLIServer: the tool_prefix is 'a b'",
+        ),
         ("  tools: [{command: npx}]\n", "12: 'type' is missing"),
         ("  tools: [mcp]\n", "12: spec.tools.0: a tool is a mapping that has a type"),
         ("  tools: {type: mcp}\n", "12: spec.tools: should be a list, not a mapping"),
@@ -199,7 +241,10 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         ),
         ("    temperature: hot\n", "12: spec.model.temperature: should be a number, not 'hot'"),
         ("    max_tokens: 0\n", "12: spec.model.max_tokens: should be at least 1"),
-        ("  guardrails: {max_request_limit: 0}\n", "12: spec.guardrails.max_request_limit: should be at least 1"),
+        (
+            "  guardrails: {max_request_limit: 0}\n",
+            "12: spec.guardrails.max_request_limit: should be at least 1",
+        ),
         ("  skill: nowhere\n", "12: there is no skill at "),
         (f"  skill: {'x' * 1000}\n", "12: there is no skill at "),
         ('  skill: "a\\0b"\n', "12: there is no skill at "),
@@ -214,18 +259,38 @@ def test_a_mistake_is_told_with_its_line(more: str, message: str, write: Write) 
 @pytest.mark.parametrize(
     ("given", "instead", "message"),
     [
-        ("initrunner/v1", "initrunner/v2", "1: apiVersion: should be 'initrunner/v1' or 'llm-mock/v1', not"),
-        ("kind: Agent", "kind: TestSuite", "2: this is a suite (kind: TestSuite), not a role (kind: Agent)"),
-        ("kind: Agent", "kind: Compose", "2: kind is 'Compose', which is a composition of InitRunner"),
+        (
+            "initrunner/v1",
+            "initrunner/v2",
+            "1: apiVersion: should be 'initrunner/v1' or 'llm-mock/v1', not",
+        ),
+        (
+            "kind: Agent",
+            "kind: TestSuite",
+            "2: this is a suite (kind: TestSuite), not a role (kind: Agent)",
+        ),
+        (
+            "kind: Agent",
+            "kind: Compose",
+            "2: kind is 'Compose', which is a composition of InitRunner",
+        ),
         ("kind: Agent", "kind: Robot", "2: kind is 'Robot'; a role has kind: Agent"),
         ("kind: Agent", "kind: [Agent]", '2: kind is ["Agent"]; a role has kind: Agent'),
-        ("  role: You", "  rol: You", "7: 'role' is missing in spec; did you mean it by 'rol' (line 8)?"),
+        (
+            "  role: You",
+            "  rol: You",
+            "7: 'role' is missing in spec; did you mean it by 'rol' (line 8)?",
+        ),
         ("spec:", "sepc:", "1: 'spec' is missing; did you mean it by 'sepc' (line 7)?"),
         ("  name: hello-world\n", "", "3: 'name' is missing in metadata"),
         ("    provider: openai\n", "", "9: 'provider' is missing"),
         ("    name: gpt-4o-mini\n", "", "9: 'name' is missing"),
         ("You say hello.", "[a, b]", "8: spec.role: should be text, not a list"),
-        ("metadata:\n  name: hello-world\n", "metadata: 5\nx:\n", "3: metadata: should be a mapping (key: value)"),
+        (
+            "metadata:\n  name: hello-world\n",
+            "metadata: 5\nx:\n",
+            "3: metadata: should be a mapping (key: value)",
+        ),
         (
             "\n    provider: openai\n    name: gpt-4o-mini",
             " 5",
@@ -271,13 +336,21 @@ FULL = f"""\
 """
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
-def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+def test_whatever_was_done_to_a_file_it_is_read_or_refused(
+    tmp_path: Path, data: st.DataObject
+) -> None:
     path, text = tmp_path / "role.yaml", FULL
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 30)))
-    inserted = data.draw(st.sampled_from(["", "[]", "{}", "null", "5", ": ", "- ", "\n", " ", '"', "&a ", "*a", "\\0"]))
+    inserted = data.draw(
+        st.sampled_from(
+            ["", "[]", "{}", "null", "5", ": ", "- ", "\n", " ", '"', "&a ", "*a", "\\0"]
+        )
+    )
     path.write_text(text[:start] + inserted + text[end:])
     with contextlib.suppress(InvalidFile):
         assert load_role(path).name
@@ -286,7 +359,9 @@ def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, data:
 # The model of a live run
 
 
-def test_a_live_run_asks_the_model_that_llm_knows(write: Write, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_live_run_asks_the_model_that_llm_knows(
+    write: Write, mock_llm_responses: ResponseConfigurator
+) -> None:
     role = load_role(write())
     assert resolve_model(role).agent == role.agent
     mock_llm_responses.set_unknown("gpt-4o-mini")
@@ -304,20 +379,27 @@ def test_a_model_that_llm_does_not_know_is_told_with_what_is_near(
     assert str(caught.value).startswith(
         f"{path}:9: llm knows no model 'anthropic/gpt-4o-mini' or 'gpt-4o-mini'. `llm models` lists those that it knows"
     )
-    assert str(caught.value).endswith("The plugin for it is installed by: llm install llm-anthropic")
+    assert str(caught.value).endswith(
+        "The plugin for it is installed by: llm install llm-anthropic"
+    )
 
 
-def test_without_the_mock_near_models_of_llm_are_listed(write: Write, run_python: RunPython, tmp_path: Path) -> None:
+def test_without_the_mock_near_models_of_llm_are_listed(
+    write: Write, run_python: RunPython, tmp_path: Path
+) -> None:
     path = write()
     path.write_text(path.read_text().replace("gpt-4o-mini", "gpt-4o-mimi"))
     code = f"from llm_mock.suites.role import *\nresolve_model(load_role({str(path)!r}))"
     ended = run_python(code, LLM_USER_PATH=str(tmp_path), PFLOW_TESTING=None)
     assert (
-        f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you mean gpt-4o-mini" in ended.stderr
+        f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you mean gpt-4o-mini"
+        in ended.stderr
     )
 
 
-def test_options_that_the_model_does_not_have_are_left_out(write: Write, run_python: RunPython, tmp_path: Path) -> None:
+def test_options_that_the_model_does_not_have_are_left_out(
+    write: Write, run_python: RunPython, tmp_path: Path
+) -> None:
     path = write("    temperature: 0.5\n    max_tokens: 5\n")
     path.write_text(path.read_text().replace("gpt-4o-mini", "a-model"))
     code = (

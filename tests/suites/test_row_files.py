@@ -22,12 +22,28 @@ CASE = """
     ("name", "files"),
     [
         ("rows.csv", {"rows.csv": '\ufeffcity,country\nBern,"a, ""b"""\nLyon,c\n'}),
-        ("rows.jsonl", {"rows.jsonl": '{"city": "Bern", "country": "a, \\"b\\""}\n\n{"city": "Lyon", "country": "c"}'}),
-        ("more/rows.yaml", {"more/rows.yaml": "- {city: Bern, country: 'a, \"b\"'}\n- {city: Lyon, country: c}\n"}),
-        ("'rows/*'", {"rows/b.csv": "city,country\nLyon,c\n", "rows/a.yml": "[{city: Bern, country: 'a, \"b\"'}]"}),
+        (
+            "rows.jsonl",
+            {
+                "rows.jsonl": '{"city": "Bern", "country": "a, \\"b\\""}\n\n{"city": "Lyon", "country": "c"}'
+            },
+        ),
+        (
+            "more/rows.yaml",
+            {"more/rows.yaml": "- {city: Bern, country: 'a, \"b\"'}\n- {city: Lyon, country: c}\n"},
+        ),
+        (
+            "'rows/*'",
+            {
+                "rows/b.csv": "city,country\nLyon,c\n",
+                "rows/a.yml": "[{city: Bern, country: 'a, \"b\"'}]",
+            },
+        ),
     ],
 )
-def test_each_row_of_a_file_makes_a_case(name: str, files: dict[str, str], project: Project) -> None:
+def test_each_row_of_a_file_makes_a_case(
+    name: str, files: dict[str, str], project: Project
+) -> None:
     for path, content in files.items():
         project.write(path, content)
     project.write_cases(CASE % name)
@@ -40,14 +56,26 @@ def test_each_row_of_a_file_makes_a_case(name: str, files: dict[str, str], proje
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("rows.csv", "city,country\nBern,a\nLyon\n", "rows.csv:3: expected 2 values, one for each column, got 1"),
+        (
+            "rows.csv",
+            "city,country\nBern,a\nLyon\n",
+            "rows.csv:3: expected 2 values, one for each column, got 1",
+        ),
         ("rows.csv", "city,city\nBern,a\n", "rows.csv:1: duplicate column 'city'"),
         ("rows.csv", 'city,country\n"Bern,a\n', "rows.csv:2: is not valid CSV"),
-        ("rows.csv", "city,my country\nBern,a\n", "rows.csv:2: invalid name of a variable, 'my country'"),
+        (
+            "rows.csv",
+            "city,my country\nBern,a\n",
+            "rows.csv:2: invalid name of a variable, 'my country'",
+        ),
         ("rows.csv", "city,country\n", "rows.csv: the file contains no rows"),
         ("rows.csv", "city\nBern\n", "unknown variable ${country}"),
         ("rows.jsonl", '{"city": "Bern", "country": 1}\n{"city"\n', "rows.jsonl:2: is not JSON"),
-        ("rows.jsonl", '{"city": "Bern", "country": []}', "rows.jsonl:1: the variable 'country' should be text"),
+        (
+            "rows.jsonl",
+            '{"city": "Bern", "country": []}',
+            "rows.jsonl:1: the variable 'country' should be text",
+        ),
         (
             "rows.yaml",
             "- {city: Bern, country: a}\n- Lyon\n",

@@ -70,16 +70,29 @@ def test_a_live_run_asks_the_model_and_not_what_is_expected(live: OpenAIServer) 
     result = run_case(LIVE, case(expected_output="Nobody says this", contains="Answer 1 to: Hi"))
     assert result.status == "passed"
     (turn,) = result.decisive_attempt.turns
-    assert (turn.prompt, turn.output, turn.requests, turn.tool_calls) == ("Hi", "Answer 1 to: Hi", 1, ())
+    assert (turn.prompt, turn.output, turn.requests, turn.tool_calls) == (
+        "Hi",
+        "Answer 1 to: Hi",
+        1,
+        (),
+    )
     assert turn.input_tokens > 0
     assert result.decisive_attempt.tokens == turn.input_tokens + turn.output_tokens
     assert "Answer 1 to: Hi" in result.decisive_attempt.transcript
 
 
 def test_the_turns_of_a_case_are_one_conversation(live: OpenAIServer) -> None:
-    turns = [{"prompt": "Hi"}, {"prompt": "Go on", "assertions": [{"type": "contains", "value": "Answer 2 to: Go on"}]}]
+    turns = [
+        {"prompt": "Hi"},
+        {"prompt": "Go on", "assertions": [{"type": "contains", "value": "Answer 2 to: Go on"}]},
+    ]
     assert run_case(LIVE, case(turns=turns)).status == "passed"
-    assert [message["role"] for message in live.requests[-1]["messages"]] == ["system", "user", "assistant", "user"]
+    assert [message["role"] for message in live.requests[-1]["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
 
 
 def test_tools_are_really_called(live: OpenAIServer, tmp_path: Path) -> None:
@@ -90,14 +103,22 @@ def test_tools_are_really_called(live: OpenAIServer, tmp_path: Path) -> None:
     scripted.add("scripted", "It is sunny")
     result = run_case(Agent("m", cli_servers=[tool]), case(contains="sunny"), model_override=mock)
     (turn,) = result.decisive_attempt.turns
-    assert [(call.name, call.result) for call in turn.tool_calls] == [("weather_execute", "sunny\n")]
+    assert [(call.name, call.result) for call in turn.tool_calls] == [
+        ("weather_execute", "sunny\n")
+    ]
     assert turn.requests == 2
 
 
 def test_a_turn_that_fails_ends_its_case_and_not_the_suite(live: OpenAIServer) -> None:
     agent = Agent(Provider("loopback", key="none", retries=0))
-    turns = [{"prompt": "Hi", "assertions": [{"type": "contains", "value": "Hi"}]}, {"prompt": "Fail"}, {"prompt": "?"}]
-    result = run_suite(agent, suite(case("broken", turns=turns), case("whole", contains="Answer 1")))
+    turns = [
+        {"prompt": "Hi", "assertions": [{"type": "contains", "value": "Hi"}]},
+        {"prompt": "Fail"},
+        {"prompt": "?"},
+    ]
+    result = run_suite(
+        agent, suite(case("broken", turns=turns), case("whole", contains="Answer 1"))
+    )
     broken, whole = result.case_results
     assert (broken.error or "").startswith("RateLimitError: ")
     assert broken.assertion_results == ()
@@ -107,10 +128,15 @@ def test_a_turn_that_fails_ends_its_case_and_not_the_suite(live: OpenAIServer) -
 
 def test_a_missing_key_says_which_and_how_to_set_it(live: OpenAIServer) -> None:
     error = run_case(Agent("keyless"), case()).error
-    assert error == "No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment variable"
+    assert (
+        error
+        == "No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment variable"
+    )
 
 
-def test_a_model_that_llm_does_not_know_fails_the_cases(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_model_that_llm_does_not_know_fails_the_cases(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set_unknown("nobody")
     error = run_case(Agent("nobody"), case()).error or ""
     assert error.startswith("Unknown model: nobody. `llm models` lists")
@@ -129,8 +155,12 @@ def test_a_role_whose_model_llm_does_not_know_is_an_error_before_the_first_case(
 def test_running_out_of_turns_is_told(mock_llm_responses: ResponseConfigurator) -> None:
     call = Reply(tool_calls=[llm.ToolCall("echo_execute", {"args": "x"})])
     mock_llm_responses.set("m", call)
-    result = run_case(Agent("m", cli_servers=[CLIServer("echo", "echo")], max_turns=2), case(contains="x"))
-    assert result.error == "max_turns=2 was reached, and the model still wanted to call echo_execute"
+    result = run_case(
+        Agent("m", cli_servers=[CLIServer("echo", "echo")], max_turns=2), case(contains="x")
+    )
+    assert (
+        result.error == "max_turns=2 was reached, and the model still wanted to call echo_execute"
+    )
     assert result.assertion_results == ()
 
 
@@ -209,7 +239,12 @@ def test_a_case_says_itself_how_often_it_is_run(mock_llm_responses: ResponseConf
 
 @pytest.mark.parametrize(
     ("words", "retry", "status", "retried"),
-    [("no no yes", 2, "passed", 2), ("no no yes", 1, "failed", 1), ("yes", 2, "passed", 0), ("no", 0, "failed", 0)],
+    [
+        ("no no yes", 2, "passed", 2),
+        ("no no yes", 1, "failed", 1),
+        ("yes", 2, "passed", 0),
+        ("no", 0, "failed", 0),
+    ],
 )
 def test_a_run_that_failed_is_run_again(
     words: str, retry: int, status: str, retried: int, mock_llm_responses: ResponseConfigurator
@@ -221,7 +256,9 @@ def test_a_run_that_failed_is_run_again(
     assert result.cost == (retried + 1) * (result.decisive_attempt.cost or 0)
 
 
-@pytest.mark.parametrize("wrong", [{"repeat": 0}, {"threshold": 1.5}, {"retry": -1}, {"jobs": 0}, {"jobs": True}])
+@pytest.mark.parametrize(
+    "wrong", [{"repeat": 0}, {"threshold": 1.5}, {"retry": -1}, {"jobs": 0}, {"jobs": True}]
+)
 def test_an_argument_that_makes_no_sense_is_refused(wrong: Any) -> None:
     (name,) = wrong
     with pytest.raises(ValueError, match=f"{name} is .*; give "):
@@ -231,7 +268,9 @@ def test_an_argument_that_makes_no_sense_is_refused(wrong: Any) -> None:
 # Many at once
 
 
-def test_cases_run_at_once_and_their_results_keep_the_order(mock_llm_responses: ResponseConfigurator) -> None:
+def test_cases_run_at_once_and_their_results_keep_the_order(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     meeting = threading.Barrier(3, timeout=30)
 
     def reply(prompt: Any) -> str:
@@ -246,13 +285,17 @@ def test_cases_run_at_once_and_their_results_keep_the_order(mock_llm_responses: 
         told.append((threading.current_thread() is threading.main_thread(), type(what)))
 
     result = run_suite(AGENT, suite(*cases), jobs=3, on_result=tell, on_start=tell)
-    assert [found.case.name for found in result.case_results] == [f"c{number}" for number in range(6)]
+    assert [found.case.name for found in result.case_results] == [
+        f"c{number}" for number in range(6)
+    ]
     assert result.all_passed
     assert sorted(told, key=str) == sorted([(True, TestCase), (True, CaseResult)] * 6, key=str)
 
 
 def test_what_a_thread_cannot_handle_ends_the_run(mock_llm_responses: ResponseConfigurator) -> None:
-    meeting = threading.Barrier(2, timeout=30)  # so that no thread asks a model when the test has ended
+    meeting = threading.Barrier(
+        2, timeout=30
+    )  # so that no thread asks a model when the test has ended
 
     def reply(prompt: Any) -> None:
         meeting.wait()
@@ -286,7 +329,9 @@ except KeyboardInterrupt:
 
 
 def test_an_interrupted_process_does_not_wait_for_the_cases_under_way() -> None:
-    with subprocess.Popen([sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             assert [process.stdout.readline() for _ in range(2)] == ["waiting\n"] * 2
@@ -300,13 +345,17 @@ def test_an_interrupted_process_does_not_wait_for_the_cases_under_way() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_no_case_is_started_when_the_money_is_spent(jobs: int, mock_llm_responses: ResponseConfigurator) -> None:
+def test_no_case_is_started_when_the_money_is_spent(
+    jobs: int, mock_llm_responses: ResponseConfigurator
+) -> None:
     mock_llm_responses.set("m", Reply("Hello", usage={"input_tokens": 1, "output_tokens": 1}))
     mock_llm_responses.set_price("m", 500_000, 500_000)
     cases = [case(name) for name in "abcdef"]
     result = run_suite(AGENT, suite(*cases), max_cost=2, jobs=jobs)
     done = 2 if jobs == 1 else 3
-    assert [found.case.name for found in result.case_results] == list("abcdef")[: len(result.case_results)]
+    assert [found.case.name for found in result.case_results] == list("abcdef")[
+        : len(result.case_results)
+    ]
     assert 2 <= len(result.case_results) <= done
     assert result.not_run == tuple(cases[len(result.case_results) :])
     assert result.stopped is not None
@@ -318,18 +367,24 @@ def test_no_case_is_started_when_the_money_is_spent(jobs: int, mock_llm_response
 def test_runs_that_are_run_again_cost_too(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set("m", Reply("no", usage={"input_tokens": 1, "output_tokens": 0}))
     mock_llm_responses.set_price("m", 1_000_000, 0)
-    result = run_suite(AGENT, suite(case("a", contains="yes"), case("b")), max_cost=Decimal(4), retry=3)
+    result = run_suite(
+        AGENT, suite(case("a", contains="yes"), case("b")), max_cost=Decimal(4), retry=3
+    )
     assert (len(result.case_results), result.cost) == (1, 4)
 
 
-def test_where_nothing_may_be_spent_nothing_is_run(mock_llm_responses: ResponseConfigurator) -> None:
+def test_where_nothing_may_be_spent_nothing_is_run(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set_price("m", 1, 1)
     result = run_suite(AGENT, suite(case()), max_cost=0)
     assert (len(result.case_results), len(result.not_run)) == (0, 1)
     assert result.stopped is not None
 
 
-def test_a_limit_that_the_last_case_reaches_stops_nothing(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_limit_that_the_last_case_reaches_stops_nothing(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set("m", Reply("Hello", usage={"input_tokens": 1, "output_tokens": 0}))
     mock_llm_responses.set_price("m", 1_000_000, 0)
     result = run_suite(AGENT, suite(case("a"), case("b")), max_cost=2)
@@ -337,13 +392,20 @@ def test_a_limit_that_the_last_case_reaches_stops_nothing(mock_llm_responses: Re
     assert result.stopped is None
 
 
-def test_a_limit_that_can_no_longer_be_checked_stops_the_run(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_limit_that_can_no_longer_be_checked_stops_the_run(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set_price("m", 1, 1)
     mock_llm_responses.set("judge", {"reason": "It greets.", "met": True})
-    judged = case("judged", assertions=[{"type": "llm_judge", "criteria": "It greets.", "model": "judge"}])
+    judged = case(
+        "judged", assertions=[{"type": "llm_judge", "criteria": "It greets.", "model": "judge"}]
+    )
     result = run_suite(AGENT, suite(judged, case("b")), max_cost=2)
     assert [found.case.name for found in result.case_results] == ["judged"]
-    assert result.stopped == "the cost of the case 'judged' is not known, so max_cost cannot be checked"
+    assert (
+        result.stopped
+        == "the cost of the case 'judged' is not known, so max_cost cannot be checked"
+    )
 
 
 def test_a_limit_that_cannot_be_checked_is_refused() -> None:
@@ -368,7 +430,9 @@ def test_a_role_runs_as_its_agent(tmp_path: Path, mock_llm_responses: ResponseCo
         f"spec: {{role: You run a bank., model: m, tools: [{{type: mcp, command: python -m bank.server, "
         f"cwd: '{EXAMPLES}', env: {{FOR: roles}}}}]}}}}"
     )
-    mock_llm_responses.add("m", Reply(tool_calls=[llm.ToolCall("accounts", {})]), system="You run a bank.")
+    mock_llm_responses.add(
+        "m", Reply(tool_calls=[llm.ToolCall("accounts", {})]), system="You run a bank."
+    )
     mock_llm_responses.add("m", "Alice is rich")
     result = run_suite(load_role(path), suite(case(contains="Alice")))
     assert result.all_passed

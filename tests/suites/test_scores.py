@@ -75,13 +75,28 @@ def test_a_case_passes_by_its_score_and_every_output_has_the_scores(scored: Proj
     outputs = [f"results{suffix}" for suffix in (".json", ".xml", ".md", ".html")]
     result = scored.dry("-v", *(word for name in outputs for word in ("-o", name)))
     assert statuses(result.output) == {"polite": "PASS", "rude": "FAIL"}
-    assert "rude: score 0.250, less than 0.6: Output does not contain 'Please' (weight 3)" in result.output
+    assert (
+        "rude: score 0.250, less than 0.6: Output does not contain 'Please' (weight 3)"
+        in result.output
+    )
     assert "checks.py:half: 0.500, at least 0.4:" in result.output
-    assert "1/2 passed ✗ Some tests failed\nscore 0.475; metrics: tone 0.500, facts 0.500" in result.output
-    found, junit, markdown, page = ((scored.path / name).read_text(encoding="utf-8") for name in outputs)
+    assert (
+        "1/2 passed ✗ Some tests failed\nscore 0.475; metrics: tone 0.500, facts 0.500"
+        in result.output
+    )
+    found, junit, markdown, page = (
+        (scored.path / name).read_text(encoding="utf-8") for name in outputs
+    )
     (suite,) = json.loads(found)["suites"]
-    assert (suite["score"], suite["min_score"], suite["metrics"]) == (0.475, None, {"tone": 0.5, "facts": 0.5})
-    assert [(each["score"], each["min_score"]) for each in suite["cases"]] == [(0.7, 0.6), (0.25, 0.6)]
+    assert (suite["score"], suite["min_score"], suite["metrics"]) == (
+        0.475,
+        None,
+        {"tone": 0.5, "facts": 0.5},
+    )
+    assert [(each["score"], each["min_score"]) for each in suite["cases"]] == [
+        (0.7, 0.6),
+        (0.25, 0.6),
+    ]
     assertions = suite["cases"][0]["attempts"][0]["assertions"]
     assert [each["score"] for each in assertions] == [1, 0, 0.5, 0]
     assert assertions[2]["message"].endswith("polite for Ada")
@@ -121,7 +136,12 @@ def test_a_plain_suite_shows_no_scores(project: Project) -> None:
         ("quarter, threshold: 0.2", True, 0.25, "0.250, at least 0.2: of Hi"),
         ("verdict", True, 0.1, "0.100, less than 1"),
         ("too_much", False, 0, "returned the score 7; a score must be from 0 to 1"),
-        ("misspelt", False, 0, "returned an object of type dict, not true or false, a score from 0 to 1, (either"),
+        (
+            "misspelt",
+            False,
+            0,
+            "returned an object of type dict, not true or false, a score from 0 to 1, (either",
+        ),
     ],
 )
 def test_a_function_may_return_a_score(
@@ -129,7 +149,9 @@ def test_a_function_may_return_a_score(
 ) -> None:
     name, comma, threshold = function.partition(",")
     check = f"{{type: python, function: 'checks.py:{name}'{comma}{threshold}}}"
-    scored.write_cases(f"  - {{name: c, prompt: Hi, variables: {{who: Ada}}, assertions: [{check}]}}\n")
+    scored.write_cases(
+        f"  - {{name: c, prompt: Hi, variables: {{who: Ada}}, assertions: [{check}]}}\n"
+    )
     scored.dry("-o", "results.json")
     (found,) = json.loads((scored.path / "results.json").read_text())["suites"][0]["cases"]
     (found,) = found["attempts"][0]["assertions"]
@@ -139,24 +161,39 @@ def test_a_function_may_return_a_score(
 
 def test_a_suite_passes_by_its_average_when_all_cases_were_run() -> None:
     attempts = Attempt((), (), "no answer"), Attempt((), ())
-    results = tuple(CaseResult(case(name), (attempt,)) for name, attempt in zip("ab", attempts, strict=True))
+    results = tuple(
+        CaseResult(case(name), (attempt,)) for name, attempt in zip("ab", attempts, strict=True)
+    )
     assert [result.score for result in results] == [0, 1]
     assert SuiteResult("s", "agent", None, results, min_score=0.5).all_passed
-    assert not SuiteResult("s", "agent", None, results, not_run=(case("d"),), min_score=0.5).all_passed
+    assert not SuiteResult(
+        "s", "agent", None, results, not_run=(case("d"),), min_score=0.5
+    ).all_passed
     assert SuiteResult("s", "agent", None, ()).score is None
 
 
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("assertions: [{type: contains, value: x, weight: -1}]", "case 'one': assertions.0.weight: should be at least"),
-        ("assertions: [{type: json, weight: true}]", "case 'one': assertions.0.weight: should be a number, not true"),
+        (
+            "assertions: [{type: contains, value: x, weight: -1}]",
+            "case 'one': assertions.0.weight: should be at least",
+        ),
+        (
+            "assertions: [{type: json, weight: true}]",
+            "case 'one': assertions.0.weight: should be a number, not true",
+        ),
         ("min_score: 0", "case 'one': min_score: should be more than 0"),
         ("min_score: 1.5", "case 'one': min_score: should be at most 1"),
-        ("assertions: [{type: python, function: 'c.py:f', threshold: 2}]", "threshold: should be at most 1"),
+        (
+            "assertions: [{type: python, function: 'c.py:f', threshold: 2}]",
+            "threshold: should be at most 1",
+        ),
     ],
 )
-def test_scores_that_mean_nothing_are_named_with_their_line(project: Project, where: str, said: str) -> None:
+def test_scores_that_mean_nothing_are_named_with_their_line(
+    project: Project, where: str, said: str
+) -> None:
     project.write_cases(f"  - name: one\n    prompt: Hi\n    {where}\n")
     output = project.command("validate", "tests.yaml").output
     assert "tests.yaml:8: " in output
@@ -175,7 +212,9 @@ def test_in_pytest_a_case_passes_by_its_score(pytester: pytest.Pytester) -> None
     )
     result = pytester.runpytest_inprocess("-v")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["suite.yaml:7: too-low: score 0.750, less than 0.8: Output does not contain 'Ho'"])
+    result.stdout.fnmatch_lines(
+        ["suite.yaml:7: too-low: score 0.750, less than 0.8: Output does not contain 'Ho'"]
+    )
 
 
 # The judge
@@ -190,13 +229,23 @@ def test_the_suite_has_one_judge_and_an_assertion_may_have_another(
     mock_llm_responses.add("own", {"reason": "It is long.", "score": 0.5})
     result = project.test("-o", "results.json")
     assert "✓ Output meets the criteria 'Is polite': Says hello.\n" in result.output
-    assert "✗ Output meets the criteria 'Is short' with 0.500, less than 0.6: It is long." in result.output
+    assert (
+        "✗ Output meets the criteria 'Is short' with 0.500, less than 0.6: It is long."
+        in result.output
+    )
     assert "judged" not in result.output.replace("│ judged", "").replace(": judged:", "")
-    (attempt,) = json.loads((project.path / "results.json").read_text())["suites"][0]["cases"][0]["attempts"]
-    assert [(each["judge"], each["score"]) for each in attempt["assertions"]] == [("theirs", 1), ("own", 0.5)]
+    (attempt,) = json.loads((project.path / "results.json").read_text())["suites"][0]["cases"][0][
+        "attempts"
+    ]
+    assert [(each["judge"], each["score"]) for each in attempt["assertions"]] == [
+        ("theirs", 1),
+        ("own", 0.5),
+    ]
 
 
-def test_the_judge_of_the_command_line_judges_all(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
+def test_the_judge_of_the_command_line_judges_all(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
     project.write("tests.yaml", JUDGED.replace("JUDGE", "judge: theirs"))
     mock_llm_responses.add("gpt-4o-mini", "Hello")
     mock_llm_responses.add("best", {"reason": "Says hello.", "met": True})
@@ -204,7 +253,9 @@ def test_the_judge_of_the_command_line_judges_all(project: Project, mock_llm_res
     assert project.test("--judge", "best").exit_code == 0
 
 
-def test_a_model_that_judges_itself_is_named(project: Project, mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_model_that_judges_itself_is_named(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
     project.write("tests.yaml", JUDGED.replace("JUDGE", "tags: [x]").replace(", model: own", ""))
     mock_llm_responses.add("gpt-4o-mini", "Hello")
     mock_llm_responses.add("gpt-4o-mini", {"reason": "I did not.", "met": False})
@@ -214,7 +265,10 @@ def test_a_model_that_judges_itself_is_named(project: Project, mock_llm_response
         "✗ Output does not meet the criteria 'Is polite': I did not. (the model under test judged itself)"
         in result.output
     )
-    assert "2 checks judged by the model under test itself: name another, --judge MODEL, or judge:" in result.output
+    assert (
+        "2 checks judged by the model under test itself: name another, --judge MODEL, or judge:"
+        in result.output
+    )
 
 
 def test_a_project_may_name_the_judge_of_suites_that_name_none(project: Project) -> None:
@@ -226,7 +280,9 @@ def test_a_project_may_name_the_judge_of_suites_that_name_none(project: Project)
 
 def test_a_case_that_only_measures_has_no_score(project: Project) -> None:
     case = "  - {{name: {}, prompt: Hi, expected_output: Hi, assertions: [{{type: contains, value: X{}}}]}}\n"
-    project.write("tests.yaml", HEAD + case.format("measured", ", weight: 0") + case.format("checked", ""))
+    project.write(
+        "tests.yaml", HEAD + case.format("measured", ", weight: 0") + case.format("checked", "")
+    )
     result = run_suite(load_role("role.yaml"), load_suite("tests.yaml"), dry_run=True)
     assert [case.score for case in result.case_results] == [None, 0]
     assert result.score == 0

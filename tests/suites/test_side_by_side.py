@@ -49,13 +49,19 @@ def matrix(project: Project) -> Project:
 def rows_of(output: str) -> list[list[str]]:
     """The cells of the last table of an output."""
     table = output[output.rindex("┏") : output.rindex("┘")]
-    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in table.splitlines() if line.startswith("│")]
+    return [
+        [cell.strip() for cell in line.split("│")[1:-1]]
+        for line in table.splitlines()
+        if line.startswith("│")
+    ]
 
 
 # What is asked
 
 
-def test_every_model_is_asked_with_every_system_prompt(matrix: Project, mock_llm_responses: LLMMock) -> None:
+def test_every_model_is_asked_with_every_system_prompt(
+    matrix: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("*", "Hello 1")
     assert matrix.test("-j", "2").exit_code == 0
     asked = {
@@ -77,7 +83,9 @@ def test_models_of_the_command_line_stand_side_by_side_in_place_of_those_of_the_
     mock_llm_responses.set("gpt-4o", "Hello 1")
     mock_llm_responses.set("gpt-4.1", "Bye 1")
     matrix.write("plain.yaml", SUITE)
-    ended = matrix.test("-k", "hello", "--model", "gpt-4o", "--model", "gpt-4.1", suite="plain.yaml")
+    ended = matrix.test(
+        "-k", "hello", "--model", "gpt-4o", "--model", "gpt-4.1", suite="plain.yaml"
+    )
     assert rows_of(ended.stdout)[0] == ["says-hello", "PASS", "FAIL"]
     assert {call["kwargs"].get("system") for call in mock_llm_responses.calls} == {"You are kind."}
     matrix.test("-k", "hello", "--model", "gpt-4.1", "-o", "out.json")
@@ -85,22 +93,34 @@ def test_models_of_the_command_line_stand_side_by_side_in_place_of_those_of_the_
     assert variants == [{"model": "gpt-4.1", "system_prompt": name} for name in ("short", "long")]
 
 
-def test_roles_and_models_of_a_matrix_need_no_role_of_the_run(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_roles_and_models_of_a_matrix_need_no_role_of_the_run(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("*", "Hello!")
-    project.write("roles/other.yaml", ROLE.replace("kind.", "rude.").replace("hello-world", "other"))
     project.write(
-        "roles.yaml", f"{START}matrix: {{roles: [role.yaml, {{role: roles/other.yaml, name: rude}}]}}\n{CASES}"
+        "roles/other.yaml", ROLE.replace("kind.", "rude.").replace("hello-world", "other")
+    )
+    project.write(
+        "roles.yaml",
+        f"{START}matrix: {{roles: [role.yaml, {{role: roles/other.yaml, name: rude}}]}}\n{CASES}",
     )
     project.write("models.yaml", f"{START}matrix: {{models: [gpt-4o, gpt-4o-mini]}}\n{CASES}")
-    ended = project.command("test", "-s", "roles.yaml", "-s", "models.yaml", "-k", "hello", "-o", "out.json")
+    ended = project.command(
+        "test", "-s", "roles.yaml", "-s", "models.yaml", "-k", "hello", "-o", "out.json"
+    )
     assert ended.exit_code == 0, ended.output
-    assert [(call["model_id"], call["kwargs"].get("system")) for call in mock_llm_responses.calls] == [
+    assert [
+        (call["model_id"], call["kwargs"].get("system")) for call in mock_llm_responses.calls
+    ] == [
         ("gpt-4o-mini", "You are kind."),
         ("gpt-4o-mini", "You are rude."),
         ("gpt-4o", None),
         ("gpt-4o-mini", None),
     ]
-    found = [(each["role"], each["variant"]) for each in json.loads(Path("out.json").read_text())["suites"]]
+    found = [
+        (each["role"], each["variant"])
+        for each in json.loads(Path("out.json").read_text())["suites"]
+    ]
     assert found[:2] == [("hello-world", {"role": "role.yaml"}), ("other", {"role": "rude"})]
 
 
@@ -117,7 +137,10 @@ def test_targets_stand_side_by_side(project: Project) -> None:
     ended = project.command("test", "-s", "tests.yaml", "--dry-run", "-k", "hello", "-j", "2")
     assert rows_of(ended.output)[:2] == [["says-hello", "PASS", "FAIL"], ["Passed", "1/1", "0/1"]]
     assert "says-hello[new]: Output does not contain 'Hello'" in ended.output
-    assert "leave --model out" in project.command("test", "role.yaml", "-s", "tests.yaml", "--model", "m").output
+    assert (
+        "leave --model out"
+        in project.command("test", "role.yaml", "-s", "tests.yaml", "--model", "m").output
+    )
 
 
 def test_variants_in_python(matrix: Project) -> None:
@@ -125,8 +148,14 @@ def test_variants_in_python(matrix: Project) -> None:
     variants = variants_of(load_role("role.yaml"), suite)
     assert [variant.name for variant in variants] == NAMES
     result = variants[2].run(dry_run=True)
-    assert (result.model, result.variant) == ("gpt-4o-mini", {"model": "hot", "system_prompt": "short"})
-    with pytest.raises(InvalidFile, match=r"tests\.yaml: it has a matrix: run each of `variants_of\(agent, suite\)`"):
+    assert (result.model, result.variant) == (
+        "gpt-4o-mini",
+        {"model": "hot", "system_prompt": "short"},
+    )
+    with pytest.raises(
+        InvalidFile,
+        match=r"tests\.yaml: it has a matrix: run each of `variants_of\(agent, suite\)`",
+    ):
         run_suite(load_role("role.yaml"), suite)
     (only,) = variants_of(load_role("role.yaml"), variants[0].suite)
     assert isinstance(only, Variant)
@@ -139,13 +168,17 @@ def test_variants_in_python(matrix: Project) -> None:
 def test_the_table_has_a_row_for_each_case_and_a_column_for_each_variant(matrix: Project) -> None:
     ended = matrix.dry()
     assert ended.exit_code == 1
-    assert ended.stdout.startswith("Running greeting-tests (2 cases) against 4 variants (dry-run)\n")
+    assert ended.stdout.startswith(
+        "Running greeting-tests (2 cases) against 4 variants (dry-run)\n"
+    )
     assert [row[:3] for row in rows_of(ended.stdout)[:3]] == [
         ["says-hello", "PASS", "PASS"],
         ["has-number", "FAIL", "FAIL"],
         ["Passed", "1/2", "1/2"],
     ]
-    assert r"tests.yaml:14: has-number[hot, long]: Output does not match pattern '\d+'" in ended.stdout
+    assert (
+        r"tests.yaml:14: has-number[hot, long]: Output does not match pattern '\d+'" in ended.stdout
+    )
     assert ended.stdout.endswith("4/8 passed ✗ Some tests failed\n")
 
 
@@ -158,7 +191,9 @@ def test_verbose_shows_each_variant_alone_and_then_the_table(matrix: Project) ->
 
 def test_many_variants_stand_in_several_tables(project: Project) -> None:
     models = [f"model-{number}" for number in range(8)]
-    output = project.dry("-k", "hello", *(word for model in models for word in ("--model", model))).stdout
+    output = project.dry(
+        "-k", "hello", *(word for model in models for word in ("--model", model))
+    ).stdout
     heads = [line.replace("┃", " ").split() for line in output.splitlines() if "Case" in line]
     assert heads == [["Case", *models[:6]], ["Case", *models[6:]]]
 
@@ -169,12 +204,17 @@ def test_texts_in_names_of_variants_act_on_nothing(project: Project) -> None:
     project.write("tests.yaml", f"{START}matrix: {matrix}\n{CASES}")
     ended = project.dry("-o", "out.md", "-o", "out.xml", "-o", "out.html", "-o", "out.json", "-v")
     assert "says-hello" in ended.stdout
-    for text in (ended.stdout, *(Path(f"out.{suffix}").read_text() for suffix in ("md", "xml", "html", "json"))):
+    for text in (
+        ended.stdout,
+        *(Path(f"out.{suffix}").read_text() for suffix in ("md", "xml", "html", "json")),
+    ):
         assert "\x1b" not in text
     assert "</td>" not in Path("out.md").read_text()
 
 
-def test_cost_and_time_stand_under_the_variants_of_a_live_run(matrix: Project, mock_llm_responses: LLMMock) -> None:
+def test_cost_and_time_stand_under_the_variants_of_a_live_run(
+    matrix: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("*", Reply("Hello 1", usage={"input_tokens": 1, "output_tokens": 0}))
     mock_llm_responses.set_price("gpt-4o", 1_000_000, 0)
     mock_llm_responses.set_price("gpt-4o-mini", 2_000_000, 0)
@@ -185,7 +225,9 @@ def test_cost_and_time_stand_under_the_variants_of_a_live_run(matrix: Project, m
     assert "Stopped: hot, long: the cases cost $4.00, and max_cost is $4.00" in output
 
 
-def test_a_model_without_a_key_stops_no_other_variant(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_a_model_without_a_key_stops_no_other_variant(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     import llm
 
     mock_llm_responses.set_error("gpt-4o", llm.NeedsKeyException("No key"))
@@ -220,7 +262,9 @@ def test_junit_and_markdown_tell_the_variants_apart(matrix: Project) -> None:
     assert "<details><summary><code>has-number&#91;hot, long&#93;</code></summary>" in lines
 
 
-def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, open_page: Open) -> None:
+def test_the_page_has_the_table_whose_cells_lead_to_the_cases(
+    matrix: Project, open_page: Open
+) -> None:
     matrix.dry("-o", "page.html")
     tab = open_page(matrix.path / "page.html")
     assert tab.locator("#side-by-side th").all_inner_texts() == ["Case", *NAMES]
@@ -234,7 +278,9 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, o
     assert tab.locator(":focus .case").inner_text() == "says-hello[hot, short]"
     agents = tab.locator("#agent-totals td:first-child").all_inner_texts()
     assert sorted(name.partition(". ")[2] for name in agents) == sorted(
-        f"hello-world (model: {model}; prompt: {prompt})" for model in ("gpt-4o", "hot") for prompt in ("short", "long")
+        f"hello-world (model: {model}; prompt: {prompt})"
+        for model in ("gpt-4o", "hot")
+        for prompt in ("short", "long")
     )
 
 
@@ -245,10 +291,16 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, o
     ("matrix", "problem"),
     [
         ("matrix:", "4: matrix: should be a mapping (key: value), not empty"),
-        ("matrix: {}", "4: matrix: is empty: list the entries to compare, as roles, targets, models, system_prompts"),
+        (
+            "matrix: {}",
+            "4: matrix: is empty: list the entries to compare, as roles, targets, models, system_prompts",
+        ),
         ("matrix: {models: []}", "4: matrix.models: should not be empty"),
         ("matrix:\n  modls: [a]", "5: unknown key 'modls'; did you mean 'models'?"),
-        ("matrix:\n  models:\n  - a\n  - {model: b, option: {}}", "7: unknown key 'option'; did you mean 'options'?"),
+        (
+            "matrix:\n  models:\n  - a\n  - {model: b, option: {}}",
+            "7: unknown key 'option'; did you mean 'options'?",
+        ),
         (
             "matrix:\n  models:\n  - a\n  - b\n  - a",
             "8: duplicate model 'a' (line 6): leave it out, or give one",
@@ -261,7 +313,10 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, o
             "matrix:\n  system_prompts:\n  - {name: a, file: no.txt}",
             "6: matrix.system_prompts: {folder}/no.txt: cannot be read: No such file or directory",
         ),
-        ("matrix:\n  roles:\n  - a/no.yaml", "6: matrix.roles: {folder}/a/no.yaml: cannot be read: No such file"),
+        (
+            "matrix:\n  roles:\n  - a/no.yaml",
+            "6: matrix.roles: {folder}/a/no.yaml: cannot be read: No such file",
+        ),
         (
             "matrix: {targets: [{name: a, command: [x]}], models: [m]}",
             "4: matrix: 'targets' and 'models' exclude each other: a target asks models of its own",
@@ -276,7 +331,9 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(matrix: Project, o
         ),
     ],
 )
-def test_what_is_wrong_with_a_matrix_is_said_with_its_line(matrix: str, problem: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_matrix_is_said_with_its_line(
+    matrix: str, problem: str, tmp_path: Path
+) -> None:
     (found,) = problems(tmp_path, f"{START}{matrix}\n")
     assert found.startswith(problem.replace("{folder}", str(tmp_path)))
 
@@ -285,7 +342,10 @@ def test_what_is_wrong_with_a_matrix_is_said_with_its_line(matrix: str, problem:
     ("model", "message"),
     [
         ("gpt-4o-mni", "tests.yaml:7: llm knows no model 'gpt-4o-mni'. Did you mean "),
-        ("{model: gpt-4o, options: {temprature: 1}}", "tests.yaml:7: the model 'gpt-4o' has no option 'temprature'"),
+        (
+            "{model: gpt-4o, options: {temprature: 1}}",
+            "tests.yaml:7: the model 'gpt-4o' has no option 'temprature'",
+        ),
     ],
 )
 def test_a_model_of_a_matrix_that_cannot_be_asked_is_told_before_any_is(

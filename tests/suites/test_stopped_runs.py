@@ -28,12 +28,17 @@ def priced(mock: LLMMock) -> None:
     mock.set_price(MODEL, 1_000_000, 0)
 
 
-def test_when_the_money_is_spent_the_rest_is_not_run(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_when_the_money_is_spent_the_rest_is_not_run(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     priced(mock_llm_responses)
     result = project.test("--max-cost", "2", "-o", "out.json")
     assert result.exit_code == 1
     assert list(statuses(result.stdout)) == ["says-hello", "no-errors"]
-    assert "Stopped: the cases cost $2.00, and max_cost is $2.00\n2/2 passed, 1 not run ✗ Some" in result.stdout
+    assert (
+        "Stopped: the cases cost $2.00, and max_cost is $2.00\n2/2 passed, 1 not run ✗ Some"
+        in result.stdout
+    )
     (suite,) = json.loads(Path("out.json").read_text())["suites"]
     assert [case["status"] for case in suite["cases"]] == ["passed", "passed", "not run"]
     assert len(mock_llm_responses.calls) == 2
@@ -49,7 +54,9 @@ def test_suites_share_the_money(project: Project, mock_llm_responses: LLMMock) -
     ]
 
 
-def test_a_limit_without_a_known_price_is_an_error(project: Project, mock_llm_responses: LLMMock) -> None:
+def test_a_limit_without_a_known_price_is_an_error(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("mystery", "Hello 1")
     result = project.test("--model", "mystery", "--max-cost", "1")
     assert result.exit_code == 1
@@ -85,7 +92,9 @@ def test_ctrl_c_while_a_suite_is_read_ends_the_command_quietly(
     os.mkfifo("suite.yaml")
     command = command_line("test", "role.yaml", "-s", "suite.yaml", "--dry-run")
     with (
-        subprocess.Popen(command, env=process_environment, stderr=subprocess.PIPE, text=True) as process,
+        subprocess.Popen(
+            command, env=process_environment, stderr=subprocess.PIPE, text=True
+        ) as process,
         open("suite.yaml", "wb"),  # waits for the command to read
     ):
         process.send_signal(signal.SIGINT)
@@ -95,13 +104,16 @@ def test_ctrl_c_while_a_suite_is_read_ends_the_command_quietly(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
-def test_ctrl_c_ends_the_servers_too(project: Project, process_environment: dict[str, str], tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_servers_too(
+    project: Project, process_environment: dict[str, str], tmp_path: Path
+) -> None:
     marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
     code = f"import runpy; runpy.run_module('bank.server', run_name='__main__') # {marker}"
     server = f"  tools: [{{type: mcp, command: python, args: [-c, {json.dumps(code)}], cwd: '{EXAMPLES}'}}]\n"
     project.write("role.yaml", ROLE + server)
     project.write(
-        "checks.py", "import sys\ndef waits(output):\n    print('waiting', flush=True)\n    sys.stdin.read()\n"
+        "checks.py",
+        "import sys\ndef waits(output):\n    print('waiting', flush=True)\n    sys.stdin.read()\n",
     )
     project.write_cases(
         "  - {name: a, prompt: Hi}\n"
@@ -129,9 +141,13 @@ def test_ctrl_c_ends_the_commands_of_all_threads(
     os.mkfifo("started")
     words = json.dumps(["sh", "-c", f"echo up > started; sleep 600 # {marker}"])
     cases = "cases: [{name: a, prompt: Hi}, {name: b, prompt: Hi}]\n"
-    project.write("tests.yaml", HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{cases}")
+    project.write(
+        "tests.yaml", HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{cases}"
+    )
     command = command_line("test", "-s", "tests.yaml", "--dry-run", "-j", "2")
-    with subprocess.Popen(command, env=process_environment, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=process_environment, stdout=subprocess.PIPE, text=True
+    ) as process:
         try:
             started: list[str] = []
             while len(started) < 2:

@@ -96,13 +96,26 @@ def application(project: Project) -> Project:
 
 @pytest.mark.parametrize(
     ("kind", "chosen", "passed"),
-    [("function", ["-j", "3"], PASSED), ("command", ["--tag", "process", "-j", "2"], {"refund-Ada", "refund-Bob"})],
+    [
+        ("function", ["-j", "3"], PASSED),
+        ("command", ["--tag", "process", "-j", "2"], {"refund-Ada", "refund-Bob"}),
+    ],
 )
 def test_replies_answer_the_models_and_assertions_check_what_the_application_made_of_it(
     application: Project, kind: str, chosen: list[str], passed: set[str]
 ) -> None:
     ended = application.command(
-        "test", "-s", f"{kind}.yaml", "--dry-run", *chosen, "-o", "out.json", "-o", "out.md", "-o", "out.html"
+        "test",
+        "-s",
+        f"{kind}.yaml",
+        "--dry-run",
+        *chosen,
+        "-o",
+        "out.json",
+        "-o",
+        "out.md",
+        "-o",
+        "out.html",
     )
     assert ended.exit_code == 1
     found = statuses(ended.output)
@@ -112,11 +125,17 @@ def test_replies_answer_the_models_and_assertions_check_what_the_application_mad
     assert "No reply was configured for this call:\n      gpt-4o  'Write a refund'" in ended.output
     assert "Write one into the 'replies' of the case." in ended.output
     assert "ValueError: no such kind" in ended.output
-    assert "  asked: gpt-4o-mini  'Classify: Hi'  → 'Hello'\n  output: Hello\n  ✗ Output does not" in ended.output
+    assert (
+        "  asked: gpt-4o-mini  'Classify: Hi'  → 'Hello'\n  output: Hello\n  ✗ Output does not"
+        in ended.output
+    )
     suite = json.loads(Path("out.json").read_text())["suites"][0]
     assert suite["target"] == suite["role"]
     assert suite["model"] is None
-    assert suite["cases"][0]["attempts"][0]["turns"][0]["asked"][1] == "gpt-4o  'Write a refund'  → 'Sorry, Ada'"
+    assert (
+        suite["cases"][0]["attempts"][0]["turns"][0]["asked"][1]
+        == "gpt-4o  'Write a refund'  → 'Sorry, Ada'"
+    )
     assert Path("out.md").read_text().count("Target ") == 1
 
 
@@ -139,20 +158,40 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
 @pytest.mark.parametrize(
     ("target", "problem"),
     [
-        ('{function: "app.py:silent"}', "app.py:silent returned None. Is a return statement missing?"),
-        ('{function: "app.py:answr"}', "app.py:answr: app.py has no function 'answr'; did you mean"),
-        ("{command: [no-such-command]}", "the command 'no-such-command' cannot be started: No such file"),
-        (f"{{command: [{sys.executable}, -c, 'exit(\"oh no\")']}}", "ended with exit code 1, and said: oh no"),
-        (f"{{command: [{sys.executable}, -c, 'print(1)'], output: a}}", "the target's output a: there is no 'a' in $"),
+        (
+            '{function: "app.py:silent"}',
+            "app.py:silent returned None. Is a return statement missing?",
+        ),
+        (
+            '{function: "app.py:answr"}',
+            "app.py:answr: app.py has no function 'answr'; did you mean",
+        ),
+        (
+            "{command: [no-such-command]}",
+            "the command 'no-such-command' cannot be started: No such file",
+        ),
+        (
+            f"{{command: [{sys.executable}, -c, 'exit(\"oh no\")']}}",
+            "ended with exit code 1, and said: oh no",
+        ),
+        (
+            f"{{command: [{sys.executable}, -c, 'print(1)'], output: a}}",
+            "the target's output a: there is no 'a' in $",
+        ),
         (
             f"{{command: [{sys.executable}, -c, 'print(\"{{\")'], output: a}}",
             "needs JSON, and '{' is not JSON: ",
         ),
         ("{url: 'http://127.0.0.1:9/', mocked: true}", "http://127.0.0.1:9/ cannot be reached"),
-        ("{url: 'http://127.0.0.1:9/'}", "a dry run does not ask http://127.0.0.1:9/, as its models may be real"),
+        (
+            "{url: 'http://127.0.0.1:9/'}",
+            "a dry run does not ask http://127.0.0.1:9/, as its models may be real",
+        ),
     ],
 )
-def test_a_target_that_gives_no_output_says_why(application: Project, target: str, problem: str) -> None:
+def test_a_target_that_gives_no_output_says_why(
+    application: Project, target: str, problem: str
+) -> None:
     application.write("t.yaml", f"{HEAD}target: {target}\ncases: [{{name: c, prompt: Hi}}]")
     result = run_suite(None, load_suite("t.yaml"), dry_run=True)
     assert problem in (result.case_results[0].error or "")
@@ -161,10 +200,18 @@ def test_a_target_that_gives_no_output_says_why(application: Project, target: st
 @pytest.mark.parametrize(
     ("head", "case", "problem"),
     [
-        ("target: {}", "", "4: target: expected exactly one of function, command and url, got none of them"),
+        (
+            "target: {}",
+            "",
+            "4: target: expected exactly one of function, command and url, got none of them",
+        ),
         ('target: {function: "a.py:f", url: "http://a"}', "", "got function and url"),
         ('target: {function: "a.py:f", body: 1}', "", "body is only supported with a url"),
-        ('target: {function: "a.py:f", output: "a..b"}', "", "'a..b' is no path of keys and positions"),
+        (
+            'target: {function: "a.py:f", output: "a..b"}',
+            "",
+            "'a..b' is no path of keys and positions",
+        ),
         ('target: {function: "../a.py:f"}', "", "lies outside of the suite's folder"),
         (
             "target: {url: 'http://a'}",
@@ -173,7 +220,11 @@ def test_a_target_that_gives_no_output_says_why(application: Project, target: st
         ),
         ("", "replies: [{text: a}]", "replies are for the models of a 'target'"),
         ("target: {command: [a]}", "replies: [{model: a}]", "6: case 'c': reply 1: says nothing"),
-        ("target: {command: [a]}", "expected_output: a, replies: [{text: a}]", "exclude each other"),
+        (
+            "target: {command: [a]}",
+            "expected_output: a, replies: [{text: a}]",
+            "exclude each other",
+        ),
         (
             "target: {command: [a]}",
             "assertions: [{type: tool_calls, calls: []}]",
@@ -193,9 +244,15 @@ def test_what_is_wrong_with_a_target_is_told_with_its_line(
 
 def test_a_suite_has_a_role_or_a_target(application: Project) -> None:
     ended = application.command("test", "role.yaml", "-s", "function.yaml", "--dry-run")
-    assert "function.yaml: its 'target' answers its prompts: leave the role out, or the target" in ended.output
+    assert (
+        "function.yaml: its 'target' answers its prompts: leave the role out, or the target"
+        in ended.output
+    )
     ended = application.command("test", "-s", "tests.yaml", "--dry-run")
-    assert "tests.yaml: nothing answers its prompts: name a role, or write a 'target' into the suite" in ended.output
+    assert (
+        "tests.yaml: nothing answers its prompts: name a role, or write a 'target' into the suite"
+        in ended.output
+    )
 
 
 def test_a_live_run_runs_the_application_for_real(application: Project) -> None:
@@ -217,7 +274,9 @@ def endpoint() -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps({"choices": [{"text": asked["messages"][0].upper() + self.headers["X-Key"]}]}).encode()
+            body = json.dumps(
+                {"choices": [{"text": asked["messages"][0].upper() + self.headers["X-Key"]}]}
+            ).encode()
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -262,5 +321,9 @@ def test_cases_at_once_have_no_reply_of_each_other(project: Project) -> None:
         for n in range(20)
     ]
     project.write("many.yaml", f"{HEAD}{FUNCTION}cases:\n{''.join(cases)}")
-    found = run_suite(None, load_suite(project.path / "many.yaml"), dry_run=True, jobs=40).case_results
-    assert {result.case.name for result in found if result.passed} == {f"known-{n}" for n in range(20)}
+    found = run_suite(
+        None, load_suite(project.path / "many.yaml"), dry_run=True, jobs=40
+    ).case_results
+    assert {result.case.name for result in found if result.passed} == {
+        f"known-{n}" for n in range(20)
+    }

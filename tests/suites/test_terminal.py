@@ -30,7 +30,9 @@ def on_terminal(
     parent, child = pty.openpty()
     fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     environment = {**environment, "TERM": "xterm-256color"}
-    with subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=child, stdout=child, stderr=child, env=environment
+    ) as process:
         os.close(child)
         os.write(parent, typed.encode())
         shown = b""
@@ -43,7 +45,9 @@ def on_terminal(
     return process.returncode, shown.decode().replace("\r\n", "\n")
 
 
-def in_pipe(command: Sequence[str], environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
+def in_pipe(
+    command: Sequence[str], environment: dict[str, str]
+) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(command, env=environment, capture_output=True, check=False, timeout=60)
 
 
@@ -64,7 +68,9 @@ def test_on_a_terminal_there_are_colors_and_progress_that_goes_away(
     assert "\x1b[2K┏━" in shown
 
 
-def test_in_the_progress_names_are_no_markup(project: Project, process_environment: dict[str, str]) -> None:
+def test_in_the_progress_names_are_no_markup(
+    project: Project, process_environment: dict[str, str]
+) -> None:
     project.write_cases('  - {name: "[/] [red]x", prompt: Hi}\n')
     exit_code, shown = on_terminal(DRY, process_environment)
     assert exit_code == 0
@@ -72,7 +78,9 @@ def test_in_the_progress_names_are_no_markup(project: Project, process_environme
 
 
 @pytest.mark.parametrize("how", ["option", "variable"])
-def test_colors_can_be_refused(how: str, project: Project, process_environment: dict[str, str]) -> None:
+def test_colors_can_be_refused(
+    how: str, project: Project, process_environment: dict[str, str]
+) -> None:
     options = ["--no-color"] if how == "option" else []
     environment = process_environment | ({"NO_COLOR": "1"} if how == "variable" else {})
     shown = on_terminal([*DRY, *options], environment)[1]
@@ -95,7 +103,9 @@ def test_a_narrow_terminal_wraps_names_and_details_and_loses_nothing(
 # Pipes
 
 
-def test_a_pipe_has_no_colors_no_progress_and_80_columns(project: Project, process_environment: dict[str, str]) -> None:
+def test_a_pipe_has_no_colors_no_progress_and_80_columns(
+    project: Project, process_environment: dict[str, str]
+) -> None:
     output = in_pipe([*DRY, "-v"], process_environment).stdout.decode()
     assert "\x1b" not in output
     assert "/3 says-hello" not in output
@@ -106,17 +116,25 @@ LONG = "a-long-name-" * 12 + "b"
 
 
 @pytest.mark.parametrize("arguments", [[], ["-v"], ["--repeat", "2"]], ids=" ".join)
-def test_in_a_pipe_long_names_leave_every_column_whole(arguments: list[str], project: Project) -> None:
-    project.write_cases(f"  - {{name: {LONG}, prompt: Hi}}\n  - {{name: {LONG} with spaces, prompt: Hi}}\n")
+def test_in_a_pipe_long_names_leave_every_column_whole(
+    arguments: list[str], project: Project
+) -> None:
+    project.write_cases(
+        f"  - {{name: {LONG}, prompt: Hi}}\n  - {{name: {LONG} with spaces, prompt: Hi}}\n"
+    )
     output = project.dry(*arguments).stdout
     assert re.findall(r"│ (\S+) +│ PASS +│", output) == [LONG]
     assert f"│ {LONG} with spaces │ PASS " in output
     assert ("100% (2/2)" in output) == ("--repeat" in arguments)
 
 
-def test_a_pipe_is_as_wide_as_columns_says(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pipe_is_as_wide_as_columns_says(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     message = "x" * 30 + " " + "y" * 30
-    project.write_cases(f"  - {{name: c, prompt: Hi, assertions: [{{type: not_contains, value: {message}}}]}}\n")
+    project.write_cases(
+        f"  - {{name: c, prompt: Hi, assertions: [{{type: not_contains, value: {message}}}]}}\n"
+    )
     assert f"✓ Output does not contain '{message}'" not in project.dry("-v").stdout
     monkeypatch.setenv("COLUMNS", "200")
     assert f"✓ Output does not contain '{message}'" in project.dry("-v").stdout
@@ -132,7 +150,10 @@ def test_columns_that_make_no_sense_do_not_count(
 
 
 def test_an_encoding_without_signs_has_others(project: Project) -> None:
-    project.write("tests.yaml", SUITE.replace("Hello!", "Hello ☃!").replace("how", "Hm ☃").replace("None", "☃"))
+    project.write(
+        "tests.yaml",
+        SUITE.replace("Hello!", "Hello ☃!").replace("how", "Hm ☃").replace("None", "☃"),
+    )
     result = project.dry("-v", charset="ascii")
     assert result.exit_code == 1
     assert result.stdout.isascii()
@@ -164,11 +185,18 @@ def test_a_full_disk_is_one_message(
             timeout=60,
         )
     assert result.returncode == 1
-    assert result.stderr.decode() == "Error: 'standard output' cannot be written: No space left on device.\n"
+    assert (
+        result.stderr.decode()
+        == "Error: 'standard output' cannot be written: No space left on device.\n"
+    )
 
 
-def test_a_reader_that_wants_no_more_is_no_error(project: Project, process_environment: dict[str, str]) -> None:
-    with subprocess.Popen(DRY, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+def test_a_reader_that_wants_no_more_is_no_error(
+    project: Project, process_environment: dict[str, str]
+) -> None:
+    with subprocess.Popen(
+        DRY, env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -195,7 +223,10 @@ def hostile_case() -> str:
 @pytest.mark.parametrize("arguments", [[], ["-v"]], ids=["plain", "verbose"])
 def test_nothing_in_a_text_acts_on_a_terminal(arguments: list[str], project: Project) -> None:
     project.write_cases(hostile_case())
-    project.write("role.yaml", (project.path / "role.yaml").read_text().replace("hello-world", json.dumps(HOSTILE)))
+    project.write(
+        "role.yaml",
+        (project.path / "role.yaml").read_text().replace("hello-world", json.dumps(HOSTILE)),
+    )
     output = project.dry(*arguments).stdout
     assert not CONTROL.search(output)
     assert "[b]bold[/b] [/] \\x1b[31mred" in output
@@ -215,7 +246,9 @@ def test_secrets_are_not_shown(
     monkeypatch.setenv("PLAIN", "the-secret-of-the-server")
     server = "  tools: [{type: cli, name: echo, command: echo, env: {TOKEN: '${PLAIN}'}}]\n"
     project.write("role.yaml", (project.path / "role.yaml").read_text() + server)
-    mock_llm_responses.set("gpt-4o-mini", "It is a-well-kept-secret, the-secret-of-the-server, sk-abcdefgh12345678")
+    mock_llm_responses.set(
+        "gpt-4o-mini", "It is a-well-kept-secret, the-secret-of-the-server, sk-abcdefgh12345678"
+    )
     outputs = [f"out{suffix}" for suffix in (".json", ".xml", ".md", ".html")]
     result = project.test("-k", "hello", "-v", *(part for name in outputs for part in ("-o", name)))
     for text in (result.output, *(Path(name).read_text() for name in outputs)):
@@ -223,7 +256,9 @@ def test_secrets_are_not_shown(
         assert "[redacted" in text
 
 
-def test_the_command_needs_no_standard_input(project: Project, process_environment: dict[str, str]) -> None:
+def test_the_command_needs_no_standard_input(
+    project: Project, process_environment: dict[str, str]
+) -> None:
     code = "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"
     result = in_pipe([sys.executable, "-c", code, *DRY], process_environment)
     assert (result.returncode, result.stderr) == (1, b"")

@@ -61,13 +61,18 @@ cases:
 
 def errors(result: SuiteResult) -> dict[str, str | None]:
     """The error of each case, without the folder of the test."""
-    return {each.case.name: each.error and re.sub(r"\(.*app.py", "(app.py", each.error) for each in result.case_results}
+    return {
+        each.case.name: each.error and re.sub(r"\(.*app.py", "(app.py", each.error)
+        for each in result.case_results
+    }
 
 
 def ends(pid: Path) -> bool:
     """Whether the process whose id stands in a file has ended, or ends while it is looked at."""
     look = ["ps", "-p", pid.read_text()]
-    return any(subprocess.run(look, capture_output=True, check=False).returncode == 1 for _ in range(500))
+    return any(
+        subprocess.run(look, capture_output=True, check=False).returncode == 1 for _ in range(500)
+    )
 
 
 EXPECTED = {
@@ -83,18 +88,31 @@ def test_a_run_is_ended_wherever_it_hangs(project: Project) -> None:
     project.write("app.py", APP)
     project.write("slow.yaml", HEAD + CASES)
     found = errors(run_suite(None, load_suite(project.path / "slow.yaml"), dry_run=True, jobs=4))
-    assert {name: error and re.sub(r":\d+\)", ":LINE)", error) for name, error in found.items()} == EXPECTED
+    assert {
+        name: error and re.sub(r":\d+\)", ":LINE)", error) for name, error in found.items()
+    } == EXPECTED
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_several_cases_at_once_are_ended_each(project: Project) -> None:
     project.write("app.py", APP)
-    cases = CASES.replace("target: {function: app.py:answer}\n", "").replace("  - {name: loop, prompt: loop}\n", "")
-    cases = cases.replace("prompt: a", "prompt: x, expected_output: a").replace("pattern: Hi", "pattern: dry")
+    cases = CASES.replace("target: {function: app.py:answer}\n", "").replace(
+        "  - {name: loop, prompt: loop}\n", ""
+    )
+    cases = cases.replace("prompt: a", "prompt: x, expected_output: a").replace(
+        "pattern: Hi", "pattern: dry"
+    )
     project.write("slow.yaml", HEAD + cases)
     result = project.dry("-j", "4", "--timeout", "1.5", suite="slow.yaml")
-    assert statuses(result.output) == {"check": "FAIL", "made": "FAIL", "pattern": "FAIL", "good": "PASS"}
-    assert "pattern: Timed out: the run was ended after 1.5 s, in the assertion regex" in result.output
+    assert statuses(result.output) == {
+        "check": "FAIL",
+        "made": "FAIL",
+        "pattern": "FAIL",
+        "good": "PASS",
+    }
+    assert (
+        "pattern: Timed out: the run was ended after 1.5 s, in the assertion regex" in result.output
+    )
     assert "check: Timed out: the run was ended after 1.5 s, in app.py:hang" in result.output
 
 
@@ -111,12 +129,17 @@ def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
     tmp_path: Path, mock_llm_responses: ResponseConfigurator, jobs: int
 ) -> None:
     code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
-    agent = Agent("m", cli_servers=[CLIServer("nap", [sys.executable, "-I", "-S", "-c", code], cwd=tmp_path)])
+    agent = Agent(
+        "m", cli_servers=[CLIServer("nap", [sys.executable, "-I", "-S", "-c", code], cwd=tmp_path)]
+    )
     mock_llm_responses.add("m", Reply(tool_calls=[ToolCall("nap_execute", {"args": ""})]))
     before = set(threading.enumerate())
     run_suite(agent, suite(case("one", timeout=20)), dry_run=True)  # what is made once is there now
     (found,) = run_suite(agent, suite(case("one", timeout=1)), jobs=jobs).case_results
-    assert (found.error, found.attempts[0].turns[0].prompt) == ("Timed out: the run was ended after 1 s", "Hi")
+    assert (found.error, found.attempts[0].turns[0].prompt) == (
+        "Timed out: the run was ended after 1 s",
+        "Hi",
+    )
     assert [each.name for each in set(threading.enumerate()) - before if "run" in each.name] == []
     assert ends(tmp_path / "pid")
 
@@ -162,6 +185,11 @@ def test_the_timer_of_somebody_else_goes_on(request: pytest.FixtureRequest) -> N
 
 
 @pytest.mark.parametrize("timeout", ["0", "-1", "true", ".inf", "100000"])
-def test_a_timeout_that_means_nothing_is_named_with_its_line(project: Project, timeout: str) -> None:
+def test_a_timeout_that_means_nothing_is_named_with_its_line(
+    project: Project, timeout: str
+) -> None:
     project.write_cases(f"  - name: one\n    prompt: Hi\n    timeout: {timeout}\n")
-    assert "tests.yaml:8: case 'one': timeout: should be " in project.command("validate", "tests.yaml").output
+    assert (
+        "tests.yaml:8: case 'one': timeout: should be "
+        in project.command("validate", "tests.yaml").output
+    )

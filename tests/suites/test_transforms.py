@@ -54,7 +54,11 @@ def test_assertions_look_at_what_was_made_of_the_output(project: Project) -> Non
     project.write("cleaning.py", CLEANING)
     project.write("tests.yaml", SUITE)
     result = project.dry("-o", "results.json", "-o", "results.xml", "-o", "results.html")
-    assert statuses(result.output) == {"by-the-defaults": "FAIL", "by-the-case": "PASS", "by-the-turn": "PASS"}
+    assert statuses(result.output) == {
+        "by-the-defaults": "FAIL",
+        "by-the-case": "PASS",
+        "by-the-turn": "PASS",
+    }
     assert (
         """\
   output: {"answer": "yes", "why": "no"}
@@ -64,7 +68,9 @@ def test_assertions_look_at_what_was_made_of_the_output(project: Project) -> Non
 """
         in result.output
     )
-    first, second, third = json.loads((project.path / "results.json").read_text())["suites"][0]["cases"]
+    first, second, third = json.loads((project.path / "results.json").read_text())["suites"][0][
+        "cases"
+    ]
     assert first["attempts"][0]["turns"][0]["transformed"] == "yes"
     assert second["attempts"][0]["turns"][0]["transformed"] == '{"words": ["yes", "it", "is"]}'
     assert [turn["transformed"] for turn in third["attempts"][0]["turns"]] == ["HELLO", "7"]
@@ -75,13 +81,21 @@ def test_assertions_look_at_what_was_made_of_the_output(project: Project) -> Non
 @pytest.mark.parametrize(
     ("transform", "said"),
     [
-        ("cleaning.py:crash", "The transform cleaning.py:crash raised KeyError: no number (cleaning.py:9)"),
-        ("cleaning.py:nothing", "The transform cleaning.py:nothing returned None. Is a return statement missing?"),
+        (
+            "cleaning.py:crash",
+            "The transform cleaning.py:crash raised KeyError: no number (cleaning.py:9)",
+        ),
+        (
+            "cleaning.py:nothing",
+            "The transform cleaning.py:nothing returned None. Is a return statement missing?",
+        ),
         ("cleaning.py:shuot", "cleaning.py has no function 'shuot'; did you mean 'shout'?"),
         ("$.answer", "The transform $.answer: there is no 'answer' in $; known are b"),
     ],
 )
-def test_a_transform_that_fails_fails_the_case_and_says_why(project: Project, transform: str, said: str) -> None:
+def test_a_transform_that_fails_fails_the_case_and_says_why(
+    project: Project, transform: str, said: str
+) -> None:
     project.write("cleaning.py", CLEANING)
     project.write_cases(f"""
   - name: one
@@ -93,20 +107,33 @@ def test_a_transform_that_fails_fails_the_case_and_says_why(project: Project, tr
 """)
     result = project.dry()
     assert statuses(result.output) == {"one": "FAIL", "other": "PASS"}
-    assert f"tests.yaml:7: one: {said}" in result.output or f"one: The transform {transform}: {said}" in result.output
+    assert (
+        f"tests.yaml:7: one: {said}" in result.output
+        or f"one: The transform {transform}: {said}" in result.output
+    )
     assert 'output: {"b": 7}' in result.output
 
 
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
-        ("transform", "$.a b", "'$.a b' is no path of keys and positions, such as choices.0.message.content"),
-        ("transform", "../clean.py:f", "'../clean.py' lies outside of the suite's folder; name a module: package."),
+        (
+            "transform",
+            "$.a b",
+            "'$.a b' is no path of keys and positions, such as choices.0.message.content",
+        ),
+        (
+            "transform",
+            "../clean.py:f",
+            "'../clean.py' lies outside of the suite's folder; name a module: package.",
+        ),
         ("assertions", "[{type: max_cost, value: 1, transform: a}]", "unknown key 'transform'"),
         ("assertions", "[{type: json, path: '', value: 1}]", "is no path of keys and positions"),
     ],
 )
-def test_a_transform_that_is_none_is_named_with_its_line(project: Project, key: str, value: str, said: str) -> None:
+def test_a_transform_that_is_none_is_named_with_its_line(
+    project: Project, key: str, value: str, said: str
+) -> None:
     project.write_cases(f"  - name: one\n    prompt: Hi\n    {key}: {value}\n")
     result = project.command("validate", "tests.yaml")
     assert "tests.yaml:8: case 'one': " in result.output

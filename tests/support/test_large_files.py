@@ -39,9 +39,13 @@ def test_very_many_parts_are_refused_within_a_second(
     tmp_path: Path, beginning: str, line: str, read: Callable[[Path], Any]
 ) -> None:
     path = tmp_path / "large.yaml"
-    path.write_text(beginning + "".join(line.replace("NUMBER", str(number)) for number in range(300_000)))
+    path.write_text(
+        beginning + "".join(line.replace("NUMBER", str(number)) for number in range(300_000))
+    )
     start = time.process_time()
-    with pytest.raises(InvalidFile, match=r"large\.yaml:\d+: is not valid YAML: it has more than 100,000 keys"):
+    with pytest.raises(
+        InvalidFile, match=r"large\.yaml:\d+: is not valid YAML: it has more than 100,000 keys"
+    ):
         read(path)
     assert time.process_time() - start < 3  # of a loaded processor; it took more than 20 s
 

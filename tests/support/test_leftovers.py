@@ -60,7 +60,9 @@ def test_the_folders_of_a_killed_process_are_removed_by_the_next_and_others_are_
     with start_making_folders() as killed, start_making_folders() as alive:
         assert killed.stdout and alive.stdout  # noqa: PT018
         listed = {name for process in (killed, alive) for name in process.stdout.readline().split()}
-        before = {name for name in listed if name in theirs or name.startswith("llm-mock")}  # Python tries the folder
+        before = {
+            name for name in listed if name in theirs or name.startswith("llm-mock")
+        }  # Python tries the folder
         left = names_in(temporary) - theirs
         assert {name.split("-")[2] for name in left} == {"shared", "tools", "user"}
         assert (len(left), before - left) == (6, theirs)
@@ -81,7 +83,9 @@ def test_a_process_that_ends_leaves_nothing(temporary: Path, run_python: RunPyth
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a file cannot be locked there")
-def test_a_half_written_file_of_a_killed_process_is_removed_when_the_file_is_written_again(tmp_path: Path) -> None:
+def test_a_half_written_file_of_a_killed_process_is_removed_when_the_file_is_written_again(
+    tmp_path: Path,
+) -> None:
     from llm_mock.support.files import write_atomically
 
     writing = """
@@ -101,7 +105,9 @@ def test_a_half_written_file_of_a_killed_process_is_removed_when_the_file_is_wri
     for name in (".r.json.mine", ".other.json.1-1"):
         (tmp_path / name).touch()
     command = [sys.executable, "-c", textwrap.dedent(writing), str(report)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         process.stdout.readline()
         write_atomically(report, "first")
@@ -147,7 +153,10 @@ def test_processes_that_start_together_leave_each_other_their_folders(temporary:
     command = [sys.executable, "-c", MAKE_MANY_FOLDERS]
     with ExitStack() as stack:
         processes = [
-            stack.enter_context(subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True)) for _ in range(8)
+            stack.enter_context(
+                subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, text=True)
+            )
+            for _ in range(8)
         ]
         for process in processes:
             assert process.stdin is not None
@@ -159,7 +168,9 @@ def test_processes_that_start_together_leave_each_other_their_folders(temporary:
 
 
 def test_a_temporary_folder_that_cannot_be_used_is_one_line(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(full="import tempfile\ntempfile.tempdir = '/nowhere'", test_it="def test_it(): pass")
+    pytester.makepyfile(
+        full="import tempfile\ntempfile.tempdir = '/nowhere'", test_it="def test_it(): pass"
+    )
     result = pytester.runpytest_subprocess("-s", "-p", "full")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert result.outlines == []
@@ -167,10 +178,14 @@ def test_a_temporary_folder_that_cannot_be_used_is_one_line(pytester: pytest.Pyt
     assert line.startswith(
         "ERROR: No temporary folder can be made: [Errno 2] No such file or directory: '/nowhere/llm-"
     )
-    assert line.endswith("Set the environment variable TMPDIR to a folder that can be written, or make room there.")
+    assert line.endswith(
+        "Set the environment variable TMPDIR to a folder that can be written, or make room there."
+    )
 
 
 def test_a_process_that_is_mocked_says_so_too(run_python: RunPython) -> None:
     code = "import tempfile; tempfile.tempdir = '/nowhere'; import llm"
     result = run_python(code, LLM_USER_PATH=None, PFLOW_TESTING="1")
-    assert result.stderr.splitlines()[-1].startswith("llm_mock.errors.LLMMockError: No temporary folder can be made:")
+    assert result.stderr.splitlines()[-1].startswith(
+        "llm_mock.errors.LLMMockError: No temporary folder can be made:"
+    )

@@ -35,10 +35,22 @@ def knowing(*secrets: str, **environment: str) -> Redactor:
         (f"Authorization: Bearer {LETTERS}", "Authorization: Bearer [redacted]"),
         (f"eyJ{LETTERS}.eyJ{LETTERS}.{LETTERS}", "[redacted]"),
         ("https://me:hunter22@example.com/x", "https://me:[redacted]@example.com/x"),
-        (f"https://example.com/?key={LETTERS}&page=2", "https://example.com/?key=[redacted]&page=2"),
-        (f"https://x.blob.net/a?sv=2024&sig={LETTERS}%3D&se=1", "https://x.blob.net/a?sv=2024&sig=[redacted]&se=1"),
-        (f"https://s3.net/a?X-Amz-Signature={LETTERS}", "https://s3.net/a?X-Amz-Signature=[redacted]"),
-        (f"https://s3.net/a?b=1&x-goog-credential={LETTERS} ", "https://s3.net/a?b=1&x-goog-credential=[redacted] "),
+        (
+            f"https://example.com/?key={LETTERS}&page=2",
+            "https://example.com/?key=[redacted]&page=2",
+        ),
+        (
+            f"https://x.blob.net/a?sv=2024&sig={LETTERS}%3D&se=1",
+            "https://x.blob.net/a?sv=2024&sig=[redacted]&se=1",
+        ),
+        (
+            f"https://s3.net/a?X-Amz-Signature={LETTERS}",
+            "https://s3.net/a?X-Amz-Signature=[redacted]",
+        ),
+        (
+            f"https://s3.net/a?b=1&x-goog-credential={LETTERS} ",
+            "https://s3.net/a?b=1&x-goog-credential=[redacted] ",
+        ),
         (f"to=%2Fa%3Ftoken%3D{LETTERS}%26b%3D1", "to=%2Fa%3Ftoken%3D[redacted]%26b%3D1"),
         ('{"api_key": "abc\\"def", "page": 2}', '{"api_key": "[redacted]", "page": 2}'),
         ("{'x-api-key': 'abc', 'page': 2}", "{'x-api-key': '[redacted]', 'page': 2}"),
@@ -73,7 +85,16 @@ def test_what_is_innocent_stays(value: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["Authorization", "api_key", "x-api-key", "OPENAI_API_KEY", "password", "Set-Cookie", "client_secret"]
+    "name",
+    [
+        "Authorization",
+        "api_key",
+        "x-api-key",
+        "OPENAI_API_KEY",
+        "password",
+        "Set-Cookie",
+        "client_secret",
+    ],
 )
 def test_the_text_of_a_field_that_is_named_as_secret_is_hidden(name: str) -> None:
     assert Redactor().clean({"headers": [{name: "hunter2", "Accept": "*/*"}]}) == {
@@ -82,7 +103,8 @@ def test_the_text_of_a_field_that_is_named_as_secret_is_hidden(name: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "form", [str, lambda text: quote(text, safe=""), lambda text: base64.b64encode(text.encode()).decode()]
+    "form",
+    [str, lambda text: quote(text, safe=""), lambda text: base64.b64encode(text.encode()).decode()],
 )
 def test_a_known_secret_is_hidden_in_any_form(form: Callable[[str], str]) -> None:
     secret = "cöffee/with milk"
@@ -95,9 +117,17 @@ def test_a_known_secret_is_hidden_in_any_form(form: Callable[[str], str]) -> Non
 def test_a_known_secret_is_hidden_wherever_it_begins_and_however_it_is_escaped() -> None:
     secret = 'wiggle/waggle+wöo=0987 x"y\\nline2'
     redactor = knowing(secret)
-    forms = [json.dumps({"q": secret}), json.dumps([secret], ensure_ascii=False), quote(secret), quote_plus(secret)]
+    forms = [
+        json.dumps({"q": secret}),
+        json.dumps([secret], ensure_ascii=False),
+        quote(secret),
+        quote_plus(secret),
+    ]
     forms += [repr([secret]), json.dumps(json.dumps({"q": secret}))]
-    forms += [base64.b64encode(f"{before}:{secret}".encode()).decode() for before in ("", "u", "us", "user")]
+    forms += [
+        base64.b64encode(f"{before}:{secret}".encode()).decode()
+        for before in ("", "u", "us", "user")
+    ]
     for form in forms:
         assert "[redacted secret]" in redactor.clean(form)
         assert "waggle" not in redactor.clean(form)
@@ -128,7 +158,9 @@ def test_the_path_of_a_file_is_no_secret(tmp_path: Path) -> None:
     assert knowing(APPLICATION_CREDENTIALS=str(tmp_path)).clean(f"{tmp_path}/x") == f"{tmp_path}/x"
 
 
-@pytest.mark.parametrize("value", ["hunter22", "a1b2c3d4", "Pa$$word", "onlylettersbutlong", "1234567890123456"])
+@pytest.mark.parametrize(
+    "value", ["hunter22", "a1b2c3d4", "Pa$$word", "onlylettersbutlong", "1234567890123456"]
+)
 def test_a_variable_with_any_other_value_hides_it(value: str) -> None:
     assert knowing(DB_PASSWORD=value).clean(f"it is {value}!") == "it is [redacted secret]!"
 
@@ -142,7 +174,9 @@ def test_what_is_left_of_a_secret_where_a_text_was_cut_is_hidden(cut: str) -> No
     assert redactor.clean(f"abcdefgh and so on{cut}and more") == f"abcdefgh and so on{cut}and more"
 
 
-@pytest.mark.parametrize(("secret", "mark"), [(f"sk-{LETTERS}", "[redacted]"), (LETTERS, "[redacted secret]")])
+@pytest.mark.parametrize(
+    ("secret", "mark"), [(f"sk-{LETTERS}", "[redacted]"), (LETTERS, "[redacted secret]")]
+)
 def test_a_secret_in_pieces_is_hidden_and_the_other_pieces_stay(secret: str, mark: str) -> None:
     pieces = ["It ", f"is {secret[:10]}", secret[10:15], secret[15:], "", " that", "."]
     redactor = knowing(LETTERS) if secret == LETTERS else Redactor()
@@ -160,4 +194,6 @@ def test_what_is_redacted_stays_as_it_is() -> None:
 
 
 def test_a_project_can_name_more() -> None:
-    assert Redactor([r"ACME-\d+"]).clean({"id ACME-1": ["ACME-2"]}) == {"id [redacted]": ["[redacted]"]}
+    assert Redactor([r"ACME-\d+"]).clean({"id ACME-1": ["ACME-2"]}) == {
+        "id [redacted]": ["[redacted]"]
+    }

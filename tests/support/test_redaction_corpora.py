@@ -20,7 +20,9 @@ _LETTERS_AND_DIGITS = string.ascii_letters + string.digits
 
 def letters(number: int = 32, alphabet: str = _LETTERS_AND_DIGITS) -> str:
     """Return letters and digits as in a key."""
-    return "".join(_random.choices(alphabet, k=number - 4)) + _random.choice(("4x7q", "Z9b1", "0aK3"))
+    return "".join(_random.choices(alphabet, k=number - 4)) + _random.choice(
+        ("4x7q", "Z9b1", "0aK3")
+    )
 
 
 def hexadecimal(number: int) -> str:
@@ -29,8 +31,13 @@ def hexadecimal(number: int) -> str:
 
 def token() -> str:
     """Return a JSON web token."""
-    parts = ({"alg": "HS256", "typ": "JWT"}, {"sub": "1234567890", "name": "Kim", "iat": 1516239022})
-    encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts]
+    parts = (
+        {"alg": "HS256", "typ": "JWT"},
+        {"sub": "1234567890", "name": "Kim", "iat": 1516239022},
+    )
+    encoded = [
+        base64.urlsafe_b64encode(json.dumps(part).encode()).decode().rstrip("=") for part in parts
+    ]
     return ".".join([*encoded, letters(43)])
 
 
@@ -54,7 +61,9 @@ PLAIN = [
     "https://github.com/owner/project/blob/9fceb02d0ae598e95dc970b74767f19372d61af8/src/api_key.py#L10-L20",
     "http://localhost:8000/v1/chat/completions, http://[::1]:80/, ws://127.0.0.1:11434/api, redis://cache:6379/0",
     "data:image/png;base64," + base64.b64encode(bytes(range(256)) * 8).decode(),
-    base64.b64encode(b"nothing but an ordinary sentence that goes on for a while, and then some more").decode(),
+    base64.b64encode(
+        b"nothing but an ordinary sentence that goes on for a while, and then some more"
+    ).decode(),
     "max_tokens=100, input_tokens: 1200, tokenizer=cl100k_base, token_count: 12345678, total_tokens: 99999999",
     "cookie: a small cake; set-cookie is a header; cookies=enabled, cookie consent: given",
     "authorization: required, Authorization header: missing, authorization=none",
@@ -201,7 +210,9 @@ def test_the_documentation_stays_as_it_is(words: int) -> None:
 
 @pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-def test_a_real_secret_vanishes_wherever_it_stands(secret: str, around: Callable[[str], str]) -> None:
+def test_a_real_secret_vanishes_wherever_it_stands(
+    secret: str, around: Callable[[str], str]
+) -> None:
     cleaned = Redactor().clean(around(secret))
     assert "[redacted]" in cleaned
     assert left_of(secret, cleaned) == []
@@ -219,9 +230,17 @@ def test_a_secret_of_unknown_form_vanishes_where_its_name_is_told(form: str) -> 
 
 
 def test_the_credentials_of_basic_authentication_vanish() -> None:
-    for name, password in (("me", "hunter22"), ("user@example.com", "correct horse"), ("api", letters())):
+    for name, password in (
+        ("me", "hunter22"),
+        ("user@example.com", "correct horse"),
+        ("api", letters()),
+    ):
         encoded = base64.b64encode(f"{name}:{password}".encode()).decode()
-        for text in (f"Authorization: Basic {encoded}", f"it sends basic {encoded}", f"Basic%20{quote(encoded)}"):
+        for text in (
+            f"Authorization: Basic {encoded}",
+            f"it sends basic {encoded}",
+            f"Basic%20{quote(encoded)}",
+        ):
             assert encoded[:8] not in Redactor().clean(text)
 
 
@@ -231,6 +250,8 @@ def test_a_token_that_is_cut_at_either_end_vanishes() -> None:
         assert Redactor().clean(text).strip("…") == "[redacted]"
 
 
-@pytest.mark.parametrize("name", ["openai-organization", "openai-project", "anthropic-organization-id"])
+@pytest.mark.parametrize(
+    "name", ["openai-organization", "openai-project", "anthropic-organization-id"]
+)
 def test_the_headers_that_name_an_organization_are_hidden(name: str) -> None:
     assert Redactor().clean({name: "acme"}) == {name: "[redacted]"}

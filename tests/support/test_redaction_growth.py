@@ -21,12 +21,87 @@ else:
 
 LENGTH = 2_400
 LITERALS = (
-    *("a", "1", ".", "-", "/", "+", "%", "…", "...", "[…", " ", "\n", "=", "==", '"', "'", "\\", "\\u0026", "_", "é"),
-    *("sk-", "sk_", "gsk_", "hf_", "pa-", "org-", "AIza", "AKIA", "ghp_", "glpat-", "xoxb-", "SG.", "ya29.", "dapi"),
-    *("eyJ", "eyJhbGci.", ".eyJ", "a.eyJ", "bearer", "bearer ", "Bearer+", "basic ", "basic+", "://", "https://a:"),
-    *("://a:b", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN A A A ", "key", "key=", "api_key=", "token:"),
-    *("?key=", "&token=", "?key=%26", "%26sig%3D", '"api_key": "', "'password': '", '\\"secret\\": \\"', "secret='"),
-    *("authorization: ", "Authorization: Bearer ", "password=", "password: ", "x_", "x-", "cookie:", "token=${"),
+    *(
+        "a",
+        "1",
+        ".",
+        "-",
+        "/",
+        "+",
+        "%",
+        "…",
+        "...",
+        "[…",
+        " ",
+        "\n",
+        "=",
+        "==",
+        '"',
+        "'",
+        "\\",
+        "\\u0026",
+        "_",
+        "é",
+    ),
+    *(
+        "sk-",
+        "sk_",
+        "gsk_",
+        "hf_",
+        "pa-",
+        "org-",
+        "AIza",
+        "AKIA",
+        "ghp_",
+        "glpat-",
+        "xoxb-",
+        "SG.",
+        "ya29.",
+        "dapi",
+    ),
+    *(
+        "eyJ",
+        "eyJhbGci.",
+        ".eyJ",
+        "a.eyJ",
+        "bearer",
+        "bearer ",
+        "Bearer+",
+        "basic ",
+        "basic+",
+        "://",
+        "https://a:",
+    ),
+    *(
+        "://a:b",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN A A A ",
+        "key",
+        "key=",
+        "api_key=",
+        "token:",
+    ),
+    *(
+        "?key=",
+        "&token=",
+        "?key=%26",
+        "%26sig%3D",
+        '"api_key": "',
+        "'password': '",
+        '\\"secret\\": \\"',
+        "secret='",
+    ),
+    *(
+        "authorization: ",
+        "Authorization: Bearer ",
+        "password=",
+        "password: ",
+        "x_",
+        "x-",
+        "cookie:",
+        "token=${",
+    ),
     *("QUJD", "c2stYWJj", "abcdef0123456789", "known-secret", "cret-01"),
 )
 JOINTS = ("", " ", "-", "a1", '"', "=")
@@ -64,7 +139,9 @@ def patterns() -> dict[tuple[Any, str], re.Pattern[str]]:
         for name, value in vars(module).items():
             if hasattr(value, "cache_info") and isinstance(pattern := _called(value), re.Pattern):
                 found[module, name] = pattern
-    found.update(((forms, f"quoted {quote}"), each()) for quote, each in forms._QUOTED_VALUE.items())
+    found.update(
+        ((forms, f"quoted {quote}"), each()) for quote, each in forms._QUOTED_VALUE.items()
+    )
     return found
 
 
@@ -78,11 +155,15 @@ def _called(function: Any) -> Any:
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the characters that patterns match."""
-    monkeypatch.setattr(known, "LONG_TEXT", LENGTH // 2)  # from there on texts are searched in another way
+    monkeypatch.setattr(
+        known, "LONG_TEXT", LENGTH // 2
+    )  # from there on texts are searched in another way
     counted = [0]
     for (module, name), pattern in patterns().items():
         if not name.startswith("quoted"):
-            monkeypatch.setattr(module, name, lambda pattern=pattern: CountingPattern(pattern, counted))
+            monkeypatch.setattr(
+                module, name, lambda pattern=pattern: CountingPattern(pattern, counted)
+            )
     return counted
 
 
@@ -113,12 +194,18 @@ def test_twice_the_text_is_at_most_twice_the_work(start: int, work: list[int]) -
     for unit in HOSTILE[start : start + 40]:
         text = unit * (LENGTH // len(unit))
         once, twice = amount(text, work), amount(text + text, work)
-        assert twice <= 2.1 * once + 200, f"{unit!r}: {once} for {len(text)} characters, {twice} for twice as many"
+        assert twice <= 2.1 * once + 200, (
+            f"{unit!r}: {once} for {len(text)} characters, {twice} for twice as many"
+        )
         assert once <= 400 * LENGTH, f"{unit!r}: {once}"
 
 
-@pytest.mark.parametrize(("name", "pattern"), [(name, each) for (_, name), each in patterns().items()])
-def test_no_pattern_goes_back_over_what_may_be_of_any_length(name: str, pattern: re.Pattern[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "pattern"), [(name, each) for (_, name), each in patterns().items()]
+)
+def test_no_pattern_goes_back_over_what_may_be_of_any_length(
+    name: str, pattern: re.Pattern[str]
+) -> None:
     assert _is_safe(parser.parse(pattern.pattern, pattern.flags)), f"{name}: {pattern.pattern}"
 
 

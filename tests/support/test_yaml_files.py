@@ -77,7 +77,11 @@ PIECES = (
         ("- [" * 400, 1, "is not valid YAML"),
         ("a: 1\n" + "- " * 50_000, 2, "is not valid YAML"),
         ("- " * 50_000, 1, "it is nested too deep"),
-        ("\n".join(["- &0 [x]", *(f"- &{n} [*{n - 1}]" for n in range(1, 500))]), 300, "it is nested too deep"),
+        (
+            "\n".join(["- &0 [x]", *(f"- &{n} [*{n - 1}]" for n in range(1, 500))]),
+            300,
+            "it is nested too deep",
+        ),
         (f"a: 1\nb: {'9' * 5_000}\n", 2, "this is no whole number, or too large a one"),
         ("a: 1\nb: !!int x\n", 2, "this is no whole number, or too large a one"),
         ("a: 1\nb: !!bool maybe\n", 2, "'maybe' is no bool"),
@@ -89,7 +93,9 @@ PIECES = (
         ("a: 1\nb: !!python/object:os.system {}\n", 2, "could not determine a constructor"),
     ],
 )
-def test_what_is_no_yaml_is_one_error_with_its_line(tmp_path: Path, text: str, line: int, problem: str) -> None:
+def test_what_is_no_yaml_is_one_error_with_its_line(
+    tmp_path: Path, text: str, line: int, problem: str
+) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(text)
     with pytest.raises(InvalidFile) as caught:
@@ -99,7 +105,8 @@ def test_what_is_no_yaml_is_one_error_with_its_line(tmp_path: Path, text: str, l
 
 
 @pytest.mark.parametrize(
-    ("content", "problem"), [(None, "cannot be read: No such file"), (b"a: \xff", "is not UTF-8 text")]
+    ("content", "problem"),
+    [(None, "cannot be read: No such file"), (b"a: \xff", "is not UTF-8 text")],
 )
 def test_what_is_no_text_is_an_error(tmp_path: Path, content: bytes | None, problem: str) -> None:
     path = tmp_path / "file.yaml"
@@ -113,7 +120,9 @@ def test_what_is_no_text_is_an_error(tmp_path: Path, content: bytes | None, prob
 def test_a_file_that_may_have_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
-        with pytest.raises(InvalidFile, match="cannot be read: it is no regular file, but a pipe or a device"):
+        with pytest.raises(
+            InvalidFile, match="cannot be read: it is no regular file, but a pipe or a device"
+        ):
             load(path)
 
 
@@ -143,14 +152,19 @@ def test_many_problems_are_counted_and_the_first_are_shown(tmp_path: Path) -> No
         f"{path}:50: unknown key 'nam49'; did you mean 'name'?",
     )
     assert lines[50:] == [f"{path}: … and 39950 more problems"]
-    assert time.process_time() - started < 8  # of the processor; it took 12 s when each key was searched among all
+    assert (
+        time.process_time() - started < 8
+    )  # of the processor; it took 12 s when each key was searched among all
 
 
 def test_every_part_has_its_line(tmp_path: Path) -> None:
     path = tmp_path / "file.yaml"
     path.write_text(VALID)
     document = load(path)
-    assert [document.line_of(where) for where in ([], ["calls"], ["calls", 0, "response", "events", 0, "chunks"])] == [
+    assert [
+        document.line_of(where)
+        for where in ([], ["calls"], ["calls", 0, "response", "events", 0, "chunks"])
+    ] == [
         1,
         2,
         9,
@@ -158,14 +172,22 @@ def test_every_part_has_its_line(tmp_path: Path) -> None:
     assert document.line_of(["calls", 0, "request", "no such key"]) == 3
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     st.lists(
-        st.tuples(st.integers(0, len(VALID)), st.integers(0, 40), st.sampled_from(PIECES) | st.text(max_size=3)),
+        st.tuples(
+            st.integers(0, len(VALID)),
+            st.integers(0, 40),
+            st.sampled_from(PIECES) | st.text(max_size=3),
+        ),
         max_size=4,
     )
 )
-def test_whatever_was_done_to_a_file_it_is_read_or_refused(tmp_path: Path, changes: list[tuple[int, int, str]]) -> None:
+def test_whatever_was_done_to_a_file_it_is_read_or_refused(
+    tmp_path: Path, changes: list[tuple[int, int, str]]
+) -> None:
     text = VALID
     for start, length, piece in changes:
         text = text[:start] + piece + text[start + length :]
@@ -189,11 +211,16 @@ def problem_of(path: Path) -> str:
         | st.integers()
         | st.floats(allow_nan=False)
         | st.text(st.characters(exclude_categories=["Cs"])),
-        lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner)
+        ),
         max_leaves=10,
     )
 )
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_what_is_written_is_what_is_read(tmp_path: Path, value: object) -> None:
     path = tmp_path / "file.yaml"
     path.write_bytes(dump({"value": value, "inline": Inline([1, 2])}).encode())

@@ -11,7 +11,15 @@ import pytest
 from llm.models import ToolCall
 
 from llm_mock import LLMMock, Reply
-from llm_mock.agents import Agent, AgentResult, AgentSession, MCPServer, Provider, Skill, call_every_tool
+from llm_mock.agents import (
+    Agent,
+    AgentResult,
+    AgentSession,
+    MCPServer,
+    Provider,
+    Skill,
+    call_every_tool,
+)
 
 BANK = Path(__file__).parents[1]
 Run = Callable[..., AgentResult]
@@ -21,7 +29,9 @@ TELLER = Skill.from_path(BANK / "SKILL.md")
 @pytest.fixture
 def bank(request: pytest.FixtureRequest) -> MCPServer:
     """A bank for each test: a server is known by its configuration, so another variable makes another server."""
-    return MCPServer(["python", "-m", "bank.server"], cwd=BANK.parent, env={"BANK_OF": request.node.name})
+    return MCPServer(
+        ["python", "-m", "bank.server"], cwd=BANK.parent, env={"BANK_OF": request.node.name}
+    )
 
 
 @pytest.fixture
@@ -33,9 +43,15 @@ def transfer(**arguments: Any) -> Reply:
     return Reply(tool_calls=[ToolCall("transfer", arguments)])
 
 
-def test_every_tool_answers(teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock) -> None:
+def test_every_tool_answers(
+    teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
+) -> None:
     bob = {"account": "bob"}
-    arguments = {"history": bob, "balance_chart": bob, "transfer": {"source": "alice", "target": "bob"}}
+    arguments = {
+        "history": bob,
+        "balance_chart": bob,
+        "transfer": {"source": "alice", "target": "bob"},
+    }
     mock_llm_responses.set("*", call_every_tool(arguments=arguments))
 
     result = aitest_run_sync(teller, "Try everything")
@@ -72,7 +88,9 @@ def test_a_refusal_is_told_to_the_model_and_does_not_end_the_run(
     assert "Insufficient funds" in result.final_response
 
 
-def test_an_agent_that_never_ends_is_stopped(teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock) -> None:
+def test_an_agent_that_never_ends_is_stopped(
+    teller: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("*", Reply(tool_calls=[ToolCall("accounts", {})]))
 
     result = aitest_run_sync(teller, "Keep an eye on the accounts")
@@ -113,13 +131,19 @@ def test_the_chart_is_shown_to_a_model_that_sees(
 ) -> None:
     mock_llm_responses.add("*", Reply(tool_calls=[ToolCall("balance_chart", {"account": "bob"})]))
     mock_llm_responses.add("*", "It is flat.", attachments=["image/png"])
-    mock_llm_responses.add("*", {"reason": "The line does not move.", "met": True}, attachments=["image/png"])
+    mock_llm_responses.add(
+        "*", {"reason": "The line does not move.", "met": True}, attachments=["image/png"]
+    )
 
     result = aitest_run_sync(teller, "How does bob's account develop?")
 
     assert result
     (chart,) = result.all_tool_calls[0].attachments
-    llm_assert([result.final_response, chart], "What is said of the chart is what it shows", judge="gpt-5-mini")
+    llm_assert(
+        [result.final_response, chart],
+        "What is said of the chart is what it shows",
+        judge="gpt-5-mini",
+    )
 
 
 @pytest.mark.llm_live

@@ -34,7 +34,10 @@ def ask() -> Iterator[Ask]:
 
 
 def test_a_note_is_read_back_as_it_was_written(ask: Ask) -> None:
-    assert ask("POST /notes", {"text": "Tea and 砂糖"}) == (201, {"number": 1, "text": "Tea and 砂糖"})
+    assert ask("POST /notes", {"text": "Tea and 砂糖"}) == (
+        201,
+        {"number": 1, "text": "Tea and 砂糖"},
+    )
     assert ask("GET /notes/1") == (200, {"number": 1, "text": "Tea and 砂糖"})
 
 
@@ -47,7 +50,10 @@ def test_notes_come_in_pages_the_oldest_first(ask: Ask) -> None:
     for text in ("tea", "sugar", "milk"):
         ask("POST /notes", {"text": text})
 
-    assert ask("GET /notes?page=2&size=2") == (200, {"notes": [{"number": 3, "text": "milk"}], "page": 2, "total": 3})
+    assert ask("GET /notes?page=2&size=2") == (
+        200,
+        {"notes": [{"number": 3, "text": "milk"}], "page": 2, "total": 3},
+    )
     assert [note["text"] for note in ask("GET /notes")[1]["notes"]] == ["tea", "sugar", "milk"]
 
 
@@ -78,7 +84,9 @@ def test_the_service_tells_how_it_is(ask: Ask) -> None:
     assert ask("GET /health") == (200, {"ok": True, "notes": 2, "mean_length": 4.0})
 
 
-@pytest.mark.parametrize("request_line", ["GET /", "GET /notes/one", "DELETE /health", "POST /notes/1"])
+@pytest.mark.parametrize(
+    "request_line", ["GET /", "GET /notes/one", "DELETE /health", "POST /notes/1"]
+)
 def test_what_does_not_exist_is_not_found(ask: Ask, request_line: str) -> None:
     status, data = ask(request_line)
 

@@ -19,7 +19,9 @@ READING = {
 
 
 @pytest.mark.llm_mock_budget(cost=0.00015, tokens=700)
-def test_a_new_workflow_and_its_summary_stay_within_their_budget(mock_llm_responses: LLMMock) -> None:
+def test_a_new_workflow_and_its_summary_stay_within_their_budget(
+    mock_llm_responses: LLMMock,
+) -> None:
     mock_llm_responses.set(MODEL, WorkflowMatch(workflow_name=None), schema=WorkflowMatch)
     mock_llm_responses.set(MODEL, ComponentChoice(components=["read-file"]), schema=ComponentChoice)
     mock_llm_responses.set(MODEL, READING, schema=Workflow)
@@ -28,7 +30,9 @@ def test_a_new_workflow_and_its_summary_stay_within_their_budget(mock_llm_respon
     write_summary(plan("Read my notes", load_library(), MODEL, ONCE), ONCE)
 
 
-def test_a_known_workflow_costs_less_than_a_new_one(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
+def test_a_known_workflow_costs_less_than_a_new_one(
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": "translate-file"})
 
     plan("Translate notes.txt", load_library(), MODEL, ONCE)

@@ -17,7 +17,11 @@ def test_a_new_workflow_is_planned_as_the_recorded_models_did(
     assert result.exit_code == 0
     name, *steps, _, summary = result.output.splitlines()
     assert name == "shorten-and-mail-notes"
-    assert [step.split(":")[0] for step in steps] == ["  1. read-file", "  2. transform-text", "  3. send-mail"]
+    assert [step.split(":")[0] for step in steps] == [
+        "  1. read-file",
+        "  2. transform-text",
+        "  3. send-mail",
+    ]
     assert "mail" in summary
     assert [call["kwargs"]["schema"] for call in mock_llm_calls.calls] == [
         "WorkflowMatch",

@@ -49,13 +49,18 @@ def test_json_output_is_the_workflow_alone_and_costs_no_summary(
     assert_llm_called_times(mock_llm_calls, SUMMARY_MODEL.model_id, 0)
 
 
-def test_the_model_option_names_the_model_that_plans(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
+def test_the_model_option_names_the_model_that_plans(
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("claude-sonnet-4.5", {"workflow_name": "translate-file"})
     mock_llm_responses.set(SUMMARY_MODEL.model_id, "It translates a file.")
 
     assert run("Translate it", "--model", "claude-sonnet-4.5").exit_code == 0
 
-    assert [call["model_id"] for call in mock_llm_calls.calls] == ["claude-sonnet-4.5", SUMMARY_MODEL.model_id]
+    assert [call["model_id"] for call in mock_llm_calls.calls] == [
+        "claude-sonnet-4.5",
+        SUMMARY_MODEL.model_id,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,9 @@ def test_a_model_that_keeps_failing_is_given_up_and_its_last_error_reported(
     assert_llm_called_times(mock_llm_calls, MODEL, 3)
 
 
-def test_a_missing_key_is_reported_at_once(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
+def test_a_missing_key_is_reported_at_once(
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set_error(MODEL, llm.NeedsKeyException("No key found"))
 
     with pytest.raises(PlannerError, match=r"^No key found$"):

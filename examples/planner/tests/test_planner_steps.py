@@ -31,20 +31,30 @@ def test_no_model_is_reached_though_this_test_asks_for_no_fixture() -> None:
     assert write_summary(BACKUP, ONCE) == '{"success": true}'
 
 
-def test_a_new_workflow_takes_three_answers_each_with_its_own_schema(mock_llm_responses: LLMMock) -> None:
+def test_a_new_workflow_takes_three_answers_each_with_its_own_schema(
+    mock_llm_responses: LLMMock,
+) -> None:
     mock_llm_responses.set(MODEL, WorkflowMatch(workflow_name=None), schema=WorkflowMatch)
-    mock_llm_responses.set(MODEL, {"components": ["fetch-page", "write-file"]}, schema=ComponentChoice)
+    mock_llm_responses.set(
+        MODEL, {"components": ["fetch-page", "write-file"]}, schema=ComponentChoice
+    )
     mock_llm_responses.set(MODEL, BACKUP, schema=Workflow)
 
     assert plan("Keep a copy of example.com", load_library(), MODEL, ONCE) == BACKUP
 
 
-def test_a_known_workflow_is_taken_after_a_single_call(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
+def test_a_known_workflow_is_taken_after_a_single_call(
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(MODEL, {"workflow_name": "translate-file"})
 
     workflow = plan("Translate notes.txt", load_library(), MODEL, ONCE)
 
-    assert [step.component for step in workflow.steps] == ["read-file", "transform-text", "write-file"]
+    assert [step.component for step in workflow.steps] == [
+        "read-file",
+        "transform-text",
+        "write-file",
+    ]
     assert_llm_called_times(mock_llm_calls, MODEL, 1)
 
 
@@ -73,13 +83,17 @@ def test_the_choice_shows_the_model_the_request_and_the_whole_catalogue(
     assert call["kwargs"]["schema"] == "ComponentChoice"
 
 
-def test_the_generation_offers_the_picked_components_only(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
+def test_the_generation_offers_the_picked_components_only(
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(MODEL, BACKUP)
 
     generate_workflow("Keep a copy", ["fetch-page", "write-file"], llm.get_model(MODEL), ONCE)
 
     model = mock_llm_calls.get_model(MODEL)
-    model.assert_called_with(f"- fetch-page: {CATALOGUE['fetch-page']}\n- write-file: ", schema=Workflow)
+    model.assert_called_with(
+        f"- fetch-page: {CATALOGUE['fetch-page']}\n- write-file: ", schema=Workflow
+    )
     assert "send-mail" not in model.call_history[0]["prompt"]
 
 

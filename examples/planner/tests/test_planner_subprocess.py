@@ -24,17 +24,24 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_the_process_is_answered_as_the_test_says(mock_llm_calls: LLMMock, mock_llm_responses: LLMMock) -> None:
+def test_the_process_is_answered_as_the_test_says(
+    mock_llm_calls: LLMMock, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o-mini", {"workflow_name": "translate-file"})
     mock_llm_responses.set(SUMMARY_MODEL.model_id, "It translates a file.")
 
     result = run("Translate notes.txt")
 
     assert result.stdout.endswith("\n\nIt translates a file.\n"), result.stderr
-    assert [call["model_id"] for call in mock_llm_calls.calls] == ["gpt-4o-mini", SUMMARY_MODEL.model_id]
+    assert [call["model_id"] for call in mock_llm_calls.calls] == [
+        "gpt-4o-mini",
+        SUMMARY_MODEL.model_id,
+    ]
 
 
-def test_without_the_mock_the_same_process_would_have_needed_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_mock_the_same_process_would_have_needed_a_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("LLM_MOCK", "0")
 
     result = run("Translate notes.txt")

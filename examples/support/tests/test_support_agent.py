@@ -27,13 +27,20 @@ def refund(**arguments: Any) -> Reply:
     return Reply(tool_calls=[ToolCall("refund", {"reason": "broken", **arguments})])
 
 
-def test_every_tool_answers(agent: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock) -> None:
+def test_every_tool_answers(
+    agent: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
+) -> None:
     order = {"number": "A-1005"}
-    mock_llm_responses.set("*", call_every_tool(arguments={"find_order": order, "refund": {**order, "cents": 800}}))
+    mock_llm_responses.set(
+        "*", call_every_tool(arguments={"find_order": order, "refund": {**order, "cents": 800}})
+    )
 
     result = aitest_run_sync(agent, "Try everything")
 
-    assert [(call.name, call.error) for call in result.all_tool_calls] == [("find_order", None), ("refund", None)]
+    assert [(call.name, call.error) for call in result.all_tool_calls] == [
+        ("find_order", None),
+        ("refund", None),
+    ]
 
 
 def test_a_refund_that_is_asked_for_twice_is_paid_once(

@@ -18,7 +18,9 @@ UNDECIDED = "undecided"
 LIBRARIES = {
     **{"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"},
     **{"httpx": "httpx", "httpx2": "httpx", "urllib3_future": "urllib3"},
-    **dict.fromkeys(("asyncio", "curl_cffi", "grpc", "grpc.aio", "http.client", "pycurl"), "refused"),
+    **dict.fromkeys(
+        ("asyncio", "curl_cffi", "grpc", "grpc.aio", "http.client", "pycurl"), "refused"
+    ),
     **dict.fromkeys(("socket", "uvloop", "websocket", "websockets.asyncio.client"), "refused"),
     **dict.fromkeys(("websockets.legacy.client", "websockets.sync.client"), "refused"),
     **dict.fromkeys(("pytest_recording.network", "pytest_socket"), "refused"),  # after socket
@@ -45,7 +47,9 @@ def _attach_to(name_of_module: str, library: ModuleType) -> None:
         module.attach(library)
     else:
         # A name may be missing because the library is too old, or too new.
-        outdated = explain_version(library.__name__, str(getattr(library, "__version__", "")) or "0")
+        outdated = explain_version(
+            library.__name__, str(getattr(library, "__version__", "")) or "0"
+        )
         _refuse(module, library, outdated or changed_message(library, name))
     # After the transport: what is refused for its age is refused whatever the transport would answer.
     if library.__name__ in OLDEST:
@@ -66,7 +70,9 @@ def _refuse(transport: Any, library: ModuleType, message: str) -> None:
         replace(getattr(library, owner), function, functools.partial(_refused, message, find))
 
 
-def _refused(message: str, find: Callable[..., str | None], original: Any, *args: Any, **kwargs: Any) -> Any:
+def _refused(
+    message: str, find: Callable[..., str | None], original: Any, *args: Any, **kwargs: Any
+) -> Any:
     __tracebackhide__ = True
     try:
         provider = find(*args, **kwargs)

@@ -66,7 +66,9 @@ class Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         connected = transport.get_extra_info("socket")
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or a piece waits until the last was received
+        connected.setsockopt(
+            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+        )  # or a piece waits until the last was received
         self._answering.connections.add(self)
         self._end_after(SLOW_SECONDS)
 
@@ -120,7 +122,9 @@ class Connection(asyncio.Protocol):
             self._end_after(None)
             self._told_to_continue = False
             self._task = self._loop.create_task(self._answer(*asked))
-        elif (head := self._reader.head) and not self._told_to_continue and "expect" in head.headers:
+        elif (
+            (head := self._reader.head) and not self._told_to_continue and "expect" in head.headers
+        ):
             self._told_to_continue = True
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
@@ -171,7 +175,9 @@ class Connection(asyncio.Protocol):
         if not chunked:
             self._transport.close()  # as HTTP/1.0 knows no other end
 
-    async def _send_pieces(self, start: bytes, pieces: Iterable[bytes | Wait], chunked: bool) -> None:
+    async def _send_pieces(
+        self, start: bytes, pieces: Iterable[bytes | Wait], chunked: bool
+    ) -> None:
         """Send the pieces of a body, those between two waits at once. One that fails ends where it fails."""
         pending = bytearray(start)
         try:
@@ -216,7 +222,10 @@ def _head_of(response: WireResponse, closes: bool, chunked: bool) -> bytes:
         phrase = HTTPStatus(response.status).phrase
     except ValueError:  # such as Anthropic's 529
         phrase = ""
-    lines = [f"HTTP/1.1 {response.status} {phrase}", *(f"{name}: {value}" for name, value in response.headers)]
+    lines = [
+        f"HTTP/1.1 {response.status} {phrase}",
+        *(f"{name}: {value}" for name, value in response.headers),
+    ]
     lines += ["transfer-encoding: chunked"] if chunked else []
     lines += ["connection: close"] if closes else []
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")

@@ -69,7 +69,9 @@ def base_urls_in(environment: Mapping[str, str]) -> list[str]:
     return [name for name in (*BASE_URLS, *OTHER_BASE_URLS) if environment.get(name)]
 
 
-def environment_of(url: str, environment: Mapping[str, str], keep_keys: bool = False) -> dict[str, str]:
+def environment_of(
+    url: str, environment: Mapping[str, str], keep_keys: bool = False
+) -> dict[str, str]:
     """An environment in which programs ask the server in place of the providers, and have no real key of theirs.
 
     Args:
@@ -78,10 +80,17 @@ def environment_of(url: str, environment: Mapping[str, str], keep_keys: bool = F
         keep_keys: keep real keys, for a server that sends on what it is asked.
     """
     if keep_keys:
-        real = {name: environment[name] for name in (*FIRST_KEYS, *KEYS, *OTHER_KEYS) if environment.get(name)}
+        real = {
+            name: environment[name]
+            for name in (*FIRST_KEYS, *KEYS, *OTHER_KEYS)
+            if environment.get(name)
+        }
         return {**environment_of(url, environment), **real}
     kept = {name: value for name, value in environment.items() if name not in FIRST_KEYS}
-    paths = {**BASE_URLS, **{name: path for name, path in OTHER_BASE_URLS.items() if kept.get(name)}}
+    paths = {
+        **BASE_URLS,
+        **{name: path for name, path in OTHER_BASE_URLS.items() if kept.get(name)},
+    }
     keys = {*KEYS, *(name for name in OTHER_KEYS if kept.get(name))}
     base_urls = {name: url + path for name, path in paths.items()}
     return {**kept, **_past_proxies(url, kept), **base_urls, **dict.fromkeys(keys, NO_KEY)}
@@ -102,7 +111,9 @@ def addressed(head: Head, body: bytes) -> tuple[WireRequest, str]:
         dialect, path = DIALECTS[first], f"/{rest}"
     else:
         dialect, path = _told_by(head), head.path
-    return WireRequest(head.method, dialect.host, path, head.query, head.headers, body), dialect.provider
+    return WireRequest(
+        head.method, dialect.host, path, head.query, head.headers, body
+    ), dialect.provider
 
 
 def _told_by(head: Head) -> Dialect:

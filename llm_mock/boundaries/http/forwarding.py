@@ -20,7 +20,15 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN_LOOKS = 0.005
 """How often it is looked whether a further piece of a body has come."""
 TIMEOUT_SECONDS = 600.0
-NOT_SENT_ON = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "expect", "keep-alive"}
+NOT_SENT_ON = {
+    "host",
+    "connection",
+    "content-length",
+    "transfer-encoding",
+    "accept-encoding",
+    "expect",
+    "keep-alive",
+}
 NOT_GIVEN_BACK = {"connection", "content-length", "transfer-encoding", "keep-alive"}
 """Headers that are about a connection, and not about what is said on it."""
 
@@ -36,8 +44,12 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     try:
         response = await loop.run_in_executor(None, _sent, connection, sent, recording)
     except (OSError, http.client.HTTPException) as error:
-        raise WireError(502, f"{sent.host} could not be asked: {error or type(error).__name__}") from None
-    headers = [(name, value) for name, value in response.getheaders() if name.lower() not in NOT_GIVEN_BACK]
+        raise WireError(
+            502, f"{sent.host} could not be asked: {error or type(error).__name__}"
+        ) from None
+    headers = [
+        (name, value) for name, value in response.getheaders() if name.lower() not in NOT_GIVEN_BACK
+    ]
     recording.begin(response.status, headers)
     pieces: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
     reading = threading.Thread(target=_read, args=(connection, response, pieces), daemon=True)

@@ -158,7 +158,11 @@ def _head(first: str, lines: list[str]) -> Head:
     """
     method, _, rest = first.partition(" ")
     target, _, version = rest.partition(" ")
-    if not (TOKEN.fullmatch(method) and TARGET.fullmatch(target) and re.fullmatch(r"HTTP/\d\.\d", version)):
+    if not (
+        TOKEN.fullmatch(method)
+        and TARGET.fullmatch(target)
+        and re.fullmatch(r"HTTP/\d\.\d", version)
+    ):
         raise WireError(400, "This is no request of HTTP/1.1.")
     if not version.startswith("HTTP/1."):
         raise WireError(505, f"{version} is not spoken here, HTTP/1.1 is.")

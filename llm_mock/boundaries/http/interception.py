@@ -77,7 +77,9 @@ def find_provider(
     return provider
 
 
-def _provider_elsewhere(host: str, port: int | None, target: str, headers: Headers, asked: str) -> str | None:
+def _provider_elsewhere(
+    host: str, port: int | None, target: str, headers: Headers, asked: str
+) -> str | None:
     """Return the provider of a request to a host that no rule names."""
     host = normalized(host)
     if is_named(host, port, Wanted.hosts, "!"):
@@ -94,7 +96,11 @@ def _provider_elsewhere(host: str, port: int | None, target: str, headers: Heade
         return provider
     of_environment = provider_of_environment(host, port, path)
     if client.sdk is not None:
-        return of_environment if client.sdk == "openai" and of_environment else dialect_of(path, client.sdk)
+        return (
+            of_environment
+            if client.sdk == "openai" and of_environment
+            else dialect_of(path, client.sdk)
+        )
     if of_environment is not None:
         return dialect_of(path, of_environment)
     if client.wants_socket:
@@ -113,9 +119,7 @@ def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None
         return
     server = f"{host}:{port}"
     request = f"{method} {scheme}://{server}{path}"
-    remedy = (
-        f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, add !{server} there."
-    )
+    remedy = f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, add !{server} there."
     if foreign is None:  # the connection fails by itself, and may be meant to
         current_mock().note_refusal(f"not mocked: {request}. No server listens there. {remedy}")
         return
@@ -125,7 +129,11 @@ def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None
 
 def identify_provider(sent: WireRequest) -> str | None:
     """Return the provider of a request whose body was read; None if it asks no model."""
-    if sent.method != "POST" or not is_model_path(sent.path) or not is_model_body(sent.path, sent.body):
+    if (
+        sent.method != "POST"
+        or not is_model_path(sent.path)
+        or not is_model_body(sent.path, sent.body)
+    ):
         return None
     return dialect_of(sent.path, read_client(sent.headers.items()).sdk)
 
@@ -140,7 +148,9 @@ def refusal(host: str | bytes | None, port: object) -> str | None:
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not name or not isinstance(name, str) or not _is_guarded():
         return None
-    return _refuse(name) if is_provider_host(name, port if isinstance(port, int) else None) else None
+    return (
+        _refuse(name) if is_provider_host(name, port if isinstance(port, int) else None) else None
+    )
 
 
 def refusal_of_url(url: str, *, is_socket: bool = False) -> str | None:
@@ -163,10 +173,17 @@ def refusal_of_url(url: str, *, is_socket: bool = False) -> str | None:
     return _refuse(host) if is_model and not _is_left_alone(host, port) else None
 
 
-def refusal_of_request(method: str, host: str, port: int | None, target: str, body: bytes) -> str | None:
+def refusal_of_request(
+    method: str, host: str, port: int | None, target: str, body: bytes
+) -> str | None:
     """Return the message that refuses a request that asks a model; None to leave it alone."""
     path = target.partition("?")[0]
-    if method != "POST" or not is_model_path(path) or not _is_guarded() or _is_left_alone(host, port):
+    if (
+        method != "POST"
+        or not is_model_path(path)
+        or not _is_guarded()
+        or _is_left_alone(host, port)
+    ):
         return None
     return _refuse(host) if is_model_body(path, body) else None
 

@@ -35,7 +35,9 @@ def is_foreign(port: int) -> bool | None:
     found_at, foreign = _found.get(port, (-TRUSTED_SECONDS, None))
     if now - found_at < TRUSTED_SECONDS:
         return foreign
-    foreign = _is_foreign_by_proc(port) if (PROC / "net/tcp").exists() else _is_foreign_by_psutil(port)
+    foreign = (
+        _is_foreign_by_proc(port) if (PROC / "net/tcp").exists() else _is_foreign_by_psutil(port)
+    )
     if foreign is not None:
         _found[port] = now, foreign
     return foreign
@@ -117,6 +119,8 @@ def _is_foreign_by_psutil(port: int) -> bool | None:
     for each in (process, *process.children(recursive=True)):
         with suppress(psutil.Error):
             connections = each.net_connections("tcp")
-            if any(one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in connections):
+            if any(
+                one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in connections
+            ):
                 return False
     return True

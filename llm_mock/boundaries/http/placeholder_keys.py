@@ -34,8 +34,12 @@ class ClientKey(NamedTuple):
     """Variables that make the client look for another kind of credentials, if they are true."""
 
 
-_OPENAI = ClientKey(("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"), ("admin_api_key", "workload_identity", "provider"))
-_AZURE = ClientKey(("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), ("azure_ad_token", "azure_ad_token_provider"))
+_OPENAI = ClientKey(
+    ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"), ("admin_api_key", "workload_identity", "provider")
+)
+_AZURE = ClientKey(
+    ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), ("azure_ad_token", "azure_ad_token_provider")
+)
 _ANTHROPIC = ClientKey(
     (
         "ANTHROPIC_API_KEY",
@@ -136,7 +140,9 @@ def _attach_to_google_metadata(default: ModuleType) -> None:
         replace(default, "_get_gce_credentials", _google_instance_credentials)
 
 
-def _init_client(owner: type, original: Callable[..., None], client: Any, *args: Any, **kwargs: Any) -> None:
+def _init_client(
+    owner: type, original: Callable[..., None], client: Any, *args: Any, **kwargs: Any
+) -> None:
     __tracebackhide__ = True
     # Only the most special class decides: AzureOpenAI.__init__ calls that of OpenAI with what it found.
     decides = next(each for each in type(client).__mro__ if each in _keys) is owner
@@ -165,7 +171,9 @@ def _needs_placeholder(key: ClientKey, given: inspect.BoundArguments) -> bool:
     return not any(os.environ.get(name, "").lower() in ("1", "true") for name in key.flags)
 
 
-def _create_client(original: Callable[..., Any], session: Any, service_name: Any, *args: Any, **kwargs: Any) -> Any:
+def _create_client(
+    original: Callable[..., Any], session: Any, service_name: Any, *args: Any, **kwargs: Any
+) -> Any:
     __tracebackhide__ = True
     if not str(service_name).startswith(MODEL_SERVICES):
         return original(session, service_name, *args, **kwargs)

@@ -132,13 +132,20 @@ PATTERNS = (
         ),
         "bedrock",
     ),
-    (re.compile(r"(^|\.)runtime(-fips)?\.sagemaker\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$"), "sagemaker"),
+    (
+        re.compile(r"(^|\.)runtime(-fips)?\.sagemaker\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$"),
+        "sagemaker",
+    ),
     (re.compile(r"^ark\.[a-z0-9-]+\.(volces|bytepluses)\.com$"), "volcengine"),
     (re.compile(r"^inference\.generativeai\.[a-z0-9-]+\.oci\.oraclecloud\.com$"), "oracle"),
 )
 """Providers whose hosts have a region within their name."""
 SHARED = (
-    (re.compile(r"(^|\.)(databricks\.com|azuredatabricks\.net)$"), re.compile(r"/serving-endpoints/"), "databricks"),
+    (
+        re.compile(r"(^|\.)(databricks\.com|azuredatabricks\.net)$"),
+        re.compile(r"/serving-endpoints/"),
+        "databricks",
+    ),
     (re.compile(r"(^|\.)snowflakecomputing\.(com|cn)$"), re.compile(r"/cortex/"), "snowflake"),
     (re.compile(r"^api\.cloudflare\.com$"), re.compile(r"/accounts/[^/]+/ai/"), "cloudflare"),
     (re.compile(r"^chatgpt\.com$"), re.compile(r"^/backend-api/"), "openai"),
@@ -287,7 +294,9 @@ def is_telemetry(host: str, path: str) -> bool:
     """Return True if a request reports the use of a framework, or fetches litellm's prices."""
     if host == "raw.githubusercontent.com":
         return path.startswith(PRICE_MAP)
-    return host.endswith(TELEMETRY) and any(host == domain or host.endswith(f".{domain}") for domain in TELEMETRY)
+    return host.endswith(TELEMETRY) and any(
+        host == domain or host.endswith(f".{domain}") for domain in TELEMETRY
+    )
 
 
 def normalized(host: str) -> str:

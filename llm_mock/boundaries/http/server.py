@@ -124,7 +124,10 @@ class MockServer:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -137,7 +140,9 @@ class MockServer:
             self._loop.close()
 
     async def _serve(self) -> None:
-        server = await self._loop.create_server(lambda: Connection(self._answering), sock=self._socket)
+        server = await self._loop.create_server(
+            lambda: Connection(self._answering), sock=self._socket
+        )
         await self._ended
         server.close()
         self._end_connections()
@@ -164,7 +169,9 @@ class MockServer:
         try:
             mock = self._mock()
             if mock is None:
-                raise WireError(503, "No test that is mocked runs at this moment, so llm_mock has no answer.")
+                raise WireError(
+                    503, "No test that is mocked runs at this moment, so llm_mock has no answer."
+                )
             asked = parse_request(sent, provider, mock, served=True)
             if not isinstance(asked, ModelRequest):
                 return asked
@@ -183,7 +190,9 @@ class MockServer:
         )
         if (mock := self._mock()) is not None:
             mock.note_problem(message)
-        return error_response(get_error_format(provider), WireError(421, message, headers=NO_RETRY_HEADERS))
+        return error_response(
+            get_error_format(provider), WireError(421, message, headers=NO_RETRY_HEADERS)
+        )
 
 
 def is_local(host: str) -> bool:
@@ -206,7 +215,9 @@ def _credentials(sent: WireRequest) -> Iterator[str]:
         if NO_KEY not in value:
             yield value
             yield value.rpartition(" ")[2]  # without `Bearer`
-            yield from (part.partition("=")[2] for part in value.split(";"))  # the values of cookies
+            yield from (
+                part.partition("=")[2] for part in value.split(";")
+            )  # the values of cookies
 
 
 def _refused(head: Head | None, error: WireError) -> WireResponse:

@@ -56,7 +56,9 @@ class AcceptsAnything(StandsFor):
         return self._server_side_tools if self.refuses else _every_server_side_tool()
 
     def _validate_attachments(self, attachments: Any = None) -> None:
-        if not isinstance(self.attachment_types, AnyAttachmentType):  # else `llm` would ask a URL for its type
+        if not isinstance(
+            self.attachment_types, AnyAttachmentType
+        ):  # else `llm` would ask a URL for its type
             super()._validate_attachments(attachments)  # type: ignore[misc]
 
     def take_traits(self, real: Any) -> None:

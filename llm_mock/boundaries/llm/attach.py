@@ -124,7 +124,9 @@ def _guard(llm: ModuleType) -> None:
     if _State.own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
         user_folder.make_user_folder()
     for listing in (names.MODELS, names.EMBEDDING_MODELS):
-        names.note_real_listing(listing, getattr(getattr(llm, listing), "__wrapped__", getattr(llm, listing)))
+        names.note_real_listing(
+            listing, getattr(getattr(llm, listing), "__wrapped__", getattr(llm, listing))
+        )
     _forget_models_of_another(llm)
     for module in (llm, sys.modules["llm.plugins"]):
         replace(module, "load_plugins", names.load_plugins_once)
@@ -140,13 +142,17 @@ def _guard(llm: ModuleType) -> None:
     replace(llm.Response, versions.sync_execution(llm.Response), executing.guarded_iterator)
     unread.watch(sys.modules["llm.models"])
     name, is_coroutine = versions.async_execution(llm.AsyncResponse)
-    replace(llm.AsyncResponse, name, executing.guarded_step if is_coroutine else executing.guarded_call)
+    replace(
+        llm.AsyncResponse, name, executing.guarded_step if is_coroutine else executing.guarded_call
+    )
 
 
 def _forget_models_of_another(llm: ModuleType) -> None:
     """Where `llm` was imported anew from scratch, have the mocked models derive from its new classes."""
     model = getattr(sys.modules.get(f"{__package__}.model"), "MockLLMModel", None)
-    if model is None or issubclass(model, llm.Model):  # None while that module is what imports `llm`
+    if model is None or issubclass(
+        model, llm.Model
+    ):  # None while that module is what imports `llm`
         return
     package = sys.modules["llm_mock"]
     for name in MODULES_OF_MODELS:

@@ -24,7 +24,10 @@ def restart_of(response: Any) -> Callable[[], None]:
 
 def _copied(state: dict[str, Any]) -> dict[str, Any]:
     """A state whose lists and dicts may be filled without changing those of the original."""
-    return {name: copy.copy(value) if type(value) in (list, dict) else value for name, value in state.items()}
+    return {
+        name: copy.copy(value) if type(value) in (list, dict) else value
+        for name, value in state.items()
+    }
 
 
 def single_attempts(model: Any) -> Any:
@@ -47,7 +50,13 @@ def single_attempts(model: Any) -> Any:
 
 def calls_nobody(model: Any) -> bool:
     """Whether a mock answers for a model, without asking the real one, as a cassette does that records."""
-    mock: Any = model.mock() if is_mock(model) else None if passes_through(model.model_id) else current_mock()
+    mock: Any = (
+        model.mock()
+        if is_mock(model)
+        else None
+        if passes_through(model.model_id)
+        else current_mock()
+    )
     return mock is not None and (mock.cassette is None or mock.cassette.mode == "none")
 
 

@@ -58,7 +58,9 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
 
     def take_traits(self, real: Any) -> None:
         """Become like a real model in what it embeds, and how much of it at once."""
-        self.stand_for(real, ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text"))
+        self.stand_for(
+            real, ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text")
+        )
 
     @property
     def _state(self) -> EmbeddingState:
@@ -73,7 +75,11 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
     def dimensions(self, dimensions: int) -> None:
         __tracebackhide__ = True
         state = self._state
-        if type(dimensions) is not int or dimensions < 1 or any(len(v) != dimensions for v in state.vectors.values()):
+        if (
+            type(dimensions) is not int
+            or dimensions < 1
+            or any(len(v) != dimensions for v in state.vectors.values())
+        ):
             raise InvalidReply(
                 f"dimensions = {dimensions!r}: give a whole number from 1, before vectors of another length are set "
                 f"({len(state.vectors)} set so far)."
@@ -97,7 +103,11 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         """
         __tracebackhide__ = True
         state = self._state
-        numbers = list(vector) if isinstance(vector, Iterable) and not isinstance(vector, (str, bytes)) else None
+        numbers = (
+            list(vector)
+            if isinstance(vector, Iterable) and not isinstance(vector, (str, bytes))
+            else None
+        )
         if not isinstance(item, (str, bytes)):
             raise InvalidReply(_not_embeddable(item))
         if numbers is None or len(numbers) != state.dimensions or not all(map(_is_number, numbers)):
@@ -122,7 +132,9 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
             exception_from(error)
         self._state.error = error
 
-    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+    def embed_batch(
+        self, items: Iterable[str | bytes], *, key: str | None = None
+    ) -> Iterator[list[float]]:
         """Called by `llm` to embed. An empty batch is no call.
 
         Raises:
@@ -136,7 +148,9 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         now = datetime.now().isoformat()
         key = self.key or key
         passed = PassedKey.of(key) if key else None
-        record = EmbeddingRecord(timestamp=now, model_id=self.model_id, items=shown, key=passed, error=None)
+        record = EmbeddingRecord(
+            timestamp=now, model_id=self.model_id, items=shown, key=passed, error=None
+        )
         state.calls.append(record)
         try:
             if (mock := self.mock()) is not None:
@@ -151,7 +165,9 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
             raise
         yield from vectors
 
-    def _embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+    def _embed_batch(
+        self, items: Iterable[str | bytes], *, key: str | None = None
+    ) -> Iterator[list[float]]:
         """What `llm` calls, which would ask for a key first."""
         return self.embed_batch(items, key=key)
 

@@ -28,7 +28,9 @@ def guarded_iterator(original: Callable[[Any], Iterator[Any]], response: Any) ->
     return original(response) if executing is None else _iterate_as(executing, response, original)
 
 
-def _iterate_as(model: Any, response: Any, original: Callable[[Any], Iterator[Any]]) -> Iterator[Any]:
+def _iterate_as(
+    model: Any, response: Any, original: Callable[[Any], Iterator[Any]]
+) -> Iterator[Any]:
     chunks = original(response)
     with _Swapped(response, model):
         first = next(chunks, None)  # `llm` looks at the model before the first chunk only
@@ -90,5 +92,7 @@ def _real_model(response: Any) -> Any:
     get = llm.get_async_model if is_async(response.model) else llm.get_model
     real = get(response.model.model_id)
     response.prompt.model = real
-    response.prompt.options = real.Options(**{n: v for n, v in response.prompt.options if v is not None})
+    response.prompt.options = real.Options(
+        **{n: v for n, v in response.prompt.options if v is not None}
+    )
     return real

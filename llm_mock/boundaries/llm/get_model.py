@@ -66,7 +66,9 @@ class LLMMock(Mock):
         __tracebackhide__ = True
         self._at_boundary = at_boundary
         names = LLMNames() if at_boundary else None
-        super().__init__(ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings)
+        super().__init__(
+            ModelBehaviour(), parent, names=names, standing_only=standing_only, settings=settings
+        )
         self.parent: LLMMock | None = parent
         self.folder: SharedFolder | None = None
         self._version: tuple[int, int] | None = None
@@ -85,7 +87,9 @@ class LLMMock(Mock):
             self.set(model, response)
         if side_effect is not None:
             exception_from(side_effect)
-            self.responses.script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=side_effect), None)
+            self.responses.script.side_effect = StandingReply(
+                ANY_MODEL, None, Reply(error=side_effect), None
+            )
 
     set = of_part("responses", ResponseConfigurator.set)
     add = of_part("responses", ResponseConfigurator.add)
@@ -170,7 +174,9 @@ class LLMMock(Mock):
             llm.UnknownModelError: the name was made unknown by `set_unknown`, or its plugin registers no such twin.
         """
         __tracebackhide__ = True
-        return cast("AsyncMockLLMModel", self.hand_out("async_model", name, self._entry(name, MODELS)))
+        return cast(
+            "AsyncMockLLMModel", self.hand_out("async_model", name, self._entry(name, MODELS))
+        )
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
         """The embedding model of an id or alias, always the same one; to set its vectors and to see its calls.
@@ -179,7 +185,10 @@ class LLMMock(Mock):
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
         __tracebackhide__ = True
-        return cast("MockEmbeddingModel", self.hand_out("embedding_model", name, self._entry(name, EMBEDDING_MODELS)))
+        return cast(
+            "MockEmbeddingModel",
+            self.hand_out("embedding_model", name, self._entry(name, EMBEDDING_MODELS)),
+        )
 
     def _entry(self, name: str, listing: str) -> Any:
         __tracebackhide__ = True
@@ -203,7 +212,12 @@ class LLMMock(Mock):
         model_id = name if entry is None else id_of(entry)
         if self.is_unknown(model_id):
             raise unknown_model(f"Unknown model: {name}")
-        if self.settings.autospec and entry is not None and kind == "async_model" and entry.async_model is None:
+        if (
+            self.settings.autospec
+            and entry is not None
+            and kind == "async_model"
+            and entry.async_model is None
+        ):
             raise unknown_model(f"Unknown async model (sync model exists): {name}")
         if self.settings.refuse_unknown and entry is None and not is_named(model_id, self.named()):
             raise unknown_model(nobody_knows(name, self.named()))
@@ -241,7 +255,9 @@ class LLMMock(Mock):
         real = registered_model(kind, model_id) if self.settings.autospec else None
         if real is not None:
             return self.listed(real)
-        return (MockLLMModel if kind == "model" else AsyncMockLLMModel)(model_id, mock=self._answering)
+        return (MockLLMModel if kind == "model" else AsyncMockLLMModel)(
+            model_id, mock=self._answering
+        )
 
     def listed(self, real: Any) -> Any:
         """The mock of a registered model, sync or async, with the traits by which applications choose one."""
@@ -268,7 +284,9 @@ class LLMMock(Mock):
             self.parent.forget_models()
 
     def _note_model(self, model_id: str) -> None:
-        self._called[model_id] = None  # a model of `llm` is made when somebody looks: an SDK may have called it
+        self._called[model_id] = (
+            None  # a model of `llm` is made when somebody looks: an SDK may have called it
+        )
 
     def environment(self, **variables: str) -> dict[str, str]:
         """The environment for a process that is to be mocked by this mock, and to report to it.

@@ -41,7 +41,9 @@ def logged_conversation(name: str, model: Any) -> Any:
     if not log_path().exists():
         return None
     with _log_database() as database:
-        found = " union ".join(f"select id from {table} where name = :name" for table in conversation_tables(database))
+        found = " union ".join(
+            f"select id from {table} where name = :name" for table in conversation_tables(database)
+        )
         rows = list(database.query(f"{found} order by id desc limit 1", {"name": name}))
     if not rows:
         return None

@@ -17,7 +17,9 @@ class _MocksWithKey(ABCMeta):
     """Has `isinstance(model, MockLLMModel)` say whether a model is mocked; to `llm` one with a key is no `Model`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) or (cls is MockLLMModel and type(instance) is MockKeyModel)
+        return super().__instancecheck__(instance) or (
+            cls is MockLLMModel and type(instance) is MockKeyModel
+        )
 
 
 class MockLLMModel(ScriptedModel, llm.Model, metaclass=_MocksWithKey):

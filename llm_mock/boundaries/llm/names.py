@@ -103,7 +103,9 @@ def _can_be_told(name: str) -> bool:
 
 def _registered(listing: str) -> dict[str, Any]:
     """Every registered name and alias with its entry, listed anew when the plugins changed."""
-    importlib.import_module("llm")  # an alias may be named before the application imports it, or while a thread does
+    importlib.import_module(
+        "llm"
+    )  # an alias may be named before the application imports it, or while a thread does
     if not _real_listings:  # `llm` was not attached to
         return {}
     loader: Any = importlib.import_module("llm.plugins")
@@ -111,7 +113,11 @@ def _registered(listing: str) -> dict[str, Any]:
     manager = loader.pm
     plugins = frozenset(manager.list_name_plugin())
     installed = {plugin for plugin, _ in manager.list_plugin_distinfo()}
-    by_hand = [name for name, plugin in plugins if plugin not in installed and name not in loader.DEFAULT_PLUGINS]
+    by_hand = [
+        name
+        for name, plugin in plugins
+        if plugin not in installed and name not in loader.DEFAULT_PLUGINS
+    ]
     # A plugin that a test registered may register other models the next time.
     registered = _registered_by.__wrapped__ if by_hand else _registered_by
     written = tuple(file.stat().st_mtime_ns for file in files_of_models() if file.is_file())
@@ -119,7 +125,9 @@ def _registered(listing: str) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=2)
-def _registered_by(listing: str, plugins: frozenset[Any], written: tuple[int, ...]) -> dict[str, Any]:
+def _registered_by(
+    listing: str, plugins: frozenset[Any], written: tuple[int, ...]
+) -> dict[str, Any]:
     listed = _real_listings[listing]()
     names = {alias: entry for entry in listed for alias in entry.aliases}
     return names | {id_of(entry): entry for entry in listed}

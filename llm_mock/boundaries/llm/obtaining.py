@@ -24,7 +24,11 @@ Listing = Callable[[], list[Any]]
 def mocked_listing(original: Listing) -> list[Any]:
     """What `get_models_with_aliases` gives: the registered models, as mocks."""
     mock, listed = current_mock(), original()
-    return listed if mock is None else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
+    return (
+        listed
+        if mock is None
+        else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
+    )
 
 
 def _mocked(entry: Any, mock: LLMMock) -> Any:
@@ -45,7 +49,10 @@ def mocked_embedding_listing(original: Listing) -> list[Any]:
     if mock is None:
         return listed
     listed = [entry for entry in listed if not mock.is_unknown(entry.model.model_id)]
-    return [dataclasses.replace(entry, model=_mocked_embedding_model(entry.model, mock)) for entry in listed]
+    return [
+        dataclasses.replace(entry, model=_mocked_embedding_model(entry.model, mock))
+        for entry in listed
+    ]
 
 
 def mocked_embedding_models(original: Listing) -> list[Any]:
@@ -53,7 +60,11 @@ def mocked_embedding_models(original: Listing) -> list[Any]:
     mock, listed = current_mock(), original()
     if mock is None:
         return listed
-    return [_mocked_embedding_model(model, mock) for model in listed if not mock.is_unknown(model.model_id)]
+    return [
+        _mocked_embedding_model(model, mock)
+        for model in listed
+        if not mock.is_unknown(model.model_id)
+    ]
 
 
 def _mocked_embedding_model(model: Any, mock: LLMMock) -> Any:
@@ -63,7 +74,9 @@ def _mocked_embedding_model(model: Any, mock: LLMMock) -> Any:
 def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """What `get_model_aliases` and its twins give: a table in which every name has a model."""
     mock = current_mock()
-    return original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
+    return (
+        original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
+    )
 
 
 def _hand_out(kind: str, mock: LLMMock, name: str) -> Any:
@@ -89,7 +102,9 @@ def _runs_itself(model: Any) -> bool:
 class _Aliases(dict[str, Any]):
     """A table of aliases: a name is resolved when it is asked for, the rest is filled in when somebody looks."""
 
-    def __init__(self, list_all: Callable[[], dict[str, Any]], resolve: Callable[[str], Any]) -> None:
+    def __init__(
+        self, list_all: Callable[[], dict[str, Any]], resolve: Callable[[str], Any]
+    ) -> None:
         super().__init__()
         self._list_all: Callable[[], dict[str, Any]] | None = list_all
         self._resolve = resolve
@@ -120,7 +135,17 @@ def _filled(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    *("__contains__", "__eq__", "__iter__", "__len__", "__ne__", "__or__", "__repr__", "__reversed__", "__ror__"),
+    *(
+        "__contains__",
+        "__eq__",
+        "__iter__",
+        "__len__",
+        "__ne__",
+        "__or__",
+        "__repr__",
+        "__reversed__",
+        "__ror__",
+    ),
     *("copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
 ):
     setattr(_Aliases, _name, _filled(_name))

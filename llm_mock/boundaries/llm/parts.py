@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 
-def usage(input_tokens: int | None, output_tokens: int | None, details: dict[str, Any] | None = None) -> Any:
+def usage(
+    input_tokens: int | None, output_tokens: int | None, details: dict[str, Any] | None = None
+) -> Any:
     """An `llm` usage."""
     import llm.models
 

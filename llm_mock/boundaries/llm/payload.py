@@ -29,7 +29,9 @@ def payload(answer: Answer, response: Any) -> Any:
     if kind is None or reply.error is not None:
         return None
     record = copy.copy(answer.record)  # the protocol notes in it why the answer ended
-    exchange = ResponseContext(HTTPRequest(record["model_id"], [], api="chat.completions"), Answer(reply, record))
+    exchange = ResponseContext(
+        HTTPRequest(record["model_id"], [], api="chat.completions"), Answer(reply, record)
+    )
     whole = collect_reply(exchange)
     if kind == "Responses":
         body = load_protocol("openai_responses").build_body(exchange, whole)
@@ -47,7 +49,11 @@ def _kind_of(response: Any) -> str | None:
     if getattr(real, "is_llm_mock", False):  # it was not made like the registered one
         mock = model.mock()
         real = mock and mock.names.provider_class(model.model_id)
-    kinds = [base.__name__.removeprefix("Async") for base in getattr(real, "__mro__", ()) if base.__module__ == PLUGIN]
+    kinds = [
+        base.__name__.removeprefix("Async")
+        for base in getattr(real, "__mro__", ())
+        if base.__module__ == PLUGIN
+    ]
     kind = kinds[0] if kinds and kinds[0] in ("Chat", "Responses") else None
     asks_chat = getattr(response.prompt.options, "chat_completions", None)
     return "Chat" if kind == "Responses" and asks_chat else kind

@@ -37,7 +37,9 @@ def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Ite
     return _in_real_time(pieces) if answered.real_time else pieces
 
 
-async def play_async(answered: Answer | PassthroughCall, stream: bool, response: Any) -> AsyncIterator[Any]:
+async def play_async(
+    answered: Answer | PassthroughCall, stream: bool, response: Any
+) -> AsyncIterator[Any]:
     """The asynchronous twin of `play`, for an `llm.AsyncResponse`; other tasks run while it waits."""
     __tracebackhide__ = True
     if not isinstance(answered, Answer):
@@ -127,7 +129,9 @@ def _stream_event(event: Any) -> Any:
 def _complete(response: Any, answer: Answer) -> None:
     reply, record = answer.reply, answer.record
     details = None if reply.usage is None else reply.usage_details()
-    response.set_usage(input=record["input_tokens"], output=record["output_tokens"], details=details)
+    response.set_usage(
+        input=record["input_tokens"], output=record["output_tokens"], details=details
+    )
     if reply.attachments:
         response.attachments.extend(reply.attachments)
     if reply.resolved_model:

@@ -34,7 +34,11 @@ def may_be_registered(name: str) -> bool:
 def may_be_alias(name: str) -> bool:
     """Whether a plugin may register a name as an alias of a model; False is certain."""
     sources = _sources()
-    return sources.computes_names or name in sources.aliases or (name not in sources.words and _is_part_of_word(name))
+    return (
+        sources.computes_names
+        or name in sources.aliases
+        or (name not in sources.words and _is_part_of_word(name))
+    )
 
 
 @functools.lru_cache(maxsize=1024)
@@ -49,7 +53,9 @@ def _sources() -> _Sources:
     text = "\n".join(_text_of(file) for file in _default_plugins())
     groups = re.findall(r"\baliases\s*=\s*[(\[]([^)\]]*)", text)
     aliases = frozenset(word for group in groups for word in _words(group))
-    return _Sources(any(map(_registers_models, entry_points(group="llm"))), aliases, frozenset(_words(text)))
+    return _Sources(
+        any(map(_registers_models, entry_points(group="llm"))), aliases, frozenset(_words(text))
+    )
 
 
 def _words(text: str) -> list[str]:
@@ -68,8 +74,14 @@ def _registers_models(plugin: EntryPoint) -> bool:
     spec = importlib.util.find_spec(top)
     if spec is None:
         return False
-    files = [Path(folder, *inner, "__init__.py") for folder in spec.submodule_search_locations or ()]
-    files += [Path(folder, *inner).with_suffix(".py") for folder in spec.submodule_search_locations or () if inner]
+    files = [
+        Path(folder, *inner, "__init__.py") for folder in spec.submodule_search_locations or ()
+    ]
+    files += [
+        Path(folder, *inner).with_suffix(".py")
+        for folder in spec.submodule_search_locations or ()
+        if inner
+    ]
     files += [Path(spec.origin)] if spec.origin and not inner else []
     texts = [_text_of(file) for file in files if file.suffix == ".py" and file.is_file()]
     return bool(plugin.attr) or not texts or any(map(REGISTERS.search, texts))

@@ -12,7 +12,12 @@ from typing import Any
 
 from llm_mock.boundaries.for_real import made_for_real
 from llm_mock.boundaries.llm.executing import is_async, is_mock
-from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, LLMNames, find_registered, registered_model
+from llm_mock.boundaries.llm.names import (
+    EMBEDDING_MODELS,
+    LLMNames,
+    find_registered,
+    registered_model,
+)
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
 FOR_REAL = "_llm_mock_for_real"
@@ -24,11 +29,15 @@ _noted: list[tuple[weakref.ref[type], str, Any]] = []
 
 def guard_classes(llm: ModuleType) -> None:
     """Guard every class of models that there is, and every one that is defined later."""
-    _guard_with_subclasses(sys.modules["llm.models"]._BaseModel, "execute", _executed, ("execute", "prompt"))
+    _guard_with_subclasses(
+        sys.modules["llm.models"]._BaseModel, "execute", _executed, ("execute", "prompt")
+    )
     _guard_with_subclasses(llm.EmbeddingModel, "embed_batch", _embedded, ("embed_batch",))
 
 
-def _guard_with_subclasses(base: Any, name: str, answer: Callable[..., Any], notes: tuple[str, ...]) -> None:
+def _guard_with_subclasses(
+    base: Any, name: str, answer: Callable[..., Any], notes: tuple[str, ...]
+) -> None:
     inherited = vars(base).get("__init_subclass__")
     if hasattr(inherited, "__wrapped__"):
         return  # a re-imported `llm` still has the classes of its first import
@@ -36,7 +45,9 @@ def _guard_with_subclasses(base: Any, name: str, answer: Callable[..., Any], not
     def guard(cls: Any) -> None:
         if not getattr(cls, "is_llm_mock", False):
             _guard(cls, name, answer)
-            _noted.extend((weakref.ref(cls, _forget), note, getattr(cls, note, None)) for note in notes)
+            _noted.extend(
+                (weakref.ref(cls, _forget), note, getattr(cls, note, None)) for note in notes
+            )
 
     @classmethod  # type: ignore[misc]
     @functools.wraps(base.__init_subclass__)
@@ -61,7 +72,9 @@ def _forget(ref: weakref.ref[type]) -> None:
 
 def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
     original = getattr(cls, name, None)
-    wrong_kind = isinstance(inspect.getattr_static(cls, name, None), (staticmethod, classmethod, property))
+    wrong_kind = isinstance(
+        inspect.getattr_static(cls, name, None), (staticmethod, classmethod, property)
+    )
     if original is None or wrong_kind or getattr(original, "__isabstractmethod__", False):
         return
     if getattr(original, "answers", None) is answer:
@@ -75,7 +88,9 @@ def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
             return original(model, *args, **kwargs)
         if passes_through(model.model_id):
             return made_for_real(original, model, *args, **kwargs)
-        return answer(functools.partial(made_for_real, original, model), mock, model, *args, **kwargs)
+        return answer(
+            functools.partial(made_for_real, original, model), mock, model, *args, **kwargs
+        )
 
     guarded.answers = answer  # type: ignore[attr-defined]
     setattr(cls, name, guarded)
@@ -102,7 +117,9 @@ def _executed(
     return twin.execute_scripted(prompt, stream, response, args[0] if args else conversation)
 
 
-def _embedded(original: Callable[..., Any], mock: Any, model: Any, items: Any, key: str | None = None) -> Any:
+def _embedded(
+    original: Callable[..., Any], mock: Any, model: Any, items: Any, key: str | None = None
+) -> Any:
     """What `embed_batch` of a real model gives, where a mock is active."""
     __tracebackhide__ = True
     refuse_real_model(model.model_id, mock)
@@ -114,7 +131,10 @@ def _embedded(original: Callable[..., Any], mock: Any, model: Any, items: Any, k
 
 def noted_function(cls: type, name: str) -> Any:
     """A function of a class of models, as it was when the class was made."""
-    return next((function for ref, noted, function in _noted if ref() is cls and noted == name), getattr(cls, name))
+    return next(
+        (function for ref, noted, function in _noted if ref() is cls and noted == name),
+        getattr(cls, name),
+    )
 
 
 def something_is_patched() -> bool:
@@ -133,7 +153,9 @@ def patched_prompt(model: Any) -> Callable[..., Any] | None:
     if real is not None and is_patched(real, "prompt"):
         prompt: Callable[..., Any] = real.prompt
         return prompt
-    for base in (llm.AsyncModel, llm.AsyncKeyModel) if is_async(model) else (llm.Model, llm.KeyModel):
+    for base in (
+        (llm.AsyncModel, llm.AsyncKeyModel) if is_async(model) else (llm.Model, llm.KeyModel)
+    ):
         if _is_patched(base, "prompt"):
             function = inspect.getattr_static(base, "prompt")
             return function.__get__(model) if hasattr(function, "__get__") else function  # type: ignore[no-any-return]
@@ -168,7 +190,11 @@ def is_patched(model: Any, name: str) -> bool:
 
 
 def _is_patched(cls: type, name: str) -> bool:
-    return any(noted == name and getattr(cls, name) is not function for ref, noted, function in _noted if ref() is cls)
+    return any(
+        noted == name and getattr(cls, name) is not function
+        for ref, noted, function in _noted
+        if ref() is cls
+    )
 
 
 def _real_model(model: Any) -> Any:

@@ -50,7 +50,9 @@ def _started(call: PassthroughCall, response: Any) -> Any:
             model, arguments = _real_model(response)
         call.hide(arguments.get("key"), getattr(model, "key", None))
         setattr(response, FOR_REAL, True)
-        chunks = _execute(model, response.prompt, response.stream, response, response.conversation, arguments)
+        chunks = _execute(
+            model, response.prompt, response.stream, response, response.conversation, arguments
+        )
     except Exception as error:
         call.not_made(error)
         raise
@@ -94,12 +96,23 @@ def _key_or_none(model: Any, key: str | None) -> str | None:
     return found
 
 
-def _execute(model: Any, prompt: Any, stream: bool, response: Any, conversation: Any, arguments: dict[str, Any]) -> Any:
+def _execute(
+    model: Any,
+    prompt: Any,
+    stream: bool,
+    response: Any,
+    conversation: Any,
+    arguments: dict[str, Any],
+) -> Any:
     if prompt.model is not model:
         prompt.model = model
         given = prompt.options
-        prompt.options = model.Options(**{name: getattr(given, name) for name in given.model_fields_set})
-    return model.execute(prompt, stream=stream, response=response, conversation=conversation, **arguments)
+        prompt.options = model.Options(
+            **{name: getattr(given, name) for name in given.model_fields_set}
+        )
+    return model.execute(
+        prompt, stream=stream, response=response, conversation=conversation, **arguments
+    )
 
 
 def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> AnswerMetadata:
@@ -107,10 +120,18 @@ def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> AnswerMetad
     return AnswerMetadata(
         tool_calls=response._tool_calls,
         attachments=response.attachments,
-        usage={"input": response.input_tokens, "output": response.output_tokens, "details": response.token_details},
+        usage={
+            "input": response.input_tokens,
+            "output": response.output_tokens,
+            "details": response.token_details,
+        },
         resolved_model=response.resolved_model,
         raw=response.response_json,
         sent=response._prompt_json,
         sent_before=sent_before,
-        attributes={name: value for name, value in vars(response).items() if name not in known and name[0] != "_"},
+        attributes={
+            name: value
+            for name, value in vars(response).items()
+            if name not in known and name[0] != "_"
+        },
     )

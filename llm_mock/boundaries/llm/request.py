@@ -36,7 +36,9 @@ class LLMRequest(Request):
         self.tool_results = prompt.tool_results
         self.attachments = prompt.attachments
         self.options = _given(prompt.options)
-        passed: Mapping[str, Any] | None = getattr(response, "passed", None)  # None for a call made in another way
+        passed: Mapping[str, Any] | None = getattr(
+            response, "passed", None
+        )  # None for a call made in another way
         if passed:
             self.options.update(passed)
         self.passed = passed is not None
@@ -62,7 +64,12 @@ class LLMRequest(Request):
 
     def characters(self) -> int:
         """How many characters the messages have."""
-        if self._conversation or self.tool_results or self.attachments or versions.given_messages(self.native):
+        if (
+            self._conversation
+            or self.tool_results
+            or self.attachments
+            or versions.given_messages(self.native)
+        ):
             return versions.characters_of(self.native, self._conversation)
         return len(self.prompt) + len(self.system)
 

@@ -115,7 +115,9 @@ def _with_mock_responses(function: Any) -> Any:
             "llm.Model is replaced as a whole, and no model was used before, so the mock cannot derive from it. "
             "Patch llm.get_model or llm.Model.prompt instead."
         )
-    copied = FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+    copied = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
     copied.__kwdefaults__ = function.__kwdefaults__
     return copied
 

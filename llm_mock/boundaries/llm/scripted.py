@@ -11,10 +11,18 @@ from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
 from llm_mock.boundaries.llm.model_history import ModelHistory
 from llm_mock.boundaries.llm.playback import play, play_async
-from llm_mock.boundaries.llm.provider_classes import patched_model, patched_prompt, something_is_patched
+from llm_mock.boundaries.llm.provider_classes import (
+    patched_model,
+    patched_prompt,
+    something_is_patched,
+)
 from llm_mock.boundaries.llm.recording import execute_patched
 from llm_mock.boundaries.llm.request import LLMRequest
-from llm_mock.boundaries.llm.response import MockResponse, makes_what_llm_makes, prompt_with_mock_response
+from llm_mock.boundaries.llm.response import (
+    MockResponse,
+    makes_what_llm_makes,
+    prompt_with_mock_response,
+)
 from llm_mock.boundaries.llm.unread import is_read
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import plain
@@ -48,7 +56,9 @@ class ScriptedModel(Scripted, llm.models._Model):
 
     Options = AnyOptions  # type: ignore[assignment]
 
-    def prompt(self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any) -> MockResponse:
+    def prompt(
+        self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any
+    ) -> MockResponse:
         """Ask the model. The call is counted, recorded and, where an error is configured, failed at once.
 
         Args:
@@ -77,7 +87,9 @@ class ScriptedModel(Scripted, llm.models._Model):
         response: MockResponse = prompt_with_mock_response(self, prompt, **for_llm)
         if others:
             response.passed = plain(others)
-        scripted = type(self).execute is EXECUTE and "execute" not in vars(self)  # else it answers by itself
+        scripted = type(self).execute is EXECUTE and "execute" not in vars(
+            self
+        )  # else it answers by itself
         if scripted and not (mock.settings.lazy if lazy is None else lazy):
             request = LLMRequest(self.model_id, response.prompt, response, None)
             try:
@@ -97,7 +109,9 @@ class ScriptedModel(Scripted, llm.models._Model):
             return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
         return self.execute_scripted(prompt, stream, response, conversation)
 
-    def execute_scripted(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
+    def execute_scripted(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any
+    ) -> Iterator[str]:
         """Answer from the script."""
         __tracebackhide__ = True
         answered = getattr(response, "decided", None)
@@ -134,6 +148,8 @@ class AsyncScriptedModel(Scripted, llm.models._AsyncModel):
         """Answer from the script."""
         __tracebackhide__ = True
         mock = self.mock() or Mock(ModelBehaviour())
-        answered = await mock.answer_async(LLMRequest(self.model_id, prompt, response, conversation))
+        answered = await mock.answer_async(
+            LLMRequest(self.model_id, prompt, response, conversation)
+        )
         async for chunk in play_async(answered, stream, response):
             yield chunk

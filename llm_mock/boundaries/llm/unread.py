@@ -54,7 +54,9 @@ def never_read_text(mock: Any) -> str:
     unread = list(mock.history.unread.values())
     # `_done` is private: the public methods read the response. Without it, what was read still counts
     # as read where this module saw it.
-    lines = [_line(response) for response in unread if not getattr(response, "_done", False)]  # else made by hand
+    lines = [
+        _line(response) for response in unread if not getattr(response, "_done", False)
+    ]  # else made by hand
     if len(lines) > SHOWN_PROMPTS:
         lines[SHOWN_PROMPTS:] = [f"  … {len(lines) - SHOWN_PROMPTS} more"]
     return "\n".join(["Never read: production would not have called", *lines]) if lines else ""

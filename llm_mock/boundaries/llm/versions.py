@@ -73,7 +73,9 @@ def messages_of(prompt: Any, conversation: Any) -> list[dict[str, Any]]:
     """All that the model sees, described as `Request.messages` has it."""
     if not hasattr(prompt, "messages"):
         return list(_messages_before_llm_032(prompt, conversation))
-    return [{"role": message.role, "parts": [*map(_part, message.parts)]} for message in prompt.messages]
+    return [
+        {"role": message.role, "parts": [*map(_part, message.parts)]} for message in prompt.messages
+    ]
 
 
 def characters_of(prompt: Any, conversation: Any) -> int:
@@ -91,8 +93,12 @@ def characters_of(prompt: Any, conversation: Any) -> int:
 def _length_of_prompt(prompt: Any) -> int:
     characters = len(prompt.prompt or "") + len(prompt.system or "")
     for result in prompt.tool_results:
-        characters += length_of(result.output) + length_of_attachments(getattr(result, "attachments", None) or ())
-    return characters + length_of_attachments(prompt.attachments) if prompt.attachments else characters
+        characters += length_of(result.output) + length_of_attachments(
+            getattr(result, "attachments", None) or ()
+        )
+    return (
+        characters + length_of_attachments(prompt.attachments) if prompt.attachments else characters
+    )
 
 
 def _length_of_part(part: Any) -> int:
@@ -100,7 +106,9 @@ def _length_of_part(part: Any) -> int:
     if hasattr(part, "attachment"):
         return length_of_attachments([part.attachment]) if part.attachment else 0
     if hasattr(part, "output"):
-        return length_of(part.output) + length_of_attachments(getattr(part, "attachments", None) or ())
+        return length_of(part.output) + length_of_attachments(
+            getattr(part, "attachments", None) or ()
+        )
     if hasattr(part, "arguments"):
         return length_of_call(part)
     return 0 if hasattr(part, "redacted") else len(getattr(part, "text", None) or "")
@@ -109,7 +117,9 @@ def _length_of_part(part: Any) -> int:
 def system_message_of(prompt: Any) -> str:
     """The system prompt among the messages; before llm 0.32 it is none of them."""
     system = [message for message in getattr(prompt, "messages", ()) if message.role == "system"]
-    return "\n\n".join(part.text for message in system for part in message.parts if hasattr(part, "text"))
+    return "\n\n".join(
+        part.text for message in system for part in message.parts if hasattr(part, "text")
+    )
 
 
 def last_user_text(prompt: Any) -> str:
@@ -130,28 +140,44 @@ def _part(part: Any) -> dict[str, Any]:
     if hasattr(part, "arguments"):
         return {"type": "tool_call", **described_tool_call(part)}
     if hasattr(part, "redacted"):
-        return {"type": "reasoning", "text": part.text or "(withheld by the provider)" if part.redacted else part.text}
+        return {
+            "type": "reasoning",
+            "text": part.text or "(withheld by the provider)" if part.redacted else part.text,
+        }
     return {"type": "text", "text": part.text if hasattr(part, "text") else repr(part)}
 
 
 def _messages_before_llm_032(prompt: Any, conversation: Any) -> Iterator[dict[str, Any]]:
     """The messages of the conversation so far and of the prompt, as newer versions give them."""
     earlier = list(conversation.responses) if conversation else []
-    if system := next((p.system for p in [*(response.prompt for response in earlier), prompt] if p.system), ""):
+    if system := next(
+        (p.system for p in [*(response.prompt for response in earlier), prompt] if p.system), ""
+    ):
         yield {"role": "system", "parts": [{"type": "text", "text": system}]}
     for response in earlier:
         yield from _messages_of_prompt(response.prompt)
-        parts = [{"type": "text", "text": response.text_or_raise()}] if response.text_or_raise() else []
-        calls = [{"type": "tool_call", **described_tool_call(call)} for call in response.tool_calls_or_raise()]
+        parts = (
+            [{"type": "text", "text": response.text_or_raise()}] if response.text_or_raise() else []
+        )
+        calls = [
+            {"type": "tool_call", **described_tool_call(call)}
+            for call in response.tool_calls_or_raise()
+        ]
         yield {"role": "assistant", "parts": parts + calls}
     yield from _messages_of_prompt(prompt)
 
 
 def _messages_of_prompt(prompt: Any) -> Iterator[dict[str, Any]]:
     if prompt.tool_results:
-        yield {"role": "tool", "parts": [described_result(result) for result in prompt.tool_results]}
+        yield {
+            "role": "tool",
+            "parts": [described_result(result) for result in prompt.tool_results],
+        }
     parts: list[dict[str, Any]] = [{"type": "text", "text": prompt.prompt}] if prompt.prompt else []
-    parts += [{"type": "attachment", "attachment": each} for each in described_attachments(prompt.attachments)]
+    parts += [
+        {"type": "attachment", "attachment": each}
+        for each in described_attachments(prompt.attachments)
+    ]
     if parts:
         yield {"role": "user", "parts": parts}
 

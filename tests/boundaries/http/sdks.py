@@ -86,39 +86,69 @@ class OpenAIChat(SDK):
     model, api = "gpt-4o", "chat.completions"
     status_error, timeout_error = openai.APIStatusError, openai.APITimeoutError
     ends: ClassVar = {"stop": "stop", "tool_calls": "tool_calls", "length": "length"}
-    tools: ClassVar[Any] = [{"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}]
+    tools: ClassVar[Any] = [
+        {"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}
+    ]
 
     def __init__(self, **options: Any) -> None:
         self.client = openai.OpenAI(max_retries=0, **options)
 
-    def arguments(self, prompt: str, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
+    def arguments(
+        self, prompt: str, system: str = "", tools: bool = False, **more: Any
+    ) -> dict[str, Any]:
         messages = [{"role": "system", "content": system}] if system else []
         offered = {"tools": self.tools} if tools else {}
-        return {"model": self.model, "messages": [*messages, {"role": "user", "content": prompt}], **offered, **more}
+        return {
+            "model": self.model,
+            "messages": [*messages, {"role": "user", "content": prompt}],
+            **offered,
+            **more,
+        }
 
     def ask(self, prompt: str, **more: Any) -> Said:
         return self.said(self.client.chat.completions.create(**self.arguments(prompt, **more)))
 
     def said(self, completion: Any) -> Said:
         choice = completion.choices[0]
-        calls = [(call.function.name, call.function.arguments) for call in choice.message.tool_calls or ()]
+        calls = [
+            (call.function.name, call.function.arguments)
+            for call in choice.message.tool_calls or ()
+        ]
         tokens = completion.usage.prompt_tokens, completion.usage.completion_tokens
         reasoning = getattr(choice.message, "reasoning_content", None) or ""
         return Said(choice.message.content or "", calls, choice.finish_reason, tokens, reasoning)
 
     def stream(self, prompt: str, **more: Any) -> list[str]:
         chunks = self.client.chat.completions.create(**self.arguments(prompt, **more), stream=True)
-        return [chunk.choices[0].delta.content for chunk in chunks if chunk.choices and chunk.choices[0].delta.content]
+        return [
+            chunk.choices[0].delta.content
+            for chunk in chunks
+            if chunk.choices and chunk.choices[0].delta.content
+        ]
 
     def structured(self, prompt: str) -> Weather:
-        completion = self.client.chat.completions.parse(**self.arguments(prompt), response_format=Weather)
+        completion = self.client.chat.completions.parse(
+            **self.arguments(prompt), response_format=Weather
+        )
         return completion.choices[0].message.parsed
 
     def after_tool(self, prompt: str, result: str) -> Said:
-        first = self.client.chat.completions.create(**self.arguments(prompt, tools=True)).choices[0].message
+        first = (
+            self.client.chat.completions.create(**self.arguments(prompt, tools=True))
+            .choices[0]
+            .message
+        )
         answer = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": result}
-        messages = [{"role": "user", "content": prompt}, first.model_dump(exclude_none=True), answer]
-        return self.said(self.client.chat.completions.create(model=self.model, messages=messages, tools=self.tools))
+        messages = [
+            {"role": "user", "content": prompt},
+            first.model_dump(exclude_none=True),
+            answer,
+        ]
+        return self.said(
+            self.client.chat.completions.create(
+                model=self.model, messages=messages, tools=self.tools
+            )
+        )
 
 
 class AsyncOpenAIChat(OpenAIChat):
@@ -135,8 +165,14 @@ class AsyncOpenAIChat(OpenAIChat):
     @in_loop
     async def stream(self, prompt: str, **more: Any) -> list[str]:
         async with self.new_client() as client:
-            chunks = await client.chat.completions.create(**self.arguments(prompt, **more), stream=True)
-            return [c.choices[0].delta.content async for c in chunks if c.choices and c.choices[0].delta.content]
+            chunks = await client.chat.completions.create(
+                **self.arguments(prompt, **more), stream=True
+            )
+            return [
+                c.choices[0].delta.content
+                async for c in chunks
+                if c.choices and c.choices[0].delta.content
+            ]
 
 
 class OpenAIResponses(SDK):
@@ -150,7 +186,9 @@ class OpenAIResponses(SDK):
     def __init__(self, **options: Any) -> None:
         self.client = openai.OpenAI(max_retries=0, **options)
 
-    def arguments(self, prompt: Any, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
+    def arguments(
+        self, prompt: Any, system: str = "", tools: bool = False, **more: Any
+    ) -> dict[str, Any]:
         given = _given(instructions=system or None, tools=self.tools if tools else None)
         return {"model": self.model, "input": prompt, **given, **more}
 
@@ -158,8 +196,15 @@ class OpenAIResponses(SDK):
         return self.said(self.client.responses.create(**self.arguments(prompt, **more)))
 
     def said(self, response: Any) -> Said:
-        calls = [(item.name, item.arguments) for item in response.output if item.type == "function_call"]
-        thought = [part.text for item in response.output if item.type == "reasoning" for part in item.summary]
+        calls = [
+            (item.name, item.arguments) for item in response.output if item.type == "function_call"
+        ]
+        thought = [
+            part.text
+            for item in response.output
+            if item.type == "reasoning"
+            for part in item.summary
+        ]
         tokens = response.usage.input_tokens, response.usage.output_tokens
         return Said(response.output_text, calls, response.status, tokens, "".join(thought))
 
@@ -168,14 +213,18 @@ class OpenAIResponses(SDK):
         return [event.delta for event in events if event.type == "response.output_text.delta"]
 
     def structured(self, prompt: str) -> Weather:
-        return self.client.responses.parse(**self.arguments(prompt), text_format=Weather).output_parsed
+        return self.client.responses.parse(
+            **self.arguments(prompt), text_format=Weather
+        ).output_parsed
 
     def after_tool(self, prompt: str, result: str) -> Said:
         first = self.client.responses.create(**self.arguments(prompt, tools=True))
         call = next(item for item in first.output if item.type == "function_call")
         answer = {"type": "function_call_output", "call_id": call.call_id, "output": result}
         return self.said(
-            self.client.responses.create(**self.arguments([answer], tools=True), previous_response_id=first.id)
+            self.client.responses.create(
+                **self.arguments([answer], tools=True), previous_response_id=first.id
+            )
         )
 
 
@@ -186,7 +235,9 @@ class Anthropic(SDK):
     status_error, timeout_error = anthropic.APIStatusError, anthropic.APITimeoutError
     option: ClassVar = {"service_tier": "auto"}
     ends: ClassVar = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
-    tools: ClassVar[Any] = [{"name": "weather", "description": DESCRIPTION, "input_schema": TOOL_SCHEMA}]
+    tools: ClassVar[Any] = [
+        {"name": "weather", "description": DESCRIPTION, "input_schema": TOOL_SCHEMA}
+    ]
 
     def __init__(self, **options: Any) -> None:
         self.client = anthropic.Anthropic(max_retries=0, **options)
@@ -211,16 +262,29 @@ class Anthropic(SDK):
             return list(stream.text_stream)
 
     def structured(self, prompt: str) -> Weather:
-        return self.client.messages.parse(**self.arguments(prompt), output_format=Weather).parsed_output
+        return self.client.messages.parse(
+            **self.arguments(prompt), output_format=Weather
+        ).parsed_output
 
     def after_tool(self, prompt: str, result: str) -> Said:
         first = self.client.messages.create(**self.arguments(prompt, tools=True))
         call = next(block for block in first.content if block.type == "tool_use")
         answer = {"type": "tool_result", "tool_use_id": call.id, "content": result}
-        said = [{"role": "assistant", "content": [block.model_dump(exclude_none=True) for block in first.content]}]
-        messages = [{"role": "user", "content": prompt}, *said, {"role": "user", "content": [answer]}]
+        said = [
+            {
+                "role": "assistant",
+                "content": [block.model_dump(exclude_none=True) for block in first.content],
+            }
+        ]
+        messages = [
+            {"role": "user", "content": prompt},
+            *said,
+            {"role": "user", "content": [answer]},
+        ]
         return self.said(
-            self.client.messages.create(model=self.model, max_tokens=100, messages=messages, tools=self.tools)
+            self.client.messages.create(
+                model=self.model, max_tokens=100, messages=messages, tools=self.tools
+            )
         )
 
 
@@ -248,7 +312,9 @@ class Gemini(SDK):
     status_error = genai.errors.APIError
     timeout_error = Exception
     ends: ClassVar = {"stop": "STOP", "tool_calls": "STOP", "length": "MAX_TOKENS"}
-    tools: ClassVar[Any] = [{"function_declarations": [{"name": "weather", "parameters_json_schema": TOOL_SCHEMA}]}]
+    tools: ClassVar[Any] = [
+        {"function_declarations": [{"name": "weather", "parameters_json_schema": TOOL_SCHEMA}]}
+    ]
 
     def __init__(self, **options: Any) -> None:
         self.client = genai.Client(**options)
@@ -267,7 +333,11 @@ class Gemini(SDK):
         parts = response.candidates[0].content.parts
         text = "".join(part.text for part in parts if part.text and not part.thought)
         thought = "".join(part.text for part in parts if part.text and part.thought)
-        calls = [(part.function_call.name, part.function_call.args) for part in parts if part.function_call]
+        calls = [
+            (part.function_call.name, part.function_call.args)
+            for part in parts
+            if part.function_call
+        ]
         used = response.usage_metadata
         tokens = used.prompt_token_count, used.candidates_token_count
         return Said(text, calls, response.candidates[0].finish_reason.value, tokens, thought)
@@ -278,13 +348,21 @@ class Gemini(SDK):
 
     def structured(self, prompt: str) -> Weather:
         config = {"response_mime_type": "application/json", "response_schema": Weather}
-        return self.client.models.generate_content(model=self.model, contents=prompt, config=config).parsed
+        return self.client.models.generate_content(
+            model=self.model, contents=prompt, config=config
+        ).parsed
 
     def after_tool(self, prompt: str, result: str) -> Said:
-        first = self.client.models.generate_content(**self.arguments(prompt, tools=True)).candidates[0].content
+        first = (
+            self.client.models.generate_content(**self.arguments(prompt, tools=True))
+            .candidates[0]
+            .content
+        )
         answer = types.Part.from_function_response(name="weather", response={"result": result})
         contents = [prompt, first, types.Content(role="user", parts=[answer])]
-        return self.said(self.client.models.generate_content(**self.arguments(contents, tools=True)))
+        return self.said(
+            self.client.models.generate_content(**self.arguments(contents, tools=True))
+        )
 
 
 class AsyncGemini(Gemini):
@@ -309,27 +387,45 @@ class MistralChat(SDK):
     status_error = mistral_errors.SDKError
     timeout_error = Exception
     ends: ClassVar = {"stop": "stop", "tool_calls": "tool_calls", "length": "length"}
-    tools: ClassVar[Any] = [{"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}]
+    tools: ClassVar[Any] = [
+        {"type": "function", "function": {"name": "weather", "parameters": TOOL_SCHEMA}}
+    ]
 
     def __init__(self, **options: Any) -> None:
-        url = os.environ.get("MISTRAL_BASE_URL", "").removesuffix("/v1")  # which this SDK itself does not look for
-        self.client = Mistral(**{"api_key": "any" if url else "", "server_url": url or None, **options})
+        url = os.environ.get("MISTRAL_BASE_URL", "").removesuffix(
+            "/v1"
+        )  # which this SDK itself does not look for
+        self.client = Mistral(
+            **{"api_key": "any" if url else "", "server_url": url or None, **options}
+        )
 
-    def arguments(self, prompt: str, system: str = "", tools: bool = False, **more: Any) -> dict[str, Any]:
+    def arguments(
+        self, prompt: str, system: str = "", tools: bool = False, **more: Any
+    ) -> dict[str, Any]:
         messages = [{"role": "system", "content": system}] if system else []
         offered = {"tools": self.tools} if tools else {}
-        return {"model": self.model, "messages": [*messages, {"role": "user", "content": prompt}], **offered, **more}
+        return {
+            "model": self.model,
+            "messages": [*messages, {"role": "user", "content": prompt}],
+            **offered,
+            **more,
+        }
 
     def ask(self, prompt: str, **more: Any) -> Said:
         return self.said(self.client.chat.complete(**self.arguments(prompt, **more)))
 
     def said(self, completion: Any) -> Said:
         choice = completion.choices[0]
-        calls = [(call.function.name, call.function.arguments) for call in choice.message.tool_calls or ()]
+        calls = [
+            (call.function.name, call.function.arguments)
+            for call in choice.message.tool_calls or ()
+        ]
         tokens = completion.usage.prompt_tokens, completion.usage.completion_tokens
         content, thought = choice.message.content or "", ""
         if not isinstance(content, str):
-            thought = "".join(piece.text for part in content if part.type == "thinking" for piece in part.thinking)
+            thought = "".join(
+                piece.text for part in content if part.type == "thinking" for piece in part.thinking
+            )
             content = "".join(part.text for part in content if part.type == "text")
         return Said(content, calls, choice.finish_reason, tokens, thought)
 
@@ -346,11 +442,15 @@ class MistralChat(SDK):
         first = self.client.chat.complete(**self.arguments(prompt, tools=True)).choices[0].message
         answer = {"role": "tool", "tool_call_id": first.tool_calls[0].id, "content": result}
         messages: Any = [{"role": "user", "content": prompt}, first, answer]
-        return self.said(self.client.chat.complete(model=self.model, messages=messages, tools=self.tools))
+        return self.said(
+            self.client.chat.complete(model=self.model, messages=messages, tools=self.tools)
+        )
 
 
 SYNC = (OpenAIChat, OpenAIResponses, Anthropic, Gemini, MistralChat)
 ALL = (*SYNC, AsyncOpenAIChat, AsyncAnthropic, AsyncGemini)
 
 every_sdk = pytest.mark.parametrize("sdk", [pytest.param(kind, id=kind.__name__) for kind in ALL])
-every_sync_sdk = pytest.mark.parametrize("sdk", [pytest.param(kind, id=kind.__name__) for kind in SYNC])
+every_sync_sdk = pytest.mark.parametrize(
+    "sdk", [pytest.param(kind, id=kind.__name__) for kind in SYNC]
+)

@@ -42,13 +42,23 @@ def problems(value: Any, annotation: Any, path: str = "$") -> list[str]:
     if hasattr(annotation, "__value__"):  # a `type` statement
         return problems(value, annotation.__value__, path)
     if origin in (typing.Union, types.UnionType):
-        return min((problems(value, argument, path) for argument in _of_type(value, arguments)), key=len)
+        return min(
+            (problems(value, argument, path) for argument in _of_type(value, arguments)), key=len
+        )
     if origin is Literal:
         return [] if value in arguments else [f"{path}: {value!r} is none of {arguments}"]
     if origin is list and isinstance(value, list):
-        return [found for i, item in enumerate(value) for found in problems(item, arguments[0], f"{path}[{i}]")]
+        return [
+            found
+            for i, item in enumerate(value)
+            for found in problems(item, arguments[0], f"{path}[{i}]")
+        ]
     if origin is dict and isinstance(value, dict):
-        return [found for key, item in value.items() for found in problems(item, arguments[1], f"{path}.{key}")]
+        return [
+            found
+            for key, item in value.items()
+            for found in problems(item, arguments[1], f"{path}.{key}")
+        ]
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return _problems_of_object(value, annotation, path)
     try:
@@ -110,7 +120,9 @@ class API(NamedTuple):
         """The events of a streamed answer."""
         asked = self.body if self.streamed else {**self.body, "stream": True}
         text = httpx.post(self.streamed or self.url, json=asked).text
-        data = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+        data = [
+            line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")
+        ]
         return [json.loads(item) for item in data if item != "[DONE]"]
 
 
@@ -128,19 +140,31 @@ APIS = {
     ),
     "openai responses": API(
         "https://api.openai.com/v1/responses",
-        {"model": "m", "input": "Hello", "tools": [{"type": "function", "strict": True, **FUNCTION}]},
+        {
+            "model": "m",
+            "input": "Hello",
+            "tools": [{"type": "function", "strict": True, **FUNCTION}],
+        },
         openai.types.responses.Response,
         openai.types.responses.ResponseStreamEvent,
     ),
     "anthropic": API(
         "https://api.anthropic.com/v1/messages",
-        {"model": "m", "max_tokens": 9, "messages": MESSAGES, "tools": [{"name": "weather", "input_schema": SCHEMA}]},
+        {
+            "model": "m",
+            "max_tokens": 9,
+            "messages": MESSAGES,
+            "tools": [{"name": "weather", "input_schema": SCHEMA}],
+        },
         anthropic.types.Message,
         anthropic.types.RawMessageStreamEvent,
     ),
     "google": API(
         f"{GEMINI}generateContent",
-        {"contents": [{"parts": [{"text": "Hello"}]}], "tools": [{"functionDeclarations": [FUNCTION]}]},
+        {
+            "contents": [{"parts": [{"text": "Hello"}]}],
+            "tools": [{"functionDeclarations": [FUNCTION]}],
+        },
         google.GenerateContentResponse,
         google.GenerateContentResponse,
         streamed=f"{GEMINI}streamGenerateContent?alt=sse",
@@ -162,13 +186,19 @@ REPLIES = {
         "See:", tool_calls=[ToolCall("weather", {"city": city}) for city in ("Bern", "Basel")]
     ),
     "reasoning": Reply("42", reasoning="6 times 7"),
-    "reasoning and a tool call": Reply(reasoning="Hm", tool_calls=[ToolCall("weather", {"city": "Bern"})]),
+    "reasoning and a tool call": Reply(
+        reasoning="Hm", tool_calls=[ToolCall("weather", {"city": "Bern"})]
+    ),
     "usage": Reply("Hello!", usage={"input_tokens": 1000, "output_tokens": 7}),
     **{reason: Reply("Hel", finish_reason=reason) for reason in ("length", "content_filter")},
 }
 
-every_api = pytest.mark.parametrize("api", [pytest.param(api, id=name) for name, api in APIS.items()])
-every_reply = pytest.mark.parametrize("reply", [pytest.param(reply, id=name) for name, reply in REPLIES.items()])
+every_api = pytest.mark.parametrize(
+    "api", [pytest.param(api, id=name) for name, api in APIS.items()]
+)
+every_reply = pytest.mark.parametrize(
+    "reply", [pytest.param(reply, id=name) for name, reply in REPLIES.items()]
+)
 
 
 @every_api
@@ -180,10 +210,16 @@ def test_an_answer_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses
 
 @every_api
 @every_reply
-def test_each_event_of_a_stream_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses: LLMMock) -> None:
+def test_each_event_of_a_stream_is_what_the_sdk_says(
+    api: API, reply: Any, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("m", reply)
-    events = [event for event in api.stream() if event != {"type": "ping"}]  # which Anthropic's types leave out
-    assert [told for event in events for told in problems(event, api.event, event.get("type", "$"))] == []
+    events = [
+        event for event in api.stream() if event != {"type": "ping"}
+    ]  # which Anthropic's types leave out
+    assert [
+        told for event in events for told in problems(event, api.event, event.get("type", "$"))
+    ] == []
 
 
 def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: LLMMock) -> None:
@@ -194,18 +230,26 @@ def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: LLMMock)
     assert [told for event in events for told in problems(event, api.event)] == []
 
 
-def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(mock_llm_responses: LLMMock) -> None:
+def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(
+    mock_llm_responses: LLMMock,
+) -> None:
     """Its own types allow None, which other SDKs refuse: the API leaves it out."""
     mock_llm_responses.set("m", "Hello!")
     api = APIS["anthropic"]
     assert api.ask()["content"] == [{"type": "text", "text": "Hello!"}]
-    [opened] = [event["content_block"] for event in api.stream() if event["type"] == "content_block_start"]
+    [opened] = [
+        event["content_block"] for event in api.stream() if event["type"] == "content_block_start"
+    ]
     assert opened == {"type": "text", "text": ""}
 
 
-@pytest.mark.parametrize("misbehaviour", ["rate-limit", "context-overflow", "invalid-key", "overloaded"])
+@pytest.mark.parametrize(
+    "misbehaviour", ["rate-limit", "context-overflow", "invalid-key", "overloaded"]
+)
 @pytest.mark.parametrize("name", ["openai chat", "openai responses", "anthropic"])
-def test_an_error_is_what_the_sdk_says(name: str, misbehaviour: str, mock_llm_calls: LLMMock) -> None:
+def test_an_error_is_what_the_sdk_says(
+    name: str, misbehaviour: str, mock_llm_calls: LLMMock
+) -> None:
     mock_llm_calls.misbehave(misbehaviour)
     body = APIS[name].ask()
     if name == "anthropic":
@@ -216,28 +260,49 @@ def test_an_error_is_what_the_sdk_says(name: str, misbehaviour: str, mock_llm_ca
 
 
 LOOKUPS = {
-    "openai embeddings": ("https://api.openai.com/v1/embeddings", openai.types.CreateEmbeddingResponse),
+    "openai embeddings": (
+        "https://api.openai.com/v1/embeddings",
+        openai.types.CreateEmbeddingResponse,
+    ),
     "openai model": ("https://api.openai.com/v1/models/m", openai.types.Model),
-    "openai models": ("https://api.openai.com/v1/models", openai.pagination.SyncPage[openai.types.Model]),
+    "openai models": (
+        "https://api.openai.com/v1/models",
+        openai.pagination.SyncPage[openai.types.Model],
+    ),
     "anthropic models": (
         "https://api.anthropic.com/v1/models",
         anthropic.pagination.SyncPage[anthropic.types.ModelInfo],
     ),
     "anthropic model": ("https://api.anthropic.com/v1/models/m", anthropic.types.ModelInfo),
-    "anthropic tokens": ("https://api.anthropic.com/v1/messages/count_tokens", anthropic.types.MessageTokensCount),
+    "anthropic tokens": (
+        "https://api.anthropic.com/v1/messages/count_tokens",
+        anthropic.types.MessageTokensCount,
+    ),
     "google embeddings": (f"{GEMINI}batchEmbedContents", google.EmbedContentResponse),
     "google tokens": (f"{GEMINI}countTokens", google.CountTokensResponse),
-    "mistral embeddings": ("https://api.mistral.ai/v1/embeddings", mistralai.client.models.EmbeddingResponse),
+    "mistral embeddings": (
+        "https://api.mistral.ai/v1/embeddings",
+        mistralai.client.models.EmbeddingResponse,
+    ),
     "mistral models": ("https://api.mistral.ai/v1/models", mistralai.client.models.ModelList),
 }
 
 
 @pytest.mark.parametrize(("url", "model"), LOOKUPS.values(), ids=LOOKUPS)
-def test_what_is_looked_up_is_what_the_sdk_says(url: str, model: Any, mock_llm_responses: LLMMock) -> None:
+def test_what_is_looked_up_is_what_the_sdk_says(
+    url: str, model: Any, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("m", "Hello!")
     contents = [{"parts": [{"text": "Hello"}]}]
     google_asks = {"contents": contents, "requests": [{"content": contents[0]}]}
-    body = {"model": "m", "input": "Hello", "messages": MESSAGES, **(google_asks if "googleapis" in url else {})}
-    response = httpx.get(url) if "/models" in url and ":" not in url[8:] else httpx.post(url, json=body)
+    body = {
+        "model": "m",
+        "input": "Hello",
+        "messages": MESSAGES,
+        **(google_asks if "googleapis" in url else {}),
+    }
+    response = (
+        httpx.get(url) if "/models" in url and ":" not in url[8:] else httpx.post(url, json=body)
+    )
     assert response.status_code == 200
     assert problems(response.json(), model) == []

@@ -36,7 +36,9 @@ async def pause() -> None:
 
 
 @pytest.mark.parametrize("pieces", [["a", "b"], MUCH], ids=["short", "long"])
-def test_a_reader_may_await_between_the_chunks(pieces: list[str], mock_llm_responses: LLMMock) -> None:
+def test_a_reader_may_await_between_the_chunks(
+    pieces: list[str], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=pieces))
 
     async def read() -> list[bytes]:
@@ -86,9 +88,15 @@ def test_google_genai_reads_by_aiohttp_while_the_application_awaits(
     async def ask() -> list[str | None]:
         async with genai.Client().aio as client:
             if not streamed:
-                return [(await client.models.generate_content(model="gemini-3-pro", contents="Hello")).text]
+                return [
+                    (
+                        await client.models.generate_content(model="gemini-3-pro", contents="Hello")
+                    ).text
+                ]
             texts = []
-            chunks = await client.models.generate_content_stream(model="gemini-3-pro", contents="Hello")
+            chunks = await client.models.generate_content_stream(
+                model="gemini-3-pro", contents="Hello"
+            )
             async for chunk in chunks:
                 texts.append(chunk.text)
                 await pause()
@@ -176,7 +184,9 @@ def test_an_answer_to_head_has_no_body(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.problems.clear()
 
 
-def test_a_bug_in_the_stream_ends_the_connection(mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_in_the_stream_ends_the_connection(
+    mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
 
     def broken(self: Any, body: Any) -> Any:

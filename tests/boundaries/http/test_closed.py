@@ -54,7 +54,9 @@ URLS = (
 
 @pytest.mark.parametrize("url", URLS)
 @pytest.mark.parametrize("library", [httpx, httpx2])
-def test_a_url_may_be_written_in_any_way(library: Any, url: str, mock_llm_responses: LLMMock) -> None:
+def test_a_url_may_be_written_in_any_way(
+    library: Any, url: str, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert answer_of(library.post(url, json=QUESTION).content) == "Hi!"
     assert answer_of(requests.post(url, json=QUESTION, timeout=10).content) == "Hi!"
@@ -72,15 +74,21 @@ def test_a_url_may_be_written_in_any_way(library: Any, url: str, mock_llm_respon
     ],
     ids=["proxy", "mounts", "uds", "base_url"],
 )
-def test_a_client_may_have_any_transport(client: Any, library: Any, mock_llm_responses: LLMMock) -> None:
+def test_a_client_may_have_any_transport(
+    client: Any, library: Any, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     with client(library) as made:
-        assert answer_of(made.post("/v1/chat/completions" if made.base_url.host else CHAT, json=QUESTION).content)
+        assert answer_of(
+            made.post("/v1/chat/completions" if made.base_url.host else CHAT, json=QUESTION).content
+        )
         assert answer_of(made.post(CHAT, content=in_pieces()).content) == "Hi!"
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH"])
-def test_every_method_is_refused_where_it_asks_nothing(method: str, mock_llm_calls: LLMMock) -> None:
+def test_every_method_is_refused_where_it_asks_nothing(
+    method: str, mock_llm_calls: LLMMock
+) -> None:
     assert httpx.request(method, CHAT).status_code == 404
     (refusal,) = mock_llm_calls.refusals
     assert refusal.startswith(f"{method} /v1/chat/completions of {HOST} is not supported")
@@ -100,22 +108,36 @@ def by_aiohttp(connector: Any = None, url: str = CHAT, **more: Any) -> Any:
 
 
 WAYS: dict[str, Callable[[], Any]] = {
-    "a pool of urllib3": lambda: urllib3.HTTPSConnectionPool(HOST).urlopen("POST", CHAT, body=BODY).data,
+    "a pool of urllib3": lambda: (
+        urllib3.HTTPSConnectionPool(HOST).urlopen("POST", CHAT, body=BODY).data
+    ),
     "a proxy of urllib3": lambda: urllib3.ProxyManager(PROXY).request("POST", CHAT, body=BODY).data,
-    "a proxy of requests": lambda: requests.post(CHAT, data=BODY, proxies={"https": PROXY}, timeout=10).content,
-    "a proxy that sees it": lambda: requests.post(URLS[0], data=BODY, proxies={"http": PROXY}, timeout=10).content,
+    "a proxy of requests": lambda: (
+        requests.post(CHAT, data=BODY, proxies={"https": PROXY}, timeout=10).content
+    ),
+    "a proxy that sees it": lambda: (
+        requests.post(URLS[0], data=BODY, proxies={"http": PROXY}, timeout=10).content
+    ),
     "a file": lambda: requests.post(CHAT, data=io.BytesIO(BODY), timeout=10).content,
     "pieces": lambda: requests.post(CHAT, data=in_pieces(), timeout=10).content,
     "a proxy of aiohttp": lambda: by_aiohttp(proxy=PROXY, data=BODY),
-    "a connector of aiohttp": lambda: by_aiohttp(lambda: aiohttp.TCPConnector(limit=1, ssl=False), data=BODY),
+    "a connector of aiohttp": lambda: by_aiohttp(
+        lambda: aiohttp.TCPConnector(limit=1, ssl=False), data=BODY
+    ),
     "pieces by aiohttp": lambda: by_aiohttp(data=in_pieces_async()),
-    "a pool of httpcore": lambda: httpcore.ConnectionPool().request("POST", CHAT, content=BODY).content,
-    "a proxy of httpcore2": lambda: httpcore2.HTTPProxy(PROXY).request("POST", CHAT, content=BODY).content,
+    "a pool of httpcore": lambda: (
+        httpcore.ConnectionPool().request("POST", CHAT, content=BODY).content
+    ),
+    "a proxy of httpcore2": lambda: (
+        httpcore2.HTTPProxy(PROXY).request("POST", CHAT, content=BODY).content
+    ),
 }
 
 
 @pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
-def test_a_library_may_be_used_in_any_way(ask: Callable[[], Any], mock_llm_responses: LLMMock) -> None:
+def test_a_library_may_be_used_in_any_way(
+    ask: Callable[[], Any], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert answer_of(ask()) == "Hi!"
     assert len(mock_llm_responses.calls) == 1
@@ -166,7 +188,9 @@ def by_curl() -> Any:
         lambda: socket.create_connection((HOST, 443)),
     ],
 )
-def test_a_connection_that_cannot_be_answered_is_refused(connect: Callable[[], Any], mock_llm_calls: LLMMock) -> None:
+def test_a_connection_that_cannot_be_answered_is_refused(
+    connect: Callable[[], Any], mock_llm_calls: LLMMock
+) -> None:
     with pytest.raises(Exception, match=rf"A connection to {HOST} was about to be made"):
         connect()
     assert len(mock_llm_calls.problems) == 1
@@ -201,7 +225,9 @@ def by_websockets_async(host: str) -> Any:
 
 
 def by_websocket_of_a_gateway(host: str) -> Any:
-    pytest.importorskip("websockets.sync.client").connect(f"wss://{GATEWAY if host == HOST else host}/v1/realtime")
+    pytest.importorskip("websockets.sync.client").connect(
+        f"wss://{GATEWAY if host == HOST else host}/v1/realtime"
+    )
 
 
 def by_websocket_client(host: str) -> Any:
@@ -240,7 +266,9 @@ def by_grpc_aio(host: str) -> Any:
     grpc = pytest.importorskip("grpc")
 
     async def ask() -> Any:
-        async with grpc.aio.secure_channel(f"{host}:443", grpc.ssl_channel_credentials()) as channel:
+        async with grpc.aio.secure_channel(
+            f"{host}:443", grpc.ssl_channel_credentials()
+        ) as channel:
             return await channel.unary_unary("/xai_api.Chat/GetCompletion")(b"Hello", timeout=5)
 
     asyncio.run(ask())
@@ -275,7 +303,9 @@ LOW_DOORS = (
 
 
 @pytest.mark.parametrize("connect", LOW_DOORS)
-def test_connections_below_the_libraries_are_refused(connect: Callable[[str], Any], mock_llm_calls: LLMMock) -> None:
+def test_connections_below_the_libraries_are_refused(
+    connect: Callable[[str], Any], mock_llm_calls: LLMMock
+) -> None:
     with pytest.raises(Exception, match=rf"A connection to {HOST} was about to be made"):
         connect(HOST)
     assert len(mock_llm_calls.problems) == 1
@@ -291,7 +321,9 @@ def to_a_gateway_by_http_client() -> Any:
 
 
 def to_a_gateway_by_curl() -> Any:
-    pytest.importorskip("curl_cffi.requests").post(f"https://{GATEWAY}/v1/chat/completions", json=QUESTION)
+    pytest.importorskip("curl_cffi.requests").post(
+        f"https://{GATEWAY}/v1/chat/completions", json=QUESTION
+    )
 
 
 @pytest.mark.parametrize(
@@ -327,7 +359,9 @@ def test_pycurl_is_refused(host: str, pytester: pytest.Pytester) -> None:
             curl.perform()
         """
     )
-    result = pytester.runpytest_subprocess("-p", "no:recording")  # which imports pycurl before the run begins
+    result = pytester.runpytest_subprocess(
+        "-p", "no:recording"
+    )  # which imports pycurl before the run begins
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"*A connection to {host} was about to be made*"])
 

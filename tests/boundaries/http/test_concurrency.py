@@ -63,7 +63,10 @@ async def stream_by_openai() -> None:
 
 
 async def stream_by_aiohttp() -> None:
-    async with aiohttp.ClientSession() as session, session.post(CHAT, json={**QUESTION, "stream": True}) as response:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(CHAT, json={**QUESTION, "stream": True}) as response,
+    ):
         async for _ in response.content:
             pass
 
@@ -123,7 +126,9 @@ def test_raw_and_streaming_responses(mock_llm_responses: LLMMock) -> None:
     assert len(mock_llm_responses.calls) == 2
 
 
-@pytest.mark.parametrize("error", [ConnectionRefusedError("nobody there"), TimeoutError("too long")])
+@pytest.mark.parametrize(
+    "error", [ConnectionRefusedError("nobody there"), TimeoutError("too long")]
+)
 def test_a_call_that_is_tried_again_gets_the_next_reply(
     error: Exception, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,11 +168,15 @@ except OSError as error:
 print("pytest" in sys.modules, "llm" in sys.modules)
 """
     environment = {"PFLOW_TESTING": "1", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
     assert ran.stderr == ""
     answer, refused, imported = ran.stdout.splitlines()
     assert answer == '{"success": true}'
     assert "A connection to api.openai.com was about to be made" in refused
     assert imported == "False False"
-    assert ["A connection to api.openai.com" in problem for problem in mock_llm_calls.problems] == [True]
+    assert ["A connection to api.openai.com" in problem for problem in mock_llm_calls.problems] == [
+        True
+    ]
     mock_llm_calls.problems.clear()

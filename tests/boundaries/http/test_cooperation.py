@@ -18,8 +18,18 @@ from llm_mock import LLMMock
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 QUESTION: Any = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
-CHOICE = {"index": 0, "message": {"role": "assistant", "content": "of the test"}, "finish_reason": "stop"}
-ANSWER = {"id": "1", "object": "chat.completion", "created": 1, "model": "gpt-4o", "choices": [CHOICE]}
+CHOICE = {
+    "index": 0,
+    "message": {"role": "assistant", "content": "of the test"},
+    "finish_reason": "stop",
+}
+ANSWER = {
+    "id": "1",
+    "object": "chat.completion",
+    "created": 1,
+    "model": "gpt-4o",
+    "choices": [CHOICE],
+}
 
 
 def text_of(completion: Any) -> Any:
@@ -146,7 +156,9 @@ version: 1
 """
 
 
-@pytest.mark.parametrize("ask", ["httpx.post(URL, json=QUESTION)", "requests.post(URL, json=QUESTION)"])
+@pytest.mark.parametrize(
+    "ask", ["httpx.post(URL, json=QUESTION)", "requests.post(URL, json=QUESTION)"]
+)
 def test_a_cassette_of_vcr_is_replayed(ask: str, pytester: pytest.Pytester) -> None:
     pytest.importorskip("vcr")
     folder = pytester.mkdir("cassettes")
@@ -187,7 +199,9 @@ def test_the_fixtures_and_markers_of_others_win(pytester: pytest.Pytester) -> No
         pytest.importorskip(plugin)
     folder = pytester.mkdir("cassettes") / "test_it"
     folder.mkdir()
-    (folder / "test_recording.yaml").write_text(CASSETTE.format(url=CHAT, answer=json.dumps(ANSWER)))
+    (folder / "test_recording.yaml").write_text(
+        CASSETTE.format(url=CHAT, answer=json.dumps(ANSWER))
+    )
     pytester.makepyfile(
         test_it=f"""
         import httpx, httpx2, pytest
@@ -210,7 +224,11 @@ def test_the_fixtures_and_markers_of_others_win(pytester: pytest.Pytester) -> No
             assert mock_llm_calls.calls == []
         """
     )
-    options = [option for plugin in plugins for option in ("-p", plugin.replace("pytest_recording", "recording"))]
+    options = [
+        option
+        for plugin in plugins
+        for option in ("-p", plugin.replace("pytest_recording", "recording"))
+    ]
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=3)
 
 

@@ -81,7 +81,9 @@ def by_aiohttp(url: str) -> Any:
     return asyncio.run(ask())
 
 
-libraries = pytest.mark.parametrize("ask", [by_httpx, by_httpx2, by_requests, by_httpx_in_trio, by_aiohttp])
+libraries = pytest.mark.parametrize(
+    "ask", [by_httpx, by_httpx2, by_requests, by_httpx_in_trio, by_aiohttp]
+)
 
 
 @libraries
@@ -92,23 +94,31 @@ def test_every_library_is_answered_without_a_socket(ask: Any, mock_llm_responses
 
 @libraries
 def test_other_hosts_are_left_alone(ask: Any, local_server: str, mock_llm_calls: LLMMock) -> None:
-    assert ask(f"{local_server}/v1/chat/completions")["sent"].replace(" ", "") == json.dumps(QUESTION).replace(" ", "")
+    assert ask(f"{local_server}/v1/chat/completions")["sent"].replace(" ", "") == json.dumps(
+        QUESTION
+    ).replace(" ", "")
     assert mock_llm_calls.calls == []
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("library", [httpx, httpx2])
-def test_a_stream_is_read_piece_by_piece(library: Any, streamed: bool, mock_llm_responses: LLMMock) -> None:
+def test_a_stream_is_read_piece_by_piece(
+    library: Any, streamed: bool, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     with library.stream("POST", CHAT, json={**QUESTION, "stream": streamed}) as response:
         lines = [line for line in response.iter_lines() if line]
     assert len(lines) == (5 if streamed else 1)
-    assert response.headers["content-type"].startswith("text/event-stream" if streamed else "application/json")
+    assert response.headers["content-type"].startswith(
+        "text/event-stream" if streamed else "application/json"
+    )
 
 
 def test_requests_reads_a_stream_too(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
-    with requests.post(CHAT, json={**QUESTION, "stream": True}, stream=True, timeout=10) as response:
+    with requests.post(
+        CHAT, json={**QUESTION, "stream": True}, stream=True, timeout=10
+    ) as response:
         lines = [line for line in response.iter_lines() if line]
     assert lines[-1] == b"data: [DONE]"
 
@@ -132,16 +142,24 @@ def test_latency_in_real_time_is_waited_for(mock_llm_responses: LLMMock) -> None
             "Invalid type for 'messages': expected an array of objects, but got a string instead.",
         ),
         (b'{"model": "gpt-4o", "messages": []}', 400, "empty array"),
-        (b'{"messages": [{"role": "user", "content": "Hello"}]}', 400, "Missing required parameter: 'model'"),
+        (
+            b'{"messages": [{"role": "user", "content": "Hello"}]}',
+            400,
+            "Missing required parameter: 'model'",
+        ),
     ],
 )
-def test_a_malformed_request_is_answered_as_the_provider_does(body: bytes, status: int, message: str) -> None:
+def test_a_malformed_request_is_answered_as_the_provider_does(
+    body: bytes, status: int, message: str
+) -> None:
     response = httpx.post(CHAT, content=body)
     assert response.status_code == status
     assert message in response.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("host", ["api.openai.com", "api.mistral.ai", "openrouter.ai", "x.openai.azure.com"])
+@pytest.mark.parametrize(
+    "host", ["api.openai.com", "api.mistral.ai", "openrouter.ai", "x.openai.azure.com"]
+)
 def test_a_path_may_have_any_prefix(host: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     url = f"https://{host}/some/prefix/chat/completions?api-version=1"
@@ -150,7 +168,10 @@ def test_a_path_may_have_any_prefix(host: str, mock_llm_responses: LLMMock) -> N
 
 def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: LLMMock) -> None:
     client = openai.OpenAI()
-    threads = [threading.Thread(target=lambda: client.chat.completions.create(**QUESTION)) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: client.chat.completions.create(**QUESTION))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -179,7 +200,10 @@ def test_the_models_are_those_that_were_configured_and_called(mock_llm_responses
 
 def test_tokens_are_counted(mock_llm_calls: LLMMock) -> None:
     messages: Any = [{"role": "user", "content": "x" * 400}]
-    assert anthropic.Anthropic().messages.count_tokens(model="claude", messages=messages).input_tokens >= 100
+    assert (
+        anthropic.Anthropic().messages.count_tokens(model="claude", messages=messages).input_tokens
+        >= 100
+    )
     assert mock_llm_calls.calls == []
 
 
@@ -207,7 +231,10 @@ def test_each_sdk_embeds_and_counts_tokens(mock_llm_calls: LLMMock) -> None:
         answered = mistral.embeddings.create(model="mistral-embed", inputs=["a", "b"])
         assert [len(item.embedding or []) for item in answered.data] == [64, 64]
     google = genai.Client()
-    embedded = google.models.embed_content(model="gemini-embedding-001", contents=["a", "b"]).embeddings or []
+    embedded = (
+        google.models.embed_content(model="gemini-embedding-001", contents=["a", "b"]).embeddings
+        or []
+    )
     assert [len(item.values or []) for item in embedded] == [64, 64]
     assert google.models.count_tokens(model="gemini-3-pro", contents="x" * 400).total_tokens == 100
     assert mock_llm_calls.calls == []

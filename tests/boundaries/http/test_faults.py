@@ -10,19 +10,50 @@ import openai
 import pytest
 
 from llm_mock import LLMMock, Reply
-from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, OpenAIChat, OpenAIResponses, every_sync_sdk
+from tests.boundaries.http.sdks import (
+    SDK,
+    Anthropic,
+    Gemini,
+    MistralChat,
+    OpenAIChat,
+    OpenAIResponses,
+    every_sync_sdk,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 KEY_NOT_VALID = "API key not valid. Please pass a valid API key."
 TEXT = ["Once ", "upon ", "a ", "time"]
 WORDS = {
-    OpenAIChat: ("Rate limit reached for gpt-4o", "maximum context length is", "Incorrect API key", "overloaded"),
-    OpenAIResponses: ("Rate limit reached for gpt-5", "maximum context length is", "Incorrect API key", "overloaded"),
-    Anthropic: ("exceed your organization", "prompt is too long", "invalid x-api-key", "Overloaded"),
-    Gemini: ("RESOURCE_EXHAUSTED", "input token count", "API key not valid", "experiencing high demand"),
+    OpenAIChat: (
+        "Rate limit reached for gpt-4o",
+        "maximum context length is",
+        "Incorrect API key",
+        "overloaded",
+    ),
+    OpenAIResponses: (
+        "Rate limit reached for gpt-5",
+        "maximum context length is",
+        "Incorrect API key",
+        "overloaded",
+    ),
+    Anthropic: (
+        "exceed your organization",
+        "prompt is too long",
+        "invalid x-api-key",
+        "Overloaded",
+    ),
+    Gemini: (
+        "RESOURCE_EXHAUSTED",
+        "input token count",
+        "API key not valid",
+        "experiencing high demand",
+    ),
     MistralChat: ("Rate limit exceeded", "Prompt contains", "Unauthorized", "Service unavailable"),
 }
-STATUSES: dict[type[SDK], tuple[int, ...]] = {Anthropic: (429, 400, 401, 529), Gemini: (429, 400, 400, 503)}
+STATUSES: dict[type[SDK], tuple[int, ...]] = {
+    Anthropic: (429, 400, 401, 529),
+    Gemini: (429, 400, 400, 503),
+}
 REFUSALS = ("rate-limit", "context-overflow", "invalid-key", "overloaded")
 
 
@@ -45,8 +76,12 @@ def test_a_refusal_is_in_the_words_of_the_provider(
 
 
 @every_sync_sdk
-@pytest.mark.parametrize(("name", "end"), [("length", "length"), ("content-filter", "content_filter")])
-def test_an_answer_that_is_cut_off_says_why(sdk: type[SDK], name: str, end: str, mock_llm_responses: LLMMock) -> None:
+@pytest.mark.parametrize(
+    ("name", "end"), [("length", "length"), ("content-filter", "content_filter")]
+)
+def test_an_answer_that_is_cut_off_says_why(
+    sdk: type[SDK], name: str, end: str, mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(sdk.model, Reply(chunks=TEXT))
     mock_llm_responses.misbehave(name)
     said = sdk().ask("Hello")
@@ -82,7 +117,9 @@ def test_a_malformed_chunk_is_half_an_event(mock_llm_responses: LLMMock) -> None
     mock_llm_responses.misbehave("malformed-chunk")
     body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
     events = httpx.post("https://api.openai.com/v1/chat/completions", json=body).text.split("\n\n")
-    assert [json.loads(event.removeprefix("data: "))["object"] for event in events[:3]] == ["chat.completion.chunk"] * 3
+    assert [json.loads(event.removeprefix("data: "))["object"] for event in events[:3]] == [
+        "chat.completion.chunk"
+    ] * 3
     with pytest.raises(json.JSONDecodeError):
         json.loads(events[3].removeprefix("data: "))
     assert events[4:] == [""]
@@ -108,7 +145,9 @@ def test_the_errors_of_providers_do_not_need_llm(pytester: pytest.Pytester) -> N
     pytester.runpytest_subprocess("-p", "no:randomly").assert_outcomes(passed=1)
 
 
-def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_responses: LLMMock) -> None:
+def test_an_error_event_of_responses_is_numbered_and_has_an_error(
+    mock_llm_responses: LLMMock,
+) -> None:
     mock_llm_responses.set("gpt-5", Reply(chunks=TEXT))
     mock_llm_responses.misbehave("error-event")
     with pytest.raises(openai.APIError, match="overloaded") as raised:
@@ -133,20 +172,31 @@ def test_an_error_event_of_responses_is_numbered_and_has_an_error(mock_llm_respo
         (
             Gemini,
             "invalid-key",
-            {"@type": "type.googleapis.com/google.rpc.LocalizedMessage", "locale": "en-US", "message": KEY_NOT_VALID},
+            {
+                "@type": "type.googleapis.com/google.rpc.LocalizedMessage",
+                "locale": "en-US",
+                "message": KEY_NOT_VALID,
+            },
         ),
         (
             MistralChat,
             "rate-limit",
             {
-                **{"object": "error", "message": "Rate limit exceeded", "type": "rate_limited", "param": None},
+                **{
+                    "object": "error",
+                    "message": "Rate limit exceeded",
+                    "type": "rate_limited",
+                    "param": None,
+                },
                 **{"code": "1300", "raw_status_code": 429},
             },
         ),
         (MistralChat, "invalid-key", {"detail": "Unauthorized"}),
     ],
 )
-def test_programs_can_read_why(sdk: type[SDK], name: str, body: Any, mock_llm_calls: LLMMock) -> None:
+def test_programs_can_read_why(
+    sdk: type[SDK], name: str, body: Any, mock_llm_calls: LLMMock
+) -> None:
     mock_llm_calls.misbehave(name)
     with pytest.raises(sdk.status_error) as raised:
         sdk().ask("Hello")

@@ -16,7 +16,9 @@ from tests.boundaries.http.sdks import SDK, Anthropic, Gemini, MistralChat, ever
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
 TEXT = ["Once ", "upon ", "a ", "time"]
 DATA = {"found": True, "name": "Ada"}
-FOR_STREAMS = [name for name, fault in CATALOGUE.items() if fault.needs.startswith("a streamed answer")]
+FOR_STREAMS = [
+    name for name, fault in CATALOGUE.items() if fault.needs.startswith("a streamed answer")
+]
 ENDINGS = ("timed out", "The read operation timed out")
 """What a socket says of a timeout, without TLS (as the server is asked) and with it (as providers are)."""
 
@@ -47,7 +49,9 @@ def what_comes_of(client: SDK, name: str, streamed: bool, mock: LLMMock) -> Any:
         mock.add(client.model, "Something else")
         mock.misbehave(name)
         client.ask("Hello")
-    mock.set(client.model, Reply(data=DATA) if "JSON" in CATALOGUE[name].needs else Reply(chunks=TEXT))
+    mock.set(
+        client.model, Reply(data=DATA) if "JSON" in CATALOGUE[name].needs else Reply(chunks=TEXT)
+    )
     if mock.misbehaviour is None:
         mock.misbehave(name)
     more = {"tools": True} if CATALOGUE[name].needs == "a call that offers tools" else {}

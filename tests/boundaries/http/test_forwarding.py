@@ -62,7 +62,9 @@ def ask(cassette: Path, go_on: Callable[[], None]) -> list[Any]:
     return [whole.model_dump(), [chunk.model_dump() for chunk in chunks], caught.value.body]
 
 
-def test_what_no_reply_is_there_for_is_asked_of_the_provider_once(provider: ProviderServer, tmp_path: Path) -> None:
+def test_what_no_reply_is_there_for_is_asked_of_the_provider_once(
+    provider: ProviderServer, tmp_path: Path
+) -> None:
     provider.go_on.clear()
     recorded = ask(tmp_path / "cassette.yaml", provider.go_on.set)
     assert recorded[0]["choices"][0]["message"]["content"] == TEXT
@@ -72,7 +74,8 @@ def test_what_no_reply_is_there_for_is_asked_of_the_provider_once(provider: Prov
 
 
 @pytest.mark.parametrize(
-    ("key", "told"), [(NO_KEY, "There is no key for api.openai.com"), (KEY, "api.openai.com could not be asked: ")]
+    ("key", "told"),
+    [(NO_KEY, "There is no key for api.openai.com"), (KEY, "api.openai.com could not be asked: ")],
 )
 def test_a_provider_that_cannot_be_asked_is_an_error_that_says_so(
     key: str, told: str, provider: ProviderServer, tmp_path: Path

@@ -89,7 +89,9 @@ LIBRARIES = (by_httpx, by_httpx2, by_requests, by_aiohttp)
 
 
 @pytest.mark.parametrize("ask", [*SDKS, *LIBRARIES])
-def test_a_gateway_that_nobody_named_is_answered(ask: Callable[[str], Any], mock_llm_responses: LLMMock) -> None:
+def test_a_gateway_that_nobody_named_is_answered(
+    ask: Callable[[str], Any], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     assert ask(GATEWAY) == "Hi!"
     assert [call["model_id"] for call in mock_llm_responses.calls] == ["gpt-4o"]
@@ -97,7 +99,11 @@ def test_a_gateway_that_nobody_named_is_answered(ask: Callable[[str], Any], mock
 
 @pytest.mark.parametrize(
     ("variable", "ask"),
-    [("OPENAI_BASE_URL", by_openai), ("ANTHROPIC_BASE_URL", by_anthropic), ("GOOGLE_GEMINI_BASE_URL", by_google)],
+    [
+        ("OPENAI_BASE_URL", by_openai),
+        ("ANTHROPIC_BASE_URL", by_anthropic),
+        ("GOOGLE_GEMINI_BASE_URL", by_google),
+    ],
 )
 def test_a_gateway_of_the_environment_is_answered(
     variable: str, ask: Any, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
@@ -157,13 +163,20 @@ def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: LLMMoc
         f"https://{HOST}/api/generate",
     ],
 )
-def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(url: str, mock_llm_calls: LLMMock) -> None:
+def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(
+    url: str, mock_llm_calls: LLMMock
+) -> None:
     response = httpx.post(url, json={"model": "gpt-4o", "prompt": "Hello"})
     assert response.status_code == 404
     host = httpx.URL(url).host
     assert host in response.text
     (refusal,) = mock_llm_calls.refusals
-    for part in (host, httpx.URL(url).path, "test_interception.py:", f"add !{host} to ini llm_mock_hosts"):
+    for part in (
+        host,
+        httpx.URL(url).path,
+        "test_interception.py:",
+        f"add !{host} to ini llm_mock_hosts",
+    ):
         assert part in refusal
 
 
@@ -174,7 +187,9 @@ def application(local_server: str, monkeypatch: pytest.MonkeyPatch) -> str:  # n
     port = int(local_server.rpartition(":")[2])
 
     def getaddrinfo(host: Any, *args: Any, **kwargs: Any) -> Any:
-        return original("127.0.0.1" if host in ("app.corp.test", b"app.corp.test") else host, *args, **kwargs)
+        return original(
+            "127.0.0.1" if host in ("app.corp.test", b"app.corp.test") else host, *args, **kwargs
+        )
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     return f"http://app.corp.test:{port}"
@@ -192,7 +207,10 @@ BODIES = (
 
 def sent_by_aiohttp(url: str, body: Any, headers: Any) -> Any:
     async def ask() -> Any:
-        async with aiohttp.ClientSession() as session, session.post(url, headers=headers, **body) as response:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url, headers=headers, **body) as response,
+        ):
             return await response.json()
 
     return asyncio.run(ask())
@@ -205,19 +223,27 @@ def pieces_of(body: Any) -> Iterator[bytes]:
 
 
 @pytest.mark.parametrize(("path", "body"), BODIES)
-def test_ordinary_requests_are_left_alone(path: str, body: Any, application: str, mock_llm_calls: LLMMock) -> None:
+def test_ordinary_requests_are_left_alone(
+    path: str, body: Any, application: str, mock_llm_calls: LLMMock
+) -> None:
     for post in (httpx.post, httpx2.post, requests.post):
         assert json.loads(post(application + path, json=body).json()["sent"]) == body
     assert json.loads(sent_by_aiohttp(application + path, {"json": body}, {})["sent"]) == body
     assert mock_llm_calls.problems == []
 
 
-def test_a_body_that_was_read_is_sent_on_unharmed(application: str, mock_llm_calls: LLMMock) -> None:
+def test_a_body_that_was_read_is_sent_on_unharmed(
+    application: str, mock_llm_calls: LLMMock
+) -> None:
     url, body, headers = f"{application}/messages", {"text": "Hello"}, {"content-length": "17"}
     for library in (httpx, httpx2):
-        assert library.post(url, content=pieces_of(body), headers=headers).json()["sent"] == json.dumps(body)
+        assert library.post(url, content=pieces_of(body), headers=headers).json()[
+            "sent"
+        ] == json.dumps(body)
         with library.Client(transport=library.HTTPTransport()) as client:
-            assert client.post(url, content=pieces_of(body), headers=headers).json()["sent"] == json.dumps(body)
+            assert client.post(url, content=pieces_of(body), headers=headers).json()[
+                "sent"
+            ] == json.dumps(body)
     given = {"data": b"".join(pieces_of(body))}
     assert requests.post(url, timeout=10, **given).json()["sent"] == json.dumps(body)
     assert sent_by_aiohttp(url, given, {})["sent"] == json.dumps(body)
@@ -272,11 +298,15 @@ def test_only_a_post_asks_a_model(method: str, application: str, mock_llm_calls:
 
 
 def test_other_media_types_are_not_looked_into(application: str, mock_llm_calls: LLMMock) -> None:
-    sent = httpx.post(f"{application}/messages", data={"model": "a", "messages": "b"}).json()["sent"]
+    sent = httpx.post(f"{application}/messages", data={"model": "a", "messages": "b"}).json()[
+        "sent"
+    ]
     assert sent == "model=a&messages=b"
 
 
-def test_a_host_may_be_taken_out(application: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_host_may_be_taken_out(
+    application: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url = f"{application}/v1/chat/completions"
     assert text_of(httpx.post(url, json=QUESTION).json())
     monkeypatch.setattr(Wanted, "hosts", ("!app.corp.test",))
@@ -292,7 +322,9 @@ def test_token_counts_traces_and_warm_ups_are_answered(mock_llm_calls: LLMMock) 
 
 
 @pytest.mark.parametrize("post", [httpx.post, httpx2.post, requests.post])
-@pytest.mark.parametrize("host", ["us.i.posthog.com", "eu.posthog.com", "telemetry.crewai.com:4319", "api.agno.com"])
+@pytest.mark.parametrize(
+    "host", ["us.i.posthog.com", "eu.posthog.com", "telemetry.crewai.com:4319", "api.agno.com"]
+)
 def test_telemetry_of_frameworks_is_dropped(host: str, post: Any, mock_llm_calls: LLMMock) -> None:
     assert post(f"https://{host}/batch/", json={"event": "started"}).json() == {}
     assert mock_llm_calls.problems == []

@@ -52,7 +52,9 @@ def ask(url, path="openai"):
 def foreign_server(pytester: pytest.Pytester) -> Iterator[str]:
     """A server that the runs within the test did not start, as they are no parents of it."""
     pytester.makepyfile(server=SERVER, asking=ASK)
-    with subprocess.Popen([sys.executable, "server.py"], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "server.py"], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
         process.terminate()
@@ -70,7 +72,9 @@ def not_mocked(url: str) -> str:
     return f"not mocked: POST {url}/chat/completions"
 
 
-def test_a_call_of_a_foreign_server_is_counted_at_the_end(foreign_server: str, pytester: pytest.Pytester) -> None:
+def test_a_call_of_a_foreign_server_is_counted_at_the_end(
+    foreign_server: str, pytester: pytest.Pytester
+) -> None:
     pytester.makepyfile(
         test_it=f"""
         import httpx
@@ -86,7 +90,10 @@ def test_a_call_of_a_foreign_server_is_counted_at_the_end(foreign_server: str, p
     for options in ((), ("-n", "1")):
         result = run(pytester, "-p", "no:randomly", *options)
         result.assert_outcomes(passed=2)
-        lines = [f"  POST {foreign_server}/chat/completions  (2 calls)", "2 calls of SDKs reached *llm_mock_hosts*"]
+        lines = [
+            f"  POST {foreign_server}/chat/completions  (2 calls)",
+            "2 calls of SDKs reached *llm_mock_hosts*",
+        ]
         result.stdout.fnmatch_lines(lines)
 
 
@@ -119,11 +126,15 @@ def test_a_strict_test_fails_for_it(foreign_server: str, pytester: pytest.Pytest
     result = run(pytester)
     result.assert_outcomes(failed=1)
     server = foreign_server.removeprefix("http://").removesuffix("/v1")
-    result.stdout.fnmatch_lines([f"*{not_mocked(foreign_server)}. *add {server} to ini llm_mock_hosts*"])
+    result.stdout.fnmatch_lines(
+        [f"*{not_mocked(foreign_server)}. *add {server} to ini llm_mock_hosts*"]
+    )
 
 
 @pytest.mark.parametrize(("entry", "text"), [("", "Hi!"), ("!", "from the server")])
-def test_the_server_may_be_named(entry: str, text: str, foreign_server: str, pytester: pytest.Pytester) -> None:
+def test_the_server_may_be_named(
+    entry: str, text: str, foreign_server: str, pytester: pytest.Pytester
+) -> None:
     server = foreign_server.removeprefix("http://").removesuffix("/v1")
     pytester.makeini(f"[pytest]\nllm_mock_strict = true\nllm_mock_hosts = {entry}{server}")
     pytester.makepyfile(
@@ -140,7 +151,9 @@ def test_the_server_may_be_named(entry: str, text: str, foreign_server: str, pyt
     assert "not mocked" not in result.stdout.str()
 
 
-def test_a_server_of_the_run_is_the_application(foreign_server: str, pytester: pytest.Pytester) -> None:
+def test_a_server_of_the_run_is_the_application(
+    foreign_server: str, pytester: pytest.Pytester
+) -> None:
     """In this process, in a thread of it, and in a process that a test, or the run, starts."""
     pytester.makeconftest(
         """
@@ -180,7 +193,9 @@ def test_a_server_of_the_run_is_the_application(foreign_server: str, pytester: p
         assert "not mocked" not in result.stdout.str()
 
 
-def test_a_call_of_another_process_is_reported_too(foreign_server: str, pytester: pytest.Pytester) -> None:
+def test_a_call_of_another_process_is_reported_too(
+    foreign_server: str, pytester: pytest.Pytester
+) -> None:
     pytester.makepyfile(
         test_it=f"""
         import subprocess, sys
@@ -195,17 +210,24 @@ def test_a_call_of_another_process_is_reported_too(foreign_server: str, pytester
     result.stdout.fnmatch_lines([f"  POST {foreign_server}/chat/completions  (1 call)"])
 
 
-def test_a_port_at_which_nobody_listens_is_named_where_the_test_fails(pytester: pytest.Pytester) -> None:
+def test_a_port_at_which_nobody_listens_is_named_where_the_test_fails(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
-        asking=ASK, test_it="from asking import ask\n\ndef test_it():\n    ask('http://127.0.0.1:9/v1')"
+        asking=ASK,
+        test_it="from asking import ask\n\ndef test_it():\n    ask('http://127.0.0.1:9/v1')",
     )
     result = run(pytester)
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"{not_mocked('http://127.0.0.1:9/v1')}. No server listens there.*"])
+    result.stdout.fnmatch_lines(
+        [f"{not_mocked('http://127.0.0.1:9/v1')}. No server listens there.*"]
+    )
     assert "LLM calls that were not mocked" not in result.stdout.str()
 
 
-def test_without_proc_and_psutil_no_server_is_called_foreign(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_proc_and_psutil_no_server_is_called_foreign(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(local_servers, "PROC", tmp_path)
     monkeypatch.setitem(sys.modules, "psutil", None)
     assert local_servers.is_foreign(os.getpid() % 1000 + 1) is False

@@ -22,8 +22,15 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 FUNCTION = {"name": "weather", "description": "Says it.", "parameters": SCHEMA}
 IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
 AUDIO = {"type": "input_audio", "input_audio": {"data": PNG, "format": "wav"}}
-FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PNG}"}}
-CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Bern"}'}}
+FILE = {
+    "type": "file",
+    "file": {"filename": "a.pdf", "file_data": f"data:application/pdf;base64,{PNG}"},
+}
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Bern"}'},
+}
 CHAT = {
     "model": "m",
     "messages": [
@@ -35,7 +42,13 @@ CHAT = {
     "tools": [{"type": "function", "function": FUNCTION}],
     "tool_choice": {"type": "function", "function": {"name": "weather"}},
     "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA}},
-    **{"stream": False, "stream_options": {"include_usage": True}, "temperature": 0.5, "n": 1, "max_tokens": 9},
+    **{
+        "stream": False,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.5,
+        "n": 1,
+        "max_tokens": 9,
+    },
 }
 RESPONSES = {
     "model": "m",
@@ -50,9 +63,18 @@ RESPONSES = {
             ],
         },
         {"type": "function_call", "call_id": "c", "name": "weather", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "warm"}]},
+        {
+            "type": "function_call_output",
+            "call_id": "c",
+            "output": [{"type": "input_text", "text": "warm"}],
+        },
     ],
-    **{"instructions": "Be brief.", "previous_response_id": None, "stream": False, "reasoning": {"effort": "low"}},
+    **{
+        "instructions": "Be brief.",
+        "previous_response_id": None,
+        "stream": False,
+        "reasoning": {"effort": "low"},
+    },
     "tools": [{"type": "function", **FUNCTION}],
     "tool_choice": {"type": "function", "name": "weather"},
     "text": {"format": {"type": "json_schema", "name": "a", "schema": SCHEMA}},
@@ -60,13 +82,30 @@ RESPONSES = {
 }
 SOURCE = {"type": "base64", "media_type": "image/png", "data": PNG}
 MESSAGES = {
-    **{"model": "m", "max_tokens": 9, "system": [{"type": "text", "text": "Be brief."}], "stream": False},
+    **{
+        "model": "m",
+        "max_tokens": 9,
+        "system": [{"type": "text", "text": "Be brief."}],
+        "stream": False,
+    },
     "messages": [
-        {"role": "user", "content": [{"type": "text", "text": "Hello"}, {"type": "image", "source": SOURCE}]},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "weather", "input": {"a": 1}}]},
         {
             "role": "user",
-            "content": [{"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "warm"}]}],
+            "content": [{"type": "text", "text": "Hello"}, {"type": "image", "source": SOURCE}],
+        },
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "t", "name": "weather", "input": {"a": 1}}],
+        },
+        {
+            "role": "user",
+            "content": [
+                {
+                    "type": "tool_result",
+                    "tool_use_id": "t",
+                    "content": [{"type": "text", "text": "warm"}],
+                }
+            ],
         },
     ],
     "tools": [{"name": "weather", "description": "Says it.", "input_schema": SCHEMA}],
@@ -76,25 +115,47 @@ MESSAGES = {
 }
 GEMINI = {
     "contents": [
-        {"role": "user", "parts": [{"text": "Hello"}, {"inlineData": {"mimeType": "image/png", "data": PNG}}]},
-        {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "weather", "args": {"city": "Bern"}}}]},
-        {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"result": "warm"}}}]},
+        {
+            "role": "user",
+            "parts": [{"text": "Hello"}, {"inlineData": {"mimeType": "image/png", "data": PNG}}],
+        },
+        {
+            "role": "model",
+            "parts": [{"functionCall": {"id": "c", "name": "weather", "args": {"city": "Bern"}}}],
+        },
+        {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "weather", "response": {"result": "warm"}}}],
+        },
         {"role": "user", "parts": [{"fileData": {"fileUri": "gs://a/b", "mimeType": "image/png"}}]},
     ],
     "systemInstruction": {"parts": [{"text": "Be brief."}]},
     "tools": [{"functionDeclarations": [FUNCTION]}],
     "toolConfig": {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["weather"]}},
-    "generationConfig": {"temperature": 0.5, "responseMimeType": "application/json", "responseSchema": SCHEMA},
+    "generationConfig": {
+        "temperature": 0.5,
+        "responseMimeType": "application/json",
+        "responseSchema": SCHEMA,
+    },
 }
 MISTRAL = {
     "model": "m",
     "messages": [
         {
             "role": "user",
-            "content": [{"type": "text", "text": "Hello"}, {"type": "image_url", "image_url": "https://a"}],
+            "content": [
+                {"type": "text", "text": "Hello"},
+                {"type": "image_url", "image_url": "https://a"},
+            ],
         },
         {"role": "user", "content": [{"type": "document_url", "document_url": "https://a"}]},
-        {"role": "user", "content": [{"type": "input_audio", "input_audio": PNG}, {"type": "file", "file_id": "a"}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_audio", "input_audio": PNG},
+                {"type": "file", "file_id": "a"},
+            ],
+        },
     ],
     "tools": [{"type": "function", "function": FUNCTION}],
     "tool_choice": "any",
@@ -108,7 +169,10 @@ BODIES: dict[str, tuple[str, Any]] = {
     "gemini": (f"{GOOGLE}:generateContent", GEMINI),
     "mistral": ("https://api.mistral.ai/v1/chat/completions", MISTRAL),
     "openrouter": ("https://openrouter.ai/api/v1/chat/completions", CHAT),
-    "embeddings": ("https://api.openai.com/v1/embeddings", {"model": "m", "input": ["a", [1, 2]], "dimensions": 8}),
+    "embeddings": (
+        "https://api.openai.com/v1/embeddings",
+        {"model": "m", "input": ["a", [1, 2]], "dimensions": 8},
+    ),
     "mistral embeddings": ("https://api.mistral.ai/v1/embeddings", {"model": "m", "input": "a"}),
     "gemini embedding": (f"{GOOGLE}:embedContent", {"content": CONTENT, "outputDimensionality": 8}),
     "gemini embeddings": (f"{GOOGLE}:batchEmbedContents", {"requests": [{"content": CONTENT}]}),
@@ -120,7 +184,13 @@ INSTEAD: list[Any] = [None, 5, 1.5, True, "x", [], {}, [5], [None], {"a": 1}]
 
 def positions(value: Any) -> Iterator[tuple[Any, ...]]:
     """The paths to all values in a body."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in items:
         yield (key,)
         yield from ((key, *path) for path in positions(item))
@@ -136,7 +206,9 @@ def replaced(body: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_whatever_is_wrong_in_a_body_is_answered_as_a_provider_does(name: str, mock_llm_calls: LLMMock) -> None:
+def test_whatever_is_wrong_in_a_body_is_answered_as_a_provider_does(
+    name: str, mock_llm_calls: LLMMock
+) -> None:
     url, body = BODIES[name]
     statuses = set()
     with httpx.Client() as client:
@@ -189,12 +261,24 @@ HELLO = [{"role": "user", "content": "Hello"}]
             "Invalid value at 'contents[0].parts[0].text' (TYPE_STRING), 5",
         ),
         ("gemini", {}, 400, "contents is not specified"),
-        ("mistral", {"model": "m", "messages": HELLO, "temperature": "warm"}, 422, "Input should be a valid number"),
+        (
+            "mistral",
+            {"model": "m", "messages": HELLO, "temperature": "warm"},
+            422,
+            "Input should be a valid number",
+        ),
         ("embeddings", {"model": "m"}, 400, "Missing required parameter: 'input'."),
-        ("embeddings", {"model": "m", "input": "a", "dimensions": -1}, 400, "Invalid value for 'dimensions' = -1."),
+        (
+            "embeddings",
+            {"model": "m", "input": "a", "dimensions": -1},
+            400,
+            "Invalid value for 'dimensions' = -1.",
+        ),
     ],
 )
-def test_what_is_wrong_is_said_in_the_words_of_the_provider(name: str, body: Any, status: int, told: str) -> None:
+def test_what_is_wrong_is_said_in_the_words_of_the_provider(
+    name: str, body: Any, status: int, told: str
+) -> None:
     response = httpx.post(BODIES[name][0], json=body)
     assert response.status_code == status
     assert told in json.dumps(response.json(), ensure_ascii=False)

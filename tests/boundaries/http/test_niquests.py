@@ -21,7 +21,10 @@ def test_a_call_is_answered(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", "Hi!")
     with niquests.Session() as session:
         for _ in range(2):
-            assert session.post(CHAT, json=QUESTION).json()["choices"][0]["message"]["content"] == "Hi!"
+            assert (
+                session.post(CHAT, json=QUESTION).json()["choices"][0]["message"]["content"]
+                == "Hi!"
+            )
 
 
 def test_a_stream_is_answered(mock_llm_responses: LLMMock) -> None:
@@ -36,7 +39,9 @@ def test_an_asynchronous_call_is_answered(streamed: bool, mock_llm_responses: LL
 
     async def ask() -> bytes:
         async with niquests.AsyncSession() as session:
-            response: Any = await session.post(CHAT, json={**QUESTION, "stream": streamed}, stream=streamed)
+            response: Any = await session.post(
+                CHAT, json={**QUESTION, "stream": streamed}, stream=streamed
+            )
             content = response.content if not streamed else await response.content
             return bytes(content)
 

@@ -95,7 +95,9 @@ def test_a_key_that_is_given_stays(
         ("anthropic", "AnthropicFoundry", {"resource": "x", "azure_ad_token_provider": str}),
     ],
 )
-def test_other_credentials_leave_no_room_for_a_placeholder(sdk: str, name: str, arguments: dict[str, Any]) -> None:
+def test_other_credentials_leave_no_room_for_a_placeholder(
+    sdk: str, name: str, arguments: dict[str, Any]
+) -> None:
     assert key_of(make(sdk, name, arguments)) != NO_KEY
 
 
@@ -224,7 +226,10 @@ def test_an_application_that_chooses_by_a_variable_sees_none(pytester: pytest.Py
     ("raises", "shown"),
     [
         ("os.environ['OPENROUTER_API_KEY']", "*OPENROUTER_API_KEY is not set*setenv*"),
-        ("fail('Set `XAI_API_KEY` or `GROQ_API_KEY`.')", "*XAI_API_KEY or GROQ_API_KEY is not set*"),
+        (
+            "fail('Set `XAI_API_KEY` or `GROQ_API_KEY`.')",
+            "*XAI_API_KEY or GROQ_API_KEY is not set*",
+        ),
         ("botocore.session.get_session().create_client('sqs')", "*AWS_DEFAULT_REGION is not set*"),
     ],
 )
@@ -253,7 +258,8 @@ def test_a_failure_for_want_of_a_key_names_the_variable(
 
 
 @pytest.mark.parametrize(
-    "fails", ["assert os.environ.get('GROQ_API_KEY')", "raise ValueError('STRIPE_API_KEY is missing')"]
+    "fails",
+    ["assert os.environ.get('GROQ_API_KEY')", "raise ValueError('STRIPE_API_KEY is missing')"],
 )
 def test_other_failures_name_no_variable(pytester: pytest.Pytester, fails: str) -> None:
     pytester.makepyfile(f"import os\ndef test_it():\n    {fails}")

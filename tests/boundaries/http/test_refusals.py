@@ -34,7 +34,9 @@ SHAPES: dict[str, Callable[[Any], str]] = {
     "https://x.openai.azure.com/openai/threads/t/messages": lambda body: body["error"]["message"],
     "https://api.groq.com/openai/v1/audio/speech": lambda body: body["error"]["message"],
     "https://api.together.xyz/v1/rerank": lambda body: body["error"]["message"],
-    "https://api.anthropic.com/v1/messages/batches": lambda body: body["error"]["message"] * (body["type"] == "error"),
+    "https://api.anthropic.com/v1/messages/batches": lambda body: (
+        body["error"]["message"] * (body["type"] == "error")
+    ),
     "https://generativelanguage.googleapis.com/v1beta/files": lambda body: (
         body["error"]["message"] * (body["error"]["status"] == "NOT_FOUND")
     ),
@@ -50,7 +52,9 @@ SHAPES: dict[str, Callable[[Any], str]] = {
 
 
 @pytest.mark.parametrize("url", SHAPES)
-def test_a_refusal_has_the_shape_of_the_provider_that_was_asked(url: str, mock_llm_calls: LLMMock) -> None:
+def test_a_refusal_has_the_shape_of_the_provider_that_was_asked(
+    url: str, mock_llm_calls: LLMMock
+) -> None:
     response = httpx.post(url, json={"model": "m", "messages": HELLO})
     assert REFUSED in take_refusal(mock_llm_calls)
     assert response.status_code == 404
@@ -63,7 +67,9 @@ def delete_a_model() -> None:
 
 
 def write_to_a_thread() -> None:
-    openai.OpenAI().post("/threads/t/messages", body={"role": "user", "content": "Hello"}, cast_to=object)
+    openai.OpenAI().post(
+        "/threads/t/messages", body={"role": "user", "content": "Hello"}, cast_to=object
+    )
 
 
 def list_batches() -> None:
@@ -88,7 +94,8 @@ def converse() -> None:
 
 
 @pytest.mark.parametrize(
-    "ask", [delete_a_model, write_to_a_thread, list_batches, list_files, list_files_of_google, converse]
+    "ask",
+    [delete_a_model, write_to_a_thread, list_batches, list_files, list_files_of_google, converse],
 )
 def test_an_application_sees_why(ask: Callable[[], None], mock_llm_calls: LLMMock) -> None:
     with pytest.raises(Exception, match=REFUSED):
@@ -97,8 +104,13 @@ def test_an_application_sees_why(ask: Callable[[], None], mock_llm_calls: LLMMoc
 
 
 @pytest.mark.parametrize("path", ["/v1/models/ft:gpt-4o:acme::9f", "/v1/threads/t/messages"])
-def test_the_server_tells_providers_by_more_than_a_colon(path: str, mock_llm_calls: LLMMock) -> None:
-    with MockServer(lambda: mock_llm_calls) as server, openai.OpenAI(base_url=server.url, api_key="any") as client:
+def test_the_server_tells_providers_by_more_than_a_colon(
+    path: str, mock_llm_calls: LLMMock
+) -> None:
+    with (
+        MockServer(lambda: mock_llm_calls) as server,
+        openai.OpenAI(base_url=server.url, api_key="any") as client,
+    ):
         method = client.delete if "models" in path else client.post
         with pytest.raises(openai.NotFoundError) as raised:
             method(path, cast_to=object)

@@ -20,9 +20,36 @@ REQUESTS = (
 )
 PIECES = (
     *(bytes([code]) for code in (*range(0x21), 0x22, 0x3A, 0x7F, 0x80, 0xFF)),
-    *(b"\r\n", b"\n\n", b"\r", b"\r\n\r\n", b"HTTP/1.1", b"HTTP/1.0", b"HTTP/2.0", b"HTTP/1.11", b" ", b"\t", b"a"),
-    *(b"Host: b\r\n", b"Content-Length: 5\r\n", b"Content-Length: 7\r\n", b"Transfer-Encoding: chunked\r\n"),
-    *(b"Transfer-Encoding: gzip\r\n", b"X : y\r\n", b" folded\r\n", b"-5", b"0x5", b"5 ", b"G", b"0\r\n\r\n", b": "),
+    *(
+        b"\r\n",
+        b"\n\n",
+        b"\r",
+        b"\r\n\r\n",
+        b"HTTP/1.1",
+        b"HTTP/1.0",
+        b"HTTP/2.0",
+        b"HTTP/1.11",
+        b" ",
+        b"\t",
+        b"a",
+    ),
+    *(
+        b"Host: b\r\n",
+        b"Content-Length: 5\r\n",
+        b"Content-Length: 7\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+    ),
+    *(
+        b"Transfer-Encoding: gzip\r\n",
+        b"X : y\r\n",
+        b" folded\r\n",
+        b"-5",
+        b"0x5",
+        b"5 ",
+        b"G",
+        b"0\r\n\r\n",
+        b": ",
+    ),
 )
 MUTATIONS = 2_000
 
@@ -38,7 +65,11 @@ class Parsed(NamedTuple):
 
 def by_h11(data: bytes) -> Parsed | str:
     """Return what h11 reads: a request, `incomplete` or `refused`."""
-    connection, body, request = h11.Connection(h11.SERVER, max_incomplete_event_size=100_000), b"", None
+    connection, body, request = (
+        h11.Connection(h11.SERVER, max_incomplete_event_size=100_000),
+        b"",
+        None,
+    )
     try:
         connection.receive_data(data)
         while True:
@@ -54,7 +85,9 @@ def by_h11(data: bytes) -> Parsed | str:
     except h11.RemoteProtocolError:
         return "refused"
     assert request is not None
-    headers = sorted({(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers})
+    headers = sorted(
+        {(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers}
+    )
     return Parsed(request.method.decode(), request.target.decode("latin-1"), headers, body)
 
 
@@ -96,7 +129,11 @@ def mutated(chance: random.Random) -> bytes:
     for _ in range(chance.randint(1, 3)):
         start = chance.randrange(len(data) + 1)
         end = min(len(data), start + chance.choice((0, 0, 0, 1, 1, 2, 8)))
-        data = data[:start] + chance.choice((b"", data[start:end] * 2, chance.choice(PIECES))) + data[end:]
+        data = (
+            data[:start]
+            + chance.choice((b"", data[start:end] * 2, chance.choice(PIECES)))
+            + data[end:]
+        )
     return data
 
 
@@ -110,9 +147,15 @@ def same(ours: Parsed | str, theirs: Parsed | str) -> bool:
         target = "/" + target.split("/", 3)[3] if target.count("/") > 2 else "/"
     headers = {name for name, _ in theirs.headers}
     is_same = (
-        ours.method == theirs.method and ours.target.rstrip("?") == target.rstrip("?") and ours.body == theirs.body
+        ours.method == theirs.method
+        and ours.target.rstrip("?") == target.rstrip("?")
+        and ours.body == theirs.body
     )
-    return is_same and {name for name, _ in ours.headers} == headers and set(ours.headers) <= set(theirs.headers)
+    return (
+        is_same
+        and {name for name, _ in ours.headers} == headers
+        and set(ours.headers) <= set(theirs.headers)
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

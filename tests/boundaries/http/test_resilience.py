@@ -25,7 +25,10 @@ def ask(prompt: str = "Hello", tries: int = 1, pause: float = 0.0, **options: An
     for _ in range(tries):
         try:
             chunks = client.chat.completions.create(
-                model="gpt-4o", messages=[{"role": "user", "content": prompt}], stream=True, **options
+                model="gpt-4o",
+                messages=[{"role": "user", "content": prompt}],
+                stream=True,
+                **options,
             )
             return "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
         except openai.APIError:
@@ -69,7 +72,12 @@ def test_the_sdks_wait_as_long_as_they_are_told_which_is_a_moment(mock: LLMMock)
     ],
 )
 def test_retry_after_stays_what_the_provider_says(
-    url: str, has_it: bool, fast: bool, milliseconds: Any, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
+    url: str,
+    has_it: bool,
+    fast: bool,
+    milliseconds: Any,
+    mock: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", fast)
     mock.misbehave("rate-limit")
@@ -82,7 +90,9 @@ def test_retry_after_stays_what_the_provider_says(
     assert mock.calls[0]["retry_after"] == (0.05 if has_it and fast else 1.0)
 
 
-def test_a_client_that_does_not_wait_is_told_what_it_sent(mock: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_wait_is_told_what_it_sent(
+    mock: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Wanted, "fast_retries", False)
     mock.misbehave("rate-limit", times=2)
     assert ask(tries=3) == "Once upon a time"
@@ -115,10 +125,15 @@ def test_waits_are_not_judged_where_the_test_replaces_them(
 
 
 @pytest.mark.parametrize(("name", "status"), [("context-overflow", 400), ("invalid-key", 401)])
-def test_what_was_refused_is_not_to_be_sent_again_unchanged(name: str, status: int, mock: LLMMock) -> None:
+def test_what_was_refused_is_not_to_be_sent_again_unchanged(
+    name: str, status: int, mock: LLMMock
+) -> None:
     mock.misbehave(name)
     ask(tries=2)
-    assert f"Call 2 sent once more, unchanged, what call 1 was refused for with status {status}." in what_is_wrong(mock)
+    assert (
+        f"Call 2 sent once more, unchanged, what call 1 was refused for with status {status}."
+        in what_is_wrong(mock)
+    )
 
 
 @pytest.mark.parametrize("change", [{"prompt": "Hi"}, {"temperature": 0}, {"api_key": "two"}])
@@ -132,7 +147,9 @@ def test_another_request_is_no_retry(change: Any, mock: LLMMock) -> None:
 def test_a_request_is_not_to_be_sent_too_often(mock: LLMMock) -> None:
     mock.misbehave("overloaded", times=6)
     ask(tries=7)
-    assert "- The request of call 1 was sent 7 times, more than 5. Try less often" in what_is_wrong(mock)
+    assert "- The request of call 1 was sent 7 times, more than 5. Try less often" in what_is_wrong(
+        mock
+    )
     mock.assert_resilient(attempts=7)
 
 
@@ -155,7 +172,9 @@ def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: LLMMoc
 
 
 @pytest.mark.parametrize("name", ["malformed-chunk", "error-event", "broken-stream", "stalled"])
-def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(name: str, mock: LLMMock) -> None:
+def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(
+    name: str, mock: LLMMock
+) -> None:
     mock.misbehave(name)
     with contextlib.suppress(Exception):
         ask(timeout=9)

@@ -45,7 +45,9 @@ def ask_mistral() -> Any:
         return client.chat.complete(model="m", messages=HELLO)
 
 
-every_sdk = pytest.mark.parametrize("ask", [ask_openai, ask_responses, ask_anthropic, ask_google, ask_mistral])
+every_sdk = pytest.mark.parametrize(
+    "ask", [ask_openai, ask_responses, ask_anthropic, ask_google, ask_mistral]
+)
 that_retry = pytest.mark.parametrize("ask", [ask_openai, ask_responses, ask_anthropic])
 
 
@@ -104,7 +106,10 @@ def test_the_test_fails_with_the_line_of_the_function(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     text = result.stdout.str()
-    assert "A reply function raised at test_the_test_fails_with_the_line_of_the_function.py:7, by " in text
+    assert (
+        "A reply function raised at test_the_test_fails_with_the_line_of_the_function.py:7, by "
+        in text
+    )
     assert 'return {}["missing"]' in text
     assert "BadRequestError" not in text
     assert "site-packages" not in text
@@ -117,7 +122,11 @@ def test_an_error_that_stands_for_nothing_is_not_tried_again(
     mock_llm_responses.set("m", ValueError("boom"))
     with pytest.raises(Exception, match="ValueError: boom"):
         ask()
-    assert (len(mock_llm_responses.calls), waits, mock_llm_responses.calls[0]["status"]) == (1, [], 500)
+    assert (len(mock_llm_responses.calls), waits, mock_llm_responses.calls[0]["status"]) == (
+        1,
+        [],
+        500,
+    )
 
 
 FAULTS = {
@@ -156,7 +165,9 @@ def test_a_project_can_have_its_clients_wait(
     assert waits[0] >= SLOW * 0.9
 
 
-def test_a_connection_to_this_machine_is_tried_again_as_ever(waits: list[float], mock_llm_calls: LLMMock) -> None:
+def test_a_connection_to_this_machine_is_tried_again_as_ever(
+    waits: list[float], mock_llm_calls: LLMMock
+) -> None:
     client = openai.OpenAI(base_url="http://127.0.0.1:9/v1", max_retries=1)
     with pytest.raises(openai.APIConnectionError):
         client.chat.completions.create(model="m", messages=HELLO)
@@ -174,7 +185,9 @@ def test_every_response_has_an_id_of_its_own(mock_llm_responses: LLMMock) -> Non
     ids += [of_openai.value.request_id, of_anthropic.value.request_id]
     assert of_anthropic.value.body["request_id"] == of_anthropic.value.request_id  # type: ignore[index]
     body = {"model": "m", "messages": HELLO, "stream": True}
-    ids.append(httpx.post("https://api.openai.com/v1/chat/completions", json=body).headers["x-request-id"])
+    ids.append(
+        httpx.post("https://api.openai.com/v1/chat/completions", json=body).headers["x-request-id"]
+    )
     ids.append(httpx.get("https://api.openai.com/v1/models").headers["x-request-id"])
     assert all(name.startswith("req_mock_") for name in ids)
     assert len({*ids}) == len(ids)

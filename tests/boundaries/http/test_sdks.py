@@ -32,12 +32,18 @@ in_process = pytest.mark.parametrize("way", ["in process"], indirect=True)
 
 
 @every_sdk
-def test_a_text_is_the_answer_and_the_call_is_recorded(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_a_text_is_the_answer_and_the_call_is_recorded(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(sdk.model, "Hello!")
     said = sdk().ask("Say hello", system="Be brief.", **sdk.option)
     assert (said.text, said.tool_calls, said.finish_reason) == ("Hello!", [], sdk.ends["stop"])
     [call] = mock_llm_responses.calls
-    assert (call["model_id"], call["prompt"], call["response"]) == (sdk.model, "Say hello", "Hello!")
+    assert (call["model_id"], call["prompt"], call["response"]) == (
+        sdk.model,
+        "Say hello",
+        "Hello!",
+    )
     assert call["kwargs"]["system"] == "Be brief."
     assert call["options"].items() >= sdk.option.items()
     assert (call["api"], call["stream"], call["finish_reason"]) == (sdk.api, False, "stop")
@@ -63,32 +69,47 @@ def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: LLMM
 @every_sync_sdk
 def test_data_that_break_the_schema_are_told(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, {"city": "Bern"}, schema=Weather)
-    with pytest.warns(UserWarning, match="'degrees' is a required property"), pytest.raises(Exception):  # noqa: B017, PT011
+    with (
+        pytest.warns(UserWarning, match="'degrees' is a required property"),
+        pytest.raises(Exception),  # noqa: B017, PT011
+    ):
         sdk().structured("How is it?").degrees  # noqa: B018
 
 
 @every_sdk
 def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.set(sdk.model, Reply("Let me see.", tool_calls=[ToolCall("weather", {"city": "Bern"})]))
+    mock_llm_responses.set(
+        sdk.model, Reply("Let me see.", tool_calls=[ToolCall("weather", {"city": "Bern"})])
+    )
     said = sdk().ask("How is it?", tools=True)
     [(name, arguments)] = said.tool_calls
-    assert (said.text, name, said.finish_reason) == ("Let me see.", "weather", sdk.ends["tool_calls"])
+    assert (said.text, name, said.finish_reason) == (
+        "Let me see.",
+        "weather",
+        sdk.ends["tool_calls"],
+    )
     assert (json.loads(arguments) if isinstance(arguments, str) else arguments) == {"city": "Bern"}
     mock_llm_responses.assert_called_once_with(prompt_equals="How is it?", tools=["weather"])
     call = mock_llm_responses.last_call
     assert call["kwargs"]["tools"] == ["weather"]
-    assert [(tool["name"], tool["input_schema"]["required"]) for tool in call["tools"]] == [("weather", ["city"])]
+    assert [(tool["name"], tool["input_schema"]["required"]) for tool in call["tools"]] == [
+        ("weather", ["city"])
+    ]
 
 
 @every_sync_sdk
-def test_data_that_fit_a_tool_are_its_arguments(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_data_that_fit_a_tool_are_its_arguments(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set(sdk.model, {"city": "Bern"})
     [(name, _)] = sdk().ask("How is it?", tools=True).tool_calls
     assert name == "weather"
 
 
 @every_sync_sdk
-def test_the_result_of_a_tool_is_a_turn_of_its_own(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_the_result_of_a_tool_is_a_turn_of_its_own(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.add(sdk.model, Reply(tool_calls=[ToolCall("weather", {"city": "Bern"})]))
     mock_llm_responses.add(sdk.model, "It is sunny.", turn=2)
     assert sdk().after_tool("How is it?", "21 degrees").text == "It is sunny."
@@ -105,7 +126,9 @@ def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: LLM
 
 
 @every_sync_sdk
-def test_usage_and_the_reason_of_the_end_are_as_scripted(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_usage_and_the_reason_of_the_end_are_as_scripted(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     usage = {"input_tokens": 1000, "output_tokens": 7}
     mock_llm_responses.set(sdk.model, Reply("Once upon", usage=usage, finish_reason="length"))
     said = sdk().ask("Tell me")
@@ -131,7 +154,9 @@ def test_errors_of_the_provider_are_the_sdks_own(
 
 @in_process
 @every_sdk
-@pytest.mark.parametrize("error", [TimeoutError("too slow"), ConnectionRefusedError("nobody there")])
+@pytest.mark.parametrize(
+    "error", [TimeoutError("too slow"), ConnectionRefusedError("nobody there")]
+)
 def test_a_connection_fails_as_it_does_without_us(
     sdk: type[SDK], error: Exception, mock_llm_responses: LLMMock
 ) -> None:
@@ -139,19 +164,26 @@ def test_a_connection_fails_as_it_does_without_us(
     with pytest.raises(Exception) as raised:  # noqa: PT011
         sdk().ask("Hello")
     names = {base.__name__ for base in type(raised.value).__mro__}
-    assert any("Timeout" in name if isinstance(error, TimeoutError) else "Connect" in name for name in names), names
+    assert any(
+        "Timeout" in name if isinstance(error, TimeoutError) else "Connect" in name
+        for name in names
+    ), names
     assert "llm_mock" not in type(raised.value).__module__
 
 
 @every_sync_sdk
-def test_an_error_of_python_is_one_of_the_server(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_an_error_of_python_is_one_of_the_server(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.set_error(sdk.model, ValueError("boom"))
     with pytest.raises(sdk.status_error, match="ValueError: boom"):
         sdk().ask("Hello")
 
 
 @every_sdk
-def test_a_stream_that_breaks_gives_what_came_before(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_a_stream_that_breaks_gives_what_came_before(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     error = ConnectionResetError("gone")
     mock_llm_responses.set(sdk.model, Reply(chunks=["Hel", "lo"], error=error, error_after=1))
     with pytest.raises(Exception) as raised:  # noqa: PT011
@@ -161,7 +193,9 @@ def test_a_stream_that_breaks_gives_what_came_before(sdk: type[SDK], mock_llm_re
 
 
 @every_sync_sdk
-def test_replies_are_queued_matched_and_may_be_functions(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
+def test_replies_are_queued_matched_and_may_be_functions(
+    sdk: type[SDK], mock_llm_responses: LLMMock
+) -> None:
     mock_llm_responses.add("*", "to a question", prompt="?")
     mock_llm_responses.set("*", lambda prompt: f"{prompt.prompt.upper()} to {prompt.model_id}")
     client = sdk()
@@ -182,21 +216,30 @@ UNKNOWN = {
 @every_sync_sdk
 def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown(sdk.model)
-    with pytest.raises(sdk.status_error, match=UNKNOWN.get(sdk.model.partition("-")[0], UNKNOWN[sdk.api])):
+    with pytest.raises(
+        sdk.status_error, match=UNKNOWN.get(sdk.model.partition("-")[0], UNKNOWN[sdk.api])
+    ):
         sdk().ask("Hello")
 
 
 def test_a_model_made_unknown_is_not_valid_to_openrouter(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown("deepseek/deepseek-chat")
     client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
-    with pytest.raises(openai.BadRequestError, match="deepseek/deepseek-chat is not a valid model ID"):
-        client.chat.completions.create(model="deepseek/deepseek-chat", messages=[{"role": "user", "content": "Hello"}])
+    with pytest.raises(
+        openai.BadRequestError, match="deepseek/deepseek-chat is not a valid model ID"
+    ):
+        client.chat.completions.create(
+            model="deepseek/deepseek-chat", messages=[{"role": "user", "content": "Hello"}]
+        )
 
 
 def test_openrouter_says_which_provider_answered(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("deepseek/deepseek-chat", Reply("42", reasoning="6 times 7"))
     client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
-    question: Any = {"model": "deepseek/deepseek-chat", "messages": [{"role": "user", "content": "How much?"}]}
+    question: Any = {
+        "model": "deepseek/deepseek-chat",
+        "messages": [{"role": "user", "content": "How much?"}],
+    }
     answer = client.chat.completions.create(**question)
     assert answer.provider
     assert answer.choices[0].message.reasoning == "6 times 7"

@@ -62,7 +62,9 @@ def sent(server: MockServer, *pieces: bytes) -> bytes:
         return b"".join(iter(lambda: client.recv(65536), b""))
 
 
-def request_of(body: Any = QUESTION, path: str = "/v1/chat/completions", *headers: str, method: str = "POST") -> bytes:
+def request_of(
+    body: Any = QUESTION, path: str = "/v1/chat/completions", *headers: str, method: str = "POST"
+) -> bytes:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     lines = [f"{method} {path} HTTP/1.1", "host: localhost", "connection: close", *headers]
     if not any(header.startswith("transfer-encoding") for header in headers):
@@ -115,12 +117,25 @@ def test_a_body_that_cannot_be_read_is_a_400_in_the_providers_words(
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nno colon\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nna me: x\r\n\r\n", 400),
         (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n", 400),
-        (b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n", 400),
+        (
+            b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+            400,
+        ),
+        (
+            b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+            400,
+        ),
         (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\n", 501),
         (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n", 400),
-        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n", 400),
-        (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n" + b"1" * 2000, 400),
+        (
+            b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n1\r\nabc\r\n",
+            400,
+        ),
+        (
+            b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+            + b"1" * 2000,
+            400,
+        ),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nx: " + b"x" * 70_000, 431),
         (b"GET / HTTP/1.1\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nhost: localhost\r\nhost: localhost\r\n\r\n", 400),
@@ -147,7 +162,9 @@ def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: LLMMock
     assert mock.refusals == [body["error"]["message"]]
 
 
-def test_a_stream_that_stalls_is_silent_until_the_server_ends(server: MockServer, mock: LLMMock) -> None:
+def test_a_stream_that_stalls_is_silent_until_the_server_ends(
+    server: MockServer, mock: LLMMock
+) -> None:
     mock.set("m", Reply(chunks=["Once ", "upon ", "a ", "time"]))
     mock.misbehave("stalled")
     with closing(connected(server)) as client:
@@ -168,7 +185,8 @@ def test_a_stream_that_stalls_is_silent_until_the_server_ends(server: MockServer
 def test_a_body_may_come_in_chunks_and_a_byte_at_a_time(server: MockServer) -> None:
     content = json.dumps(QUESTION).encode()
     body = (
-        b"".join(b"%X;x=y\r\n%b\r\n" % (len(part), part) for part in (content[:7], content[7:])) + b"0\r\nT: x\r\n\r\n"
+        b"".join(b"%X;x=y\r\n%b\r\n" % (len(part), part) for part in (content[:7], content[7:]))
+        + b"0\r\nT: x\r\n\r\n"
     )
     request_ = request_of(body, "/v1/chat/completions", "transfer-encoding: chunked")
     assert said(sent(server, request_)) == "Hi!"
@@ -176,7 +194,9 @@ def test_a_body_may_come_in_chunks_and_a_byte_at_a_time(server: MockServer) -> N
 
 
 def test_a_body_is_waited_for_where_the_client_asks_first(server: MockServer) -> None:
-    head, _, body = request_of(QUESTION, "/v1/chat/completions", "expect: 100-continue").partition(b"\r\n\r\n")
+    head, _, body = request_of(QUESTION, "/v1/chat/completions", "expect: 100-continue").partition(
+        b"\r\n\r\n"
+    )
     with closing(connected(server)) as client:
         client.sendall(head + b"\r\n\r\n")
         assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -185,7 +205,9 @@ def test_a_body_is_waited_for_where_the_client_asks_first(server: MockServer) ->
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(server: MockServer, chunked: bool) -> None:
+def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(
+    server: MockServer, chunked: bool
+) -> None:
     size = http1.LARGEST_BODY + 1
     header = "transfer-encoding: chunked" if chunked else f"content-length: {size}"
     head = f"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n".encode() + (
@@ -193,7 +215,10 @@ def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(server: Mo
     )
     status, body = status_and_body(sent(server, head, b"x" * 1_000_000))
     assert status == 413
-    assert body["error"] == {"type": "request_too_large", "message": f"The body has more than {size - 1:,} bytes."}
+    assert body["error"] == {
+        "type": "request_too_large",
+        "message": f"The body has more than {size - 1:,} bytes.",
+    }
 
 
 def test_a_body_of_50_mb_is_read(server: MockServer, mock: LLMMock) -> None:
@@ -212,26 +237,37 @@ def test_several_requests_at_once_are_answered_in_order(mock: LLMMock) -> None:
     )
     with MockServer(lambda: mock, keep_alive=True) as server:
         answers = sent(server, requests).split(b"HTTP/1.1 ")[1:]
-    assert [said(b"HTTP/1.1 " + answer) for answer in answers] == [str(number) for number in range(100)]
+    assert [said(b"HTTP/1.1 " + answer) for answer in answers] == [
+        str(number) for number in range(100)
+    ]
 
 
 def test_clients_of_http_1_0_are_answered_without_chunks(server: MockServer) -> None:
-    answer = sent(server, request_of({**QUESTION, "stream": True}).replace(b"HTTP/1.1", b"HTTP/1.0"))
+    answer = sent(
+        server, request_of({**QUESTION, "stream": True}).replace(b"HTTP/1.1", b"HTTP/1.0")
+    )
     assert b"transfer-encoding" not in answer
     assert answer.endswith(b"data: [DONE]\n\n")
 
 
 def test_somebody_is_there(server: MockServer) -> None:
-    assert status_and_body(sent(server, request_of(b"", "/", method="GET"))) == (200, {"llm-mock": server.url})
+    assert status_and_body(sent(server, request_of(b"", "/", method="GET"))) == (
+        200,
+        {"llm-mock": server.url},
+    )
     assert sent(server, request_of(b"", "/", method="HEAD")).endswith(b"\r\n\r\n")
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_waits_are_waited_for_while_others_are_answered(server: MockServer, mock: LLMMock, stream: bool) -> None:
+def test_waits_are_waited_for_while_others_are_answered(
+    server: MockServer, mock: LLMMock, stream: bool
+) -> None:
     latency = Latency(first_chunk=0.3, real_time=True)
     mock.set("slow", Reply("At last", latency=latency))
     started = time.perf_counter()
-    slow = threading.Thread(target=sent, args=(server, request_of({**QUESTION, "model": "slow", "stream": stream})))
+    slow = threading.Thread(
+        target=sent, args=(server, request_of({**QUESTION, "model": "slow", "stream": stream}))
+    )
     slow.start()
     assert said(sent(server, request_of())) == "Hi!"
     assert slow.is_alive()
@@ -256,7 +292,9 @@ def test_a_connection_fails_as_it_does_at_the_provider(
         client.chat.completions.create(**QUESTION, stream=stream)  # type: ignore[call-overload]
 
 
-def test_a_stream_that_is_dropped_ends_behind_what_came_before(server: MockServer, mock: LLMMock) -> None:
+def test_a_stream_that_is_dropped_ends_behind_what_came_before(
+    server: MockServer, mock: LLMMock
+) -> None:
     mock.set("m", Reply(chunks=["Hel", "lo"], error=ConnectionResetError("gone"), error_after=1))
     answer = sent(server, request_of({**QUESTION, "stream": True}))
     assert b'"Hel"' in answer
@@ -268,7 +306,11 @@ def test_clients_that_vanish_or_never_end_leave_nothing_behind(
 ) -> None:
     mock.set("slow", Reply(chunks=["a", "b"], latency=Latency(first_chunk=1000, real_time=True)))
     mock.set("long", Reply(chunks=["x" * 100_000] * 300))
-    left = [request_of()[:20], request_of()[:-1], request_of({**QUESTION, "model": "slow", "stream": True})]
+    left = [
+        request_of()[:20],
+        request_of()[:-1],
+        request_of({**QUESTION, "model": "slow", "stream": True}),
+    ]
     left += [request_of({**QUESTION, "model": "long", "stream": True})]
     for request_ in left:
         with closing(connected(server)) as client:
@@ -282,7 +324,9 @@ def test_clients_that_vanish_or_never_end_leave_nothing_behind(
         client.close()
 
 
-def test_a_client_that_takes_too_long_is_left(mock: LLMMock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_takes_too_long_is_left(
+    mock: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connection, "SLOW_SECONDS", 0.1)
     mock.set("m", Reply(chunks=["x" * 100_000] * 300))
     with MockServer(lambda: mock) as server, closing(connected(server)) as reader:
@@ -305,7 +349,10 @@ def test_async_suites_leave_no_connection_open(mock: LLMMock) -> None:
 
 
 def test_calls_of_several_threads_are_answered_at_once(server: MockServer, mock: LLMMock) -> None:
-    threads = [threading.Thread(target=lambda: [said(sent(server, request_of())) for _ in range(25)]) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: [said(sent(server, request_of())) for _ in range(25)])
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -337,7 +384,15 @@ def test_a_port_that_is_taken_is_an_error_and_leaks_nothing(server: MockServer) 
 
 @pytest.mark.parametrize(
     "host",
-    ["localhost", "127.0.0.1:80", "127.1.2.3", "[::1]:8080", "app.localhost:1", "LocalHost", "host.docker.internal"],
+    [
+        "localhost",
+        "127.0.0.1:80",
+        "127.1.2.3",
+        "[::1]:8080",
+        "app.localhost:1",
+        "LocalHost",
+        "host.docker.internal",
+    ],
 )
 def test_requests_that_name_this_machine_are_answered(server: MockServer, host: str) -> None:
     request_ = request_of().replace(b"host: localhost", f"host: {host}".encode())
@@ -346,13 +401,24 @@ def test_requests_that_name_this_machine_are_answered(server: MockServer, host: 
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "", "10.0.0.1", "[::2]", "[", "0.0.0.0"],
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "",
+        "10.0.0.1",
+        "[::2]",
+        "[",
+        "0.0.0.0",
+    ],
 )
 def test_requests_that_name_another_host_are_refused_and_use_up_no_reply(
     server: MockServer, mock: LLMMock, host: str
 ) -> None:
     mock.add("m", "Once", times=1)
-    status, body = status_and_body(sent(server, request_of().replace(b"host: localhost", f"host: {host}".encode())))
+    status, body = status_and_body(
+        sent(server, request_of().replace(b"host: localhost", f"host: {host}".encode()))
+    )
     assert status == 421
     assert "does not name this machine" in body["error"]["message"]
     assert mock.problems == [body["error"]["message"]]
@@ -360,12 +426,19 @@ def test_requests_that_name_another_host_are_refused_and_use_up_no_reply(
     assert said(sent(server, request_of())) == "Once"
 
 
-def test_any_host_is_answered_where_that_is_wanted_and_so_is_a_client_that_asks_a_proxy(mock: LLMMock) -> None:
+def test_any_host_is_answered_where_that_is_wanted_and_so_is_a_client_that_asks_a_proxy(
+    mock: LLMMock,
+) -> None:
     with MockServer(lambda: mock, any_host=True) as server:
-        assert said(sent(server, request_of().replace(b"host: localhost", b"host: mock.test"))) == "Hi!"
+        assert (
+            said(sent(server, request_of().replace(b"host: localhost", b"host: mock.test")))
+            == "Hi!"
+        )
     with MockServer(lambda: mock) as server:
         asked = request_of(QUESTION, "http://api.openai.com/v1/chat/completions")
-        assert said(sent(server, asked.replace(b"host: localhost", b"host: api.openai.com"))) == "Hi!"
+        assert (
+            said(sent(server, asked.replace(b"host: localhost", b"host: api.openai.com"))) == "Hi!"
+        )
 
 
 def test_what_a_request_carries_as_credential_is_secret_from_then_on(server: MockServer) -> None:
@@ -388,7 +461,9 @@ def test_the_last_calls_are_kept_and_all_are_counted(mock: LLMMock) -> None:
     def ask(number: int) -> None:
         model = ("m", "r", f"other-{number}")[number % 3]
         body = {"model": model, "messages": [{"role": "user", "content": str(number)}]}
-        sent_ = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, json.dumps(body).encode())
+        sent_ = WireRequest(
+            "POST", "api.openai.com", "/v1/chat/completions", "", {}, json.dumps(body).encode()
+        )
         asked = parse_request(sent_, "openai", mock)
         assert isinstance(asked, ModelRequest)
         respond(asked, mock)
@@ -403,7 +478,9 @@ def test_the_last_calls_are_kept_and_all_are_counted(mock: LLMMock) -> None:
     for number in range(400, 1_600):
         ask(number)
     assert objects() <= before + 100
-    assert [call["prompt"] for call in mock.calls] == [str(number) for number in range(1_500, 1_600)]
+    assert [call["prompt"] for call in mock.calls] == [
+        str(number) for number in range(1_500, 1_600)
+    ]
     assert mock.history.number_of_calls == 1_600
     assert len(mock.calls_of("r")) == 33
     assert len(mock.history._states) <= 40
@@ -414,9 +491,19 @@ def test_the_line_of_a_huge_prompt_is_made_of_its_start(
 ) -> None:
     looked_at: list[int] = []
     cover = Redactor._covered
-    monkeypatch.setattr(Redactor, "_covered", lambda self, text: [looked_at.append(len(text)), cover(self, text)][1])
+    monkeypatch.setattr(
+        Redactor, "_covered", lambda self, text: [looked_at.append(len(text)), cover(self, text)][1]
+    )
     prompt = "a-sk-" * 1_000_000
-    assert said(sent(server, request_of({"model": "m", "messages": [{"role": "user", "content": prompt}]}))) == "Hi!"
+    assert (
+        said(
+            sent(
+                server,
+                request_of({"model": "m", "messages": [{"role": "user", "content": prompt}]}),
+            )
+        )
+        == "Hi!"
+    )
     line = call_line(mock.calls[0])
     assert line.startswith("m  'a-sk-")
     assert len(line) < 200

@@ -30,7 +30,9 @@ def test_clients_share_the_context_that_they_make_by_default(library: ModuleType
     assert context_of(library.Client()) is context_of(library.AsyncClient(verify=True))
 
 
-@pytest.mark.parametrize("sdk", [openai.OpenAI, openai.AsyncOpenAI, anthropic.Anthropic, anthropic.AsyncAnthropic])
+@pytest.mark.parametrize(
+    "sdk", [openai.OpenAI, openai.AsyncOpenAI, anthropic.Anthropic, anthropic.AsyncAnthropic]
+)
 def test_clients_of_an_sdk_share_it(sdk: Any) -> None:
     assert context_of(sdk()) is context_of(sdk())
 
@@ -56,7 +58,9 @@ def test_a_context_that_a_test_changed_is_shared_no_further(library: ModuleType)
 
 
 @LIBRARIES
-def test_certificates_of_the_environment_count(library: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificates_of_the_environment_count(
+    library: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shared = context_of(library.Client())
     monkeypatch.setenv("SSL_CERT_FILE", certifi.where())
     assert context_of(library.Client()) is not shared

@@ -120,7 +120,9 @@ def by_google_genai() -> list[str]:
     from google import genai
 
     async def ask() -> str:
-        return (await client.aio.models.generate_content(model="gemini-2.5-flash", contents="Hi")).text or ""
+        return (
+            await client.aio.models.generate_content(model="gemini-2.5-flash", contents="Hi")
+        ).text or ""
 
     client = genai.Client()
     whole = client.models.generate_content(model="gemini-2.5-flash", contents="Hi")
@@ -205,11 +207,17 @@ def test_asked(library):
         pytest.param(sorted(supported_versions.USER_AGENTS), id="clients"),
     ],
 )
-def test_an_older_version_is_refused_with_its_name(libraries: list[str], pytester: pytest.Pytester) -> None:
+def test_an_older_version_is_refused_with_its_name(
+    libraries: list[str], pytester: pytest.Pytester
+) -> None:
     root = str(Path(__file__).parents[3])
     pytester.makepyfile(OUTDATED.format(root=root, libraries=libraries))
     result = pytester.runpytest_subprocess("-W", "default")
     for library in libraries:
         version = importlib.metadata.version(library)
-        result.stdout.fnmatch_lines_random([f"*{library} {version} is older than 999, the oldest version that*"])
-    assert result.parseoutcomes().get("failed", 0) + result.parseoutcomes().get("errors", 0) == len(libraries)
+        result.stdout.fnmatch_lines_random(
+            [f"*{library} {version} is older than 999, the oldest version that*"]
+        )
+    assert result.parseoutcomes().get("failed", 0) + result.parseoutcomes().get("errors", 0) == len(
+        libraries
+    )

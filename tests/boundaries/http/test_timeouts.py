@@ -64,7 +64,10 @@ def by_aiohttp_in_all(timeout: float | None) -> list[str]:
 
 def read_by_aiohttp(timeout: aiohttp.ClientTimeout) -> list[str]:
     async def ask() -> list[str]:
-        async with aiohttp.ClientSession(timeout=timeout) as session, session.post(CHAT, json=STREAM) as response:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.post(CHAT, json=STREAM) as response,
+        ):
             return [line.decode() async for line in response.content]
 
     return asyncio.run(ask())
@@ -77,13 +80,18 @@ LIBRARIES = {
     by_aiohttp: aiohttp.SocketTimeoutError,
     by_aiohttp_in_all: asyncio.TimeoutError,
 }
-libraries = pytest.mark.parametrize(("ask", "raised"), LIBRARIES.items(), ids=lambda value: value.__name__)
+libraries = pytest.mark.parametrize(
+    ("ask", "raised"), LIBRARIES.items(), ids=lambda value: value.__name__
+)
 
 
 @libraries
 @pytest.mark.parametrize("name", ["stalled", "slow-first-token"])
 def test_a_client_that_does_not_wait_so_long_gets_the_timeout_of_its_library(
-    ask: Callable[[float | None], list[str]], raised: type[Exception], name: str, mock_llm_responses: LLMMock
+    ask: Callable[[float | None], list[str]],
+    raised: type[Exception],
+    name: str,
+    mock_llm_responses: LLMMock,
 ) -> None:
     mock_llm_responses.set("gpt-4o", Reply(chunks=["a", "b"]))
     mock_llm_responses.misbehave(name)
@@ -113,7 +121,9 @@ def test_a_stream_that_stalls_without_a_timeout_is_a_problem_of_the_test(
         ask(None)
     assert isinstance(error.value, (raised, aiohttp.SocketTimeoutError))
     [problem] = mock_llm_responses.problems
-    assert problem.startswith("The stream stalled, and the client that reads it has no read timeout: in production it ")
+    assert problem.startswith(
+        "The stream stalled, and the client that reads it has no read timeout: in production it "
+    )
     mock_llm_responses.problems.clear()
 
 
@@ -121,7 +131,12 @@ def test_a_stream_that_stalls_without_a_timeout_is_a_problem_of_the_test(
 @pytest.mark.parametrize(
     ("ask", "raised"),
     [
-        (lambda more: openai.OpenAI(timeout=9, max_retries=0).chat.completions.create(**QUESTION, **more), openai),
+        (
+            lambda more: openai.OpenAI(timeout=9, max_retries=0).chat.completions.create(
+                **QUESTION, **more
+            ),
+            openai,
+        ),
         (
             lambda more: anthropic.Anthropic(timeout=9, max_retries=0).messages.create(
                 max_tokens=9, **QUESTION, **more
@@ -139,7 +154,9 @@ def test_a_latency_counts_for_timeouts(
     mock_llm_responses.set("gpt-4o", Reply("Hello, world", latency=Latency(first_chunk=10)))
     with pytest.raises(raised.APITimeoutError):
         ask(more)
-    mock_llm_responses.set("gpt-4o", Reply("Hello, world", latency=Latency(first_chunk=8, chunks_per_second=0.25)))
+    mock_llm_responses.set(
+        "gpt-4o", Reply("Hello, world", latency=Latency(first_chunk=8, chunks_per_second=0.25))
+    )
     if streamed:
         list(ask(more))
     else:
@@ -150,7 +167,10 @@ def test_a_latency_counts_for_timeouts(
 def test_a_structured_answer_by_a_tool_is_as_slow(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", {"city": "Rome"})
     mock_llm_responses.misbehave("slow-first-token")
-    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": {"city": {"type": "string"}}}}}
+    tool = {
+        "type": "function",
+        "function": {"name": "f", "parameters": {"properties": {"city": {"type": "string"}}}},
+    }
     client = openai.OpenAI(timeout=9, max_retries=0)
     with pytest.raises(openai.APITimeoutError):
         client.chat.completions.create(**QUESTION, tools=[tool])

@@ -35,7 +35,9 @@ def tripped_by(shim: Path, tmp_path: Path, *command: str) -> list[str]:
     notes = tmp_path / "tripped"
     environment = {**os.environ, "LD_PRELOAD": str(shim), "TRIPWIRE": str(notes)}
     root = Path(__file__).parents[3]
-    run = subprocess.run([sys.executable, *command], env=environment, cwd=root, capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, *command], env=environment, cwd=root, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stdout + run.stderr
     return notes.read_text().splitlines() if notes.exists() else []
 
@@ -51,7 +53,10 @@ def test_the_shim_sees_what_leaves(shim: Path, tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
-        assert tripped_by(shim, tmp_path, "-c", code) == ["getaddrinfo api.openai.com", "connect 192.0.2.1"]
+        assert tripped_by(shim, tmp_path, "-c", code) == [
+            "getaddrinfo api.openai.com",
+            "connect 192.0.2.1",
+        ]
 
 
 def test_nothing_leaves_below_python(shim: Path, tmp_path: Path) -> None:
@@ -68,15 +73,21 @@ def test_the_audit_hook_sees_what_leaves(monkeypatch: pytest.MonkeyPatch) -> Non
     assert TRIPWIRE.tripped == ["socket.getaddrinfo api.openai.com", "socket.connect 192.0.2.1"]
 
 
-@pytest.mark.parametrize(("host", "expected"), [("::1", False), ("localhost", False), ("10.0.0.1", True)])
+@pytest.mark.parametrize(
+    ("host", "expected"), [("::1", False), ("localhost", False), ("10.0.0.1", True)]
+)
 def test_this_machine_is_not_beyond_it(host: str, expected: bool) -> None:
     assert leaves(host) is expected
 
 
 def test_the_table_of_ways_to_a_provider_names_tests_that_exist() -> None:
     page = (Path(__file__).parents[3] / "docs" / "differences.md").read_text()
-    table = page.partition("### Every way to a provider")[2].partition("\n\n| ")[2].partition("\n\n")[0]
-    rows = [[cell.strip() for cell in row.strip("| ").split(" | ")] for row in table.splitlines()[2:]]
+    table = (
+        page.partition("### Every way to a provider")[2].partition("\n\n| ")[2].partition("\n\n")[0]
+    )
+    rows = [
+        [cell.strip() for cell in row.strip("| ").split(" | ")] for row in table.splitlines()[2:]
+    ]
     assert len(rows) > 15
     for row in rows:
         outcome, test = row[2].rstrip(" |"), row[3].strip("`| ") if len(row) > 3 else ""

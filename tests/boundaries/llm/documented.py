@@ -20,16 +20,24 @@ class Documented(NamedTuple):
 
 
 DOCUMENTED = (
-    Documented("sync prompt *", "type of text", "`response.text` and `response.usage` can also be read without a call"),
     Documented(
-        "sync prompt *", "type of usage", "`response.text` and `response.usage` can also be read without a call"
+        "sync prompt *",
+        "type of text",
+        "`response.text` and `response.usage` can also be read without a call",
+    ),
+    Documented(
+        "sync prompt *",
+        "type of usage",
+        "`response.text` and `response.usage` can also be read without a call",
     ),
     Documented("sync prompt no payload", "json", "raises `json.JSONDecodeError` for plain text"),
     Documented("sync prompt error", "refused", "raises a configured error there"),
     Documented("callbacks", "failed", "raises a configured error there"),
     Documented("what prompt takes", "lazy", "`lazy=True`"),
     Documented("listings", "get_model gives the same one", "The same name gives the same model"),
-    Documented("command line options of models", "1: *", "describes the options of the first model alone"),
+    Documented(
+        "command line options of models", "1: *", "describes the options of the first model alone"
+    ),
     Documented("look of *", "type", "It is of a class of its own"),
     Documented("look of *", "provider's own method", "The provider's own methods"),
 )
@@ -46,6 +54,12 @@ def check(scenario: Scenario, folder: Path, name: str) -> None:
         key for key in compared for entry in DOCUMENTED
         if fnmatchcase(name, entry.scenario) and fnmatchcase(key, entry.name)
     }  # fmt: skip
-    problems = [f"{key}\n  plain {plain.get(key)!r}\n  mock  {mock.get(key)!r}" for key in sorted(different - known)]
-    problems += [f"{key} is documented, but is the same: {plain.get(key)!r}" for key in sorted(known - different)]
+    problems = [
+        f"{key}\n  plain {plain.get(key)!r}\n  mock  {mock.get(key)!r}"
+        for key in sorted(different - known)
+    ]
+    problems += [
+        f"{key} is documented, but is the same: {plain.get(key)!r}"
+        for key in sorted(known - different)
+    ]
     assert not problems, f"{name}:\n" + "\n".join(problems)

@@ -19,7 +19,14 @@ from tests.boundaries.llm.worlds import World, rows
 FENCED = Scripted(chunks=("Here:\n```\nprint(1)\n```\nand\n```\nprint(2)\n```\n",))
 ITEMS = Scripted(chunks=('{"items": [{"name": "a"}]}',))
 SECOND = Scripted(chunks=("Second",))
-FULL_LOG = ["logs -n 0", "logs --json -n 0", "logs -r", "logs -t -n 0", "logs --short -n 0", "logs -u -n 0"]
+FULL_LOG = [
+    "logs -n 0",
+    "logs --json -n 0",
+    "logs -r",
+    "logs -t -n 0",
+    "logs --short -n 0",
+    "logs -u -n 0",
+]
 COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "prompt": (["-m full Hi", *FULL_LOG], [Scripted()]),
     "prompt of the id": (["-m plain-full Hi"], [Scripted()]),
@@ -106,7 +113,9 @@ def test_the_command_line_prints_and_logs_like_with_the_plain_model(
     (tmp_path / "notes.txt").write_text("Some notes")
 
     def run(world: World) -> dict[str, Any]:
-        model_id = next((id_ for alias, id_ in MODEL_IDS.items() if f"-m {alias} " in " ".join(commands)), FULL)
+        model_id = next(
+            (id_ for alias, id_ in MODEL_IDS.items() if f"-m {alias} " in " ".join(commands)), FULL
+        )
         world.script(model_id, *replies)
         seen: dict[str, Any] = {}
         for number, command in enumerate(commands, start=1):

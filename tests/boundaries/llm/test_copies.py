@@ -74,7 +74,9 @@ def test_text_and_usage_can_be_copied(mock_llm_calls: LLMMock, again: Callable[[
 
 @pytest.mark.parametrize("schema", [{}, []], ids=repr)
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_an_empty_schema_is_none(mock_llm_calls: LLMMock, model: Callable[[Any], Any], schema: Any) -> None:
+def test_an_empty_schema_is_none(
+    mock_llm_calls: LLMMock, model: Callable[[Any], Any], schema: Any
+) -> None:
     mock_llm_calls.set("*", "for a schema", schema="Plan")
     mock_llm_calls.set("*", "answer")
     response = model(mock_llm_calls).prompt("Hi", schema=schema)

@@ -31,7 +31,9 @@ class KeyProvider(llm.KeyModel):
     model_id = "provider/model"
     needs_key = "provider"
 
-    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Iterator[str]:
+    def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None
+    ) -> Iterator[str]:
         raise Reached
 
 
@@ -41,7 +43,9 @@ class AsyncProvider(llm.AsyncKeyModel):
     model_id = "provider/model"
     needs_key = "provider"
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Any:
+    async def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None
+    ) -> Any:
         raise Reached
         yield ""
 
@@ -85,13 +89,19 @@ class Embedding(llm.EmbeddingModel):  # type: ignore[name-defined, misc]
 
 def execute(model: Any, **arguments: Any) -> str:
     prompt = llm.Prompt("Hello", model)
-    return "".join(model.execute(prompt, True, llm.Response(prompt, model, True), None, **arguments))
+    return "".join(
+        model.execute(prompt, True, llm.Response(prompt, model, True), None, **arguments)
+    )
 
 
 def execute_by_names(model: Any, **arguments: Any) -> str:
     prompt = llm.Prompt("Hello", model)
     response = llm.Response(prompt, model, False)
-    return "".join(model.execute(prompt=prompt, stream=False, response=response, conversation=None, **arguments))
+    return "".join(
+        model.execute(
+            prompt=prompt, stream=False, response=response, conversation=None, **arguments
+        )
+    )
 
 
 def execute_of_the_class() -> str:
@@ -104,7 +114,14 @@ def execute_async(model: Any) -> str:
     async def text() -> str:
         prompt = llm.Prompt("Hello", model)
         response = llm.AsyncResponse(prompt, model, True)
-        return "".join([chunk async for chunk in model.execute(prompt, True, response, None, key="of-the-application")])
+        return "".join(
+            [
+                chunk
+                async for chunk in model.execute(
+                    prompt, True, response, None, key="of-the-application"
+                )
+            ]
+        )
 
     return asyncio.run(text())
 
@@ -121,7 +138,9 @@ DIRECT: dict[str, Callable[[], str]] = {
     "execute": lambda: execute(Provider()),
     "execute, by names": lambda: execute_by_names(Provider()),
     "execute with a key": lambda: execute(KeyProvider(), key="of-the-application"),
-    "execute with a key, by names": lambda: execute_by_names(KeyProvider(), key="of-the-application"),
+    "execute with a key, by names": lambda: execute_by_names(
+        KeyProvider(), key="of-the-application"
+    ),
     "execute of an async model": lambda: execute_async(AsyncProvider()),
     "execute of the class": execute_of_the_class,
     "execute of a class that inherits it": lambda: execute(Inheriting()),
@@ -147,7 +166,9 @@ def test_a_direct_call_is_answered_and_recorded(
 def test_a_batch_is_embedded_by_the_mock(items_as: Any, key: Any, mock_llm_calls: LLMMock) -> None:
     (vector,) = Embedding().embed_batch(items_as(["Hello"]), **key)
     assert vector == mock_llm_calls.get_embedding_model("provider/embedding").embed("Hello")
-    assert mock_llm_calls.get_embedding_model("provider/embedding").call_history[0]["items"] == ["Hello"]
+    assert mock_llm_calls.get_embedding_model("provider/embedding").call_history[0]["items"] == [
+        "Hello"
+    ]
 
 
 def test_a_prompt_made_by_hand_may_have_its_options_in_a_dict(mock_llm_calls: LLMMock) -> None:

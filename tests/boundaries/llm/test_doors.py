@@ -27,7 +27,9 @@ class Provider(llm.KeyModel):
     needs_key = "provider"
     can_stream = True
 
-    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Iterator[str]:
+    def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None
+    ) -> Iterator[str]:
         raise AssertionError("a real model was executed")
 
 
@@ -37,7 +39,9 @@ class AsyncProvider(llm.AsyncKeyModel):
     model_id = "gpt-4o-mini"
     needs_key = "provider"
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Any:
+    async def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None
+    ) -> Any:
         raise AssertionError("a real model was executed")
         yield ""
 
@@ -69,7 +73,9 @@ def continue_logged_conversation() -> str:
 
 
 def ask_with_template() -> str:
-    saved = CliRunner().invoke(cli, ["prompt", "$input", "-m", "4o-mini", "--system", "Be brief", "--save", "brief"])
+    saved = CliRunner().invoke(
+        cli, ["prompt", "$input", "-m", "4o-mini", "--system", "Be brief", "--save", "brief"]
+    )
     assert saved.exit_code == 0, saved.output
     return ask_command_line("-t", "brief")
 
@@ -98,7 +104,9 @@ DOORS: dict[str, Callable[[], str]] = {
     "get_async_models": lambda: ask_async(listed(llm.get_async_models())),
     "get_model_aliases by name": lambda: ask(llm.get_model_aliases()["4o-mini"]),
     "get_model_aliases by look": lambda: ask(dict(llm.get_model_aliases().items())["4o-mini"]),
-    "get_models_with_aliases": lambda: ask(listed([entry.model for entry in llm.get_models_with_aliases()])),
+    "get_models_with_aliases": lambda: ask(
+        listed([entry.model for entry in llm.get_models_with_aliases()])
+    ),
     "command line": lambda: ask_command_line("-m", "4o-mini"),
     "command line, async": lambda: ask_command_line("-m", "4o-mini", "--async"),
     "command line, continued": continue_logged_conversation,
@@ -116,8 +124,12 @@ DOORS: dict[str, Callable[[], str]] = {
 
 if hasattr(llm, "Message"):  # from llm 0.32 on
     DOORS["response that was written down"] = restored_response
-    DOORS["messages"] = lambda: str(llm.get_model("gpt-4o-mini").prompt(messages=[llm.user("Hello")]).text())
-    DOORS["stream events"] = lambda: "".join(event.chunk for event in Provider().prompt("Hello").stream_events())
+    DOORS["messages"] = lambda: str(
+        llm.get_model("gpt-4o-mini").prompt(messages=[llm.user("Hello")]).text()
+    )
+    DOORS["stream events"] = lambda: "".join(
+        event.chunk for event in Provider().prompt("Hello").stream_events()
+    )
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=DOORS.keys())
@@ -139,7 +151,11 @@ def test_default_model_is_mocked(how: str, mock_llm_calls: LLMMock) -> None:
 
 def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set("*", "anything")
-    assert ask(llm.get_model("nobody/knows")) == ask_async(llm.get_async_model("nobody/knows")) == "anything"
+    assert (
+        ask(llm.get_model("nobody/knows"))
+        == ask_async(llm.get_async_model("nobody/knows"))
+        == "anything"
+    )
 
 
 def test_a_real_model_keeps_its_own_identity_when_the_mock_answers_for_it() -> None:
@@ -148,7 +164,9 @@ def test_a_real_model_keeps_its_own_identity_when_the_mock_answers_for_it() -> N
     assert type(response.model) is Provider
 
 
-def test_a_provider_class_made_by_hand_streams_the_chunks(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_provider_class_made_by_hand_streams_the_chunks(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set("gpt-4o-mini", lambda prompt: f"You said {prompt.prompt}")
     assert list(Provider().prompt("Hi")) == ["You said Hi"]
 
@@ -205,7 +223,9 @@ def test_a_name_can_be_made_unknown(how: str, mock_llm_responses: ResponseConfig
     assert "Unknown model" in CliRunner().invoke(cli, ["prompt", "Hello", "-m", "4o-mini"]).output
 
 
-def test_reimported_llm_is_mocked(mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reimported_llm_is_mocked(
+    mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mock_llm_responses.set("m", "still mocked")
     monkeypatch.delitem(sys.modules, "llm")
     again = importlib.import_module("llm")
@@ -236,7 +256,12 @@ def test_a_registered_mock_is_handed_out_as_it_is() -> None:
 
 
 def test_models_are_handed_out_one_for_a_name(mock_llm_calls: LLMMock) -> None:
-    assert llm.get_model("m") is llm.get_model("m") is mock_llm_calls.get_model("m") is mock_llm_calls.models["m"]
+    assert (
+        llm.get_model("m")
+        is llm.get_model("m")
+        is mock_llm_calls.get_model("m")
+        is mock_llm_calls.models["m"]
+    )
     assert llm.get_async_model("m") is llm.get_async_model("m")
 
 
@@ -244,7 +269,9 @@ def test_a_model_bound_at_import_shows_the_calls_of_this_test_only(mock_llm_call
     assert isinstance(BOUND_AT_IMPORT, MockLLMModel)
     assert BOUND_AT_IMPORT.prompt_count == 0
     BOUND_AT_IMPORT.prompt("Hello")
-    assert BOUND_AT_IMPORT.call_history == mock_llm_calls.get_model("gpt-4o-mini").call_history != []
+    assert (
+        BOUND_AT_IMPORT.call_history == mock_llm_calls.get_model("gpt-4o-mini").call_history != []
+    )
 
 
 def test_an_llm_imported_anew_from_scratch_is_mocked(pytester: pytest.Pytester) -> None:
@@ -282,7 +309,9 @@ def test_an_attachment_by_url_is_not_looked_up() -> None:
     assert llm.get_model("m").prompt("Hi", attachments=[attachment]).text()
 
 
-def test_llm_chat_is_mocked(mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock) -> None:
+def test_llm_chat_is_mocked(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+) -> None:
     mock_llm_responses.add("gpt-4o-mini", "first answer", turn=1)
     mock_llm_responses.add("gpt-4o-mini", "second answer", turn=2)
     result = CliRunner().invoke(cli, ["chat", "-m", "4o-mini"], input="one\ntwo\nquit\n")
@@ -299,5 +328,7 @@ def test_llm_models_lists_what_is_registered() -> None:
 
 def test_the_provider_that_is_listed_can_be_asked(mock_llm_responses: ResponseConfigurator) -> None:
     mock_llm_responses.set("gpt-4o-mini", "listed")
-    model = next(entry.model for entry in llm.get_models_with_aliases() if "4o-mini" in entry.aliases)
+    model = next(
+        entry.model for entry in llm.get_models_with_aliases() if "4o-mini" in entry.aliases
+    )
     assert (str(model), ask(model)) == ("OpenAI Chat: gpt-4o-mini", "listed")

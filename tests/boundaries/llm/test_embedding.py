@@ -39,7 +39,9 @@ class Provider(llm.EmbeddingModel):
     needs_key = "provider"
     batch_size = 2
 
-    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+    def embed_batch(
+        self, items: Iterable[str | bytes], *, key: str | None = None
+    ) -> Iterator[list[float]]:
         raise AssertionError("a real model was executed")
 
 
@@ -58,7 +60,9 @@ class Local(llm.EmbeddingModel):
 
     model_id = "local-embedding"
 
-    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+    def embed_batch(
+        self, items: Iterable[str | bytes], *, key: str | None = None
+    ) -> Iterator[list[float]]:
         for item in items:
             yield [float(len(item))]
 
@@ -90,7 +94,8 @@ def collections_work() -> bool:
 
 
 needs_collections = pytest.mark.skipif(
-    not collections_work(), reason="the collections of this llm do not work with this sqlite-utils (4)"
+    not collections_work(),
+    reason="the collections of this llm do not work with this sqlite-utils (4)",
 )
 
 
@@ -129,7 +134,16 @@ def through_embed_multi_of_collection() -> list[float]:
 def through_command_embed_multi() -> list[float]:
     with tempfile.TemporaryDirectory() as folder:
         database = f"{folder}/embeddings.db"
-        run("embed-multi", "documents", "-", "-m", "3-small", "-d", database, stdin='[{"id": "1", "text": "Hello"}]')
+        run(
+            "embed-multi",
+            "documents",
+            "-",
+            "-m",
+            "3-small",
+            "-d",
+            database,
+            stdin='[{"id": "1", "text": "Hello"}]',
+        )
         return first_stored(llm.Collection("documents", sqlite_utils.Database(database)))
 
 
@@ -140,10 +154,16 @@ DOORS: dict[str, Callable[[], list[float]]] = {
     "get_embedding_models": lambda: listed(llm.get_embedding_models()).embed("Hello"),
     "get_embedding_models bound early": lambda: listed(get_embedding_models()).embed("Hello"),
     "aliases by name": lambda: llm.get_embedding_model_aliases()["3-small"].embed("Hello"),
-    "aliases by look": lambda: dict(get_embedding_model_aliases().items())["3-small"].embed("Hello"),
-    "models with aliases": lambda: listed(e.model for e in get_embedding_models_with_aliases()).embed("Hello"),
+    "aliases by look": lambda: dict(get_embedding_model_aliases().items())["3-small"].embed(
+        "Hello"
+    ),
+    "models with aliases": lambda: listed(
+        e.model for e in get_embedding_models_with_aliases()
+    ).embed("Hello"),
     "embed_multi": lambda: next(iter(llm.get_embedding_model(NAME).embed_multi(["Hello"]))),
-    "embed_multi in batches": lambda: next(iter(llm.get_embedding_model(NAME).embed_multi(["Hello"], batch_size=1))),
+    "embed_multi in batches": lambda: next(
+        iter(llm.get_embedding_model(NAME).embed_multi(["Hello"], batch_size=1))
+    ),
     "embed_batch": lambda: next(iter(llm.get_embedding_model(NAME).embed_batch(["Hello"]))),
     "collection by id": lambda: through_collection(model_id=NAME),
     "collection by alias": lambda: through_collection(model_id="3-small"),
@@ -165,7 +185,9 @@ EVERY_DOOR = [
 
 
 @pytest.mark.parametrize("door", EVERY_DOOR)
-def test_every_door_leads_to_the_mock(door: Callable[[], list[float]], mock_llm_calls: LLMMock) -> None:
+def test_every_door_leads_to_the_mock(
+    door: Callable[[], list[float]], mock_llm_calls: LLMMock
+) -> None:
     model = mock_llm_calls.get_embedding_model(NAME)
     model.set("Hello", VECTOR)
     assert door() == VECTOR
@@ -180,7 +202,9 @@ def test_alias_and_model_id_are_one_model(mock_llm_calls: LLMMock) -> None:
 
 
 def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_calls: LLMMock) -> None:
-    assert llm.get_embedding_model("nobody/knows") is mock_llm_calls.get_embedding_model("nobody/knows")
+    assert llm.get_embedding_model("nobody/knows") is mock_llm_calls.get_embedding_model(
+        "nobody/knows"
+    )
     assert "nobody/knows" not in llm.get_embedding_model_aliases()
     assert "3-small" in llm.get_embedding_model_aliases()
 
@@ -221,8 +245,16 @@ def test_the_default_embedding_model_is_mocked(mock_llm_calls: LLMMock) -> None:
 
 
 TRIPLES = {
-    "a sentence": ("The cat sits on the mat", "A cat is sitting on a mat", "Stock prices fell sharply today"),
-    "a question": ("How do I reset my password?", "I forgot my password, can I reset it?", "The weather is sunny"),
+    "a sentence": (
+        "The cat sits on the mat",
+        "A cat is sitting on a mat",
+        "Stock prices fell sharply today",
+    ),
+    "a question": (
+        "How do I reset my password?",
+        "I forgot my password, can I reset it?",
+        "The weather is sunny",
+    ),
     "an ending": ("overdue invoices", "an overdue invoice", "hiking boots"),
     "another order": ("invoice overdue", "overdue invoice for March", "hiking boots"),
     "binary data": (b"\x89PNG 0123456789", b"\x89PNG 0123456780", b"GIF89a abcdefgh"),
@@ -230,14 +262,18 @@ TRIPLES = {
 
 
 @pytest.mark.parametrize(("item", "similar", "unrelated"), TRIPLES.values(), ids=TRIPLES.keys())
-def test_what_is_similar_lies_nearer_than_what_is_unrelated(item: Any, similar: Any, unrelated: Any) -> None:
+def test_what_is_similar_lies_nearer_than_what_is_unrelated(
+    item: Any, similar: Any, unrelated: Any
+) -> None:
     vectors = list(llm.get_embedding_model("m").embed_multi([item, similar, unrelated]))
     assert cosine(vectors[0], vectors[1]) > cosine(vectors[0], vectors[2]) + 0.1
 
 
 @given(item=st.one_of(st.text(), st.binary()), dimensions=st.integers(1, 80))
 def test_the_same_item_has_the_same_vector_of_length_one(item: Any, dimensions: int) -> None:
-    one, other = (MockEmbeddingModel(name, dimensions=dimensions).embed(item) for name in ("a", "b"))
+    one, other = (
+        MockEmbeddingModel(name, dimensions=dimensions).embed(item) for name in ("a", "b")
+    )
     assert one == other
     assert len(one) == dimensions
     assert math.isclose(math.fsum(number * number for number in one), 1)
@@ -258,7 +294,9 @@ def test_unusual_items_have_a_vector(item: Any) -> None:
 def test_another_process_makes_the_same_vector(seed: str, run_python: RunPython) -> None:
     code = "import json, llm; print(json.dumps(llm.get_embedding_model('m').embed('The cat sits on the mat')))"
     process = run_python(code, PYTHONHASHSEED=seed, PFLOW_TESTING="1")
-    assert json.loads(process.stdout) == llm.get_embedding_model("m").embed("The cat sits on the mat")
+    assert json.loads(process.stdout) == llm.get_embedding_model("m").embed(
+        "The cat sits on the mat"
+    )
 
 
 def test_a_vector_is_a_list_of_its_own(mock_llm_calls: LLMMock) -> None:
@@ -284,7 +322,10 @@ def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
 @pytest.mark.parametrize(
     ("vector", "message"),
     [
-        ([1.0, 2.0, 3.0], r"3 values: \[1.0, 2.0, 3.0\]. Give 2 finite numbers, or assign to the model's dimensions"),
+        (
+            [1.0, 2.0, 3.0],
+            r"3 values: \[1.0, 2.0, 3.0\]. Give 2 finite numbers, or assign to the model's dimensions",
+        ),
         ([], "0 values"),
         ("ab", "no list: 'ab'"),
         (1.0, "no list: 1.0"),
@@ -307,7 +348,9 @@ def test_what_is_no_vector_of_the_model_is_refused(vector: Any, message: str) ->
 def test_wrong_dimensions_are_refused(dimensions: Any) -> None:
     model = MockEmbeddingModel("m", dimensions=2)
     model.set("Hello", [0, 1])
-    with pytest.raises(InvalidReply, match="give a whole number from 1, before vectors of another length are set"):
+    with pytest.raises(
+        InvalidReply, match="give a whole number from 1, before vectors of another length are set"
+    ):
         model.dimensions = dimensions
     assert model.dimensions == 2
 
@@ -371,7 +414,9 @@ def test_a_provider_class_keeps_what_it_takes_and_its_batches(mock_llm_calls: LL
         list(Provider().embed_multi([b"\x00"]))
     assert len(list(Provider().embed_multi(["a", "b", "c"]))) == 3
     assert [call["items"] for call in model.call_history] == [["a", "b"], ["c"]]
-    assert OldProvider().embed(b"\x00") == mock_llm_calls.get_embedding_model("nobody/embeds").embed(b"\x00")
+    assert OldProvider().embed(b"\x00") == mock_llm_calls.get_embedding_model(
+        "nobody/embeds"
+    ).embed(b"\x00")
 
 
 @needs_collections
@@ -381,12 +426,18 @@ def test_a_collection_finds_what_is_similar(where: str, tmp_path: Path) -> None:
     db = sqlite_utils.Database(file) if file else sqlite_utils.Database(memory=True)
     collection = llm.Collection("documents", db, model_id="3-small")
     collection.embed_multi_with_metadata(
-        [("cat", "A cat is sitting on a mat", {"n": 1}), ("stocks", "Stock prices fell sharply today", {"n": 2})],
+        [
+            ("cat", "A cat is sitting on a mat", {"n": 1}),
+            ("stocks", "Stock prices fell sharply today", {"n": 2}),
+        ],
         store=True,
     )
     again = llm.Collection("documents", sqlite_utils.Database(file) if file else db)
     found = again.similar("The cat sits on the mat")
-    assert [(entry.id, entry.metadata) for entry in found] == [("cat", {"n": 1}), ("stocks", {"n": 2})]
+    assert [(entry.id, entry.metadata) for entry in found] == [
+        ("cat", {"n": 1}),
+        ("stocks", {"n": 2}),
+    ]
     assert again.similar("A cat is sitting on a mat")[0].score == pytest.approx(1)
     assert [entry.id for entry in again.similar_by_id("cat")] == ["stocks"]
 
@@ -394,7 +445,10 @@ def test_a_collection_finds_what_is_similar(where: str, tmp_path: Path) -> None:
 @needs_collections
 def test_the_command_line_finds_what_is_similar(tmp_path: Path) -> None:
     db = str(tmp_path / "embeddings.db")
-    for name, text in {"cat": "A cat is sitting on a mat", "stocks": "Stock prices fell sharply today"}.items():
+    for name, text in {
+        "cat": "A cat is sitting on a mat",
+        "stocks": "Stock prices fell sharply today",
+    }.items():
         run("embed", "documents", name, "-m", "3-small", "-c", text, "--store", "-d", db)
     found = run("similar", "documents", "-c", "The cat sits on the mat", "-d", db).splitlines()
     assert [json.loads(line)["id"] for line in found] == ["cat", "stocks"]
@@ -406,7 +460,11 @@ def test_a_registered_mock_is_handed_out_as_it_is(register: Callable[[Any], None
 
     model = Registered(dimensions=3)
     register(model)
-    assert llm.get_embedding_model("registered-mock") is llm.get_embedding_model("registered-alias") is model
+    assert (
+        llm.get_embedding_model("registered-mock")
+        is llm.get_embedding_model("registered-alias")
+        is model
+    )
     assert model in llm.get_embedding_models()
     assert len(model.embed("Hello")) == 3
 
@@ -511,7 +569,9 @@ def test_a_model_named_by_passthrough_runs(pytester: pytest.Pytester) -> None:
     pytester.runpytest("-Werror").assert_outcomes(passed=1)
 
 
-def test_a_model_from_under_the_mock_is_the_real_one_in_a_live_test(pytester: pytest.Pytester) -> None:
+def test_a_model_from_under_the_mock_is_the_real_one_in_a_live_test(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         LOCAL
         + """

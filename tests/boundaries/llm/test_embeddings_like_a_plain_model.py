@@ -19,7 +19,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "embed a text": lambda model: model.embed("one"),
     "embed bytes": lambda model: model.embed(BLOB),
     "embed_multi texts": lambda model: list(model.embed_multi(["one", "two", "three"])),
-    "embed_multi of a batch size": lambda model: list(model.embed_multi(["one", "two", "three"], batch_size=1)),
+    "embed_multi of a batch size": lambda model: list(
+        model.embed_multi(["one", "two", "three"], batch_size=1)
+    ),
     "embed_multi both": lambda model: list(model.embed_multi(["one", BLOB])),
     "embed_multi bytes": lambda model: list(model.embed_multi([BLOB, BLOB, BLOB])),
     "embed_multi nothing": lambda model: list(model.embed_multi([])),
@@ -39,9 +41,14 @@ ATTRIBUTES = (
 
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("name", [TEXTS, "texts", BLOBS])
-def test_a_mocked_embedding_model_embeds_like_the_plain_one(tmp_path: Path, name: str, call: str) -> None:
+def test_a_mocked_embedding_model_embeds_like_the_plain_one(
+    tmp_path: Path, name: str, call: str
+) -> None:
     def embed(world: World) -> dict[str, Any]:
-        return {"vectors": outcome(CALLS[call], llm.get_embedding_model(name)), "batches": world.batches()}
+        return {
+            "vectors": outcome(CALLS[call], llm.get_embedding_model(name)),
+            "batches": world.batches(),
+        }
 
     check(embed, tmp_path, f"embedding {name} {call}")
 
@@ -51,9 +58,18 @@ def test_a_mocked_embedding_model_looks_like_the_plain_one(tmp_path: Path, name:
     def look(world: World) -> dict[str, Any]:
         model = llm.get_embedding_model(name)
         values = {attribute: getattr(model, attribute, "missing") for attribute in ATTRIBUTES}
-        listed = next(each for each in llm.get_embedding_models() if each.model_id == model.model_id)
-        agree = values == {attribute: getattr(listed, attribute, "missing") for attribute in ATTRIBUTES}
-        return {**values, "str": str(model), "repr": repr(model), "get_embedding_models agrees": agree}
+        listed = next(
+            each for each in llm.get_embedding_models() if each.model_id == model.model_id
+        )
+        agree = values == {
+            attribute: getattr(listed, attribute, "missing") for attribute in ATTRIBUTES
+        }
+        return {
+            **values,
+            "str": str(model),
+            "repr": repr(model),
+            "get_embedding_models agrees": agree,
+        }
 
     check(look, tmp_path, f"look of {name}")
 
@@ -65,7 +81,10 @@ def collection(world: World) -> dict[str, Any]:
     found.embed("a", "one", store=True, metadata={"n": 1})
     found.embed_multi([("b", "two"), ("c", "three")], store=True)
     seen: dict[str, Any] = {
-        "similar": [(entry.id, round(entry.score, 6), entry.content) for entry in found.similar("one", number=2)],
+        "similar": [
+            (entry.id, round(entry.score, 6), entry.content)
+            for entry in found.similar("one", number=2)
+        ],
         "similar by id": [(entry.id, round(entry.score, 6)) for entry in found.similar_by_id("b")],
         "model": str(found.model()),
         "count": found.count(),
@@ -77,5 +96,7 @@ def collection(world: World) -> dict[str, Any]:
     return seen | {"deleted": rows(database)}
 
 
-def test_a_collection_of_a_mocked_embedding_model_is_like_that_of_the_plain_one(tmp_path: Path) -> None:
+def test_a_collection_of_a_mocked_embedding_model_is_like_that_of_the_plain_one(
+    tmp_path: Path,
+) -> None:
     check(collection, tmp_path, "collection")

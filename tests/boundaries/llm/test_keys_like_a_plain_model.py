@@ -26,9 +26,13 @@ def assigned(key: str | None, **passed: Any) -> str:
 
 WAYS: dict[str, Callable[[], Any]] = {
     "prompt": lambda: llm.get_model(KEYED).prompt("Hi", key="sk-passed").text(),
-    "conversation": lambda: llm.get_model(KEYED).conversation().prompt("Hi", key="sk-passed").text(),
+    "conversation": lambda: (
+        llm.get_model(KEYED).conversation().prompt("Hi", key="sk-passed").text()
+    ),
     "chain": lambda: llm.get_model(KEYED).chain("Hi", key="sk-passed").text(),
-    "async prompt": lambda: awaited(llm.get_async_model(KEYED).prompt("Hi", key="sk-passed").text()),
+    "async prompt": lambda: awaited(
+        llm.get_async_model(KEYED).prompt("Hi", key="sk-passed").text()
+    ),
     "async chain": lambda: awaited(llm.get_async_model(KEYED).chain("Hi", key="sk-passed").text()),
     "assigned": lambda: assigned("sk-assigned"),
     "assigned and passed": lambda: assigned("sk-assigned", key="sk-passed"),
@@ -38,9 +42,13 @@ WAYS: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_recorded_key_is_the_one_that_the_plain_model_is_given(tmp_path: Path, way: str) -> None:
+def test_the_recorded_key_is_the_one_that_the_plain_model_is_given(
+    tmp_path: Path, way: str
+) -> None:
     def ask(world: World) -> dict[str, Any]:
-        (world.folder / "keys.json").write_text(json.dumps({"work": "sk-stored", "other": "sk-of-another"}))
+        (world.folder / "keys.json").write_text(
+            json.dumps({"work": "sk-stored", "other": "sk-of-another"})
+        )
         world.script(KEYED, Scripted())
         text = outcome(lambda: str(WAYS[way]()))
         assert world.keys() != [None]
@@ -49,6 +57,13 @@ def test_the_recorded_key_is_the_one_that_the_plain_model_is_given(tmp_path: Pat
     check(ask, tmp_path, f"key {way}")
 
 
-def test_the_command_line_hands_its_key_to_the_mock_as_to_the_plain_model(mock_llm_calls: LLMMock) -> None:
-    assert CliRunner().invoke(cli, ["-m", "gpt-4o-mini", "Hi", "--key", "sk-of-the-command-line", "-n"]).exit_code == 0
+def test_the_command_line_hands_its_key_to_the_mock_as_to_the_plain_model(
+    mock_llm_calls: LLMMock,
+) -> None:
+    assert (
+        CliRunner()
+        .invoke(cli, ["-m", "gpt-4o-mini", "Hi", "--key", "sk-of-the-command-line", "-n"])
+        .exit_code
+        == 0
+    )
     assert [call["key"] for call in mock_llm_calls.calls] == ["sk-of-the-command-line"]

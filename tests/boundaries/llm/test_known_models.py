@@ -13,7 +13,13 @@ from llm.cli import cli
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator, create_mock_get_model
 
 TRAITS = (
-    *("supports_schema", "supports_tools", "supports_conversation", "attachment_types", "can_stream"),
+    *(
+        "supports_schema",
+        "supports_tools",
+        "supports_conversation",
+        "attachment_types",
+        "can_stream",
+    ),
     *("needs_key", "key_env_var", "Options", "vision", "api_base", "headers"),
     *(("supported_server_side_tools",) if hasattr(llm, "ServerSideTool") else ()),
 )
@@ -51,7 +57,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "a schema": ("gpt-3.5-turbo", {"schema": SCHEMA}),
 }
 if hasattr(llm, "ServerSideTool"):
-    REFUSED["a tool of the provider"] = ("gpt-4o-mini", {"tools": [llm.ServerSideTool({"type": "web_search"})]})
+    REFUSED["a tool of the provider"] = (
+        "gpt-4o-mini",
+        {"tools": [llm.ServerSideTool({"type": "web_search"})]},
+    )
 
 
 @pytest.mark.parametrize(("model_id", "arguments"), REFUSED.values(), ids=REFUSED.keys())
@@ -67,10 +76,16 @@ def test_a_known_model_refuses_what_the_real_one_refuses_with_its_error(
     assert mock_llm_calls.calls == []
 
 
-@pytest.mark.parametrize("arguments", [arguments for _, arguments in REFUSED.values()], ids=REFUSED.keys())
+@pytest.mark.parametrize(
+    "arguments", [arguments for _, arguments in REFUSED.values()], ids=REFUSED.keys()
+)
 @pytest.mark.parametrize(
     "get_model",
-    [lambda: llm.get_model("nobody/knows"), lambda: MockLLMModel("gpt-4"), lambda: create_mock_get_model()("gpt-4")],
+    [
+        lambda: llm.get_model("nobody/knows"),
+        lambda: MockLLMModel("gpt-4"),
+        lambda: create_mock_get_model()("gpt-4"),
+    ],
 )
 def test_other_mocks_accept_it(get_model: Any, arguments: dict[str, Any]) -> None:
     assert get_model().prompt("Hi", **arguments).json() == {"success": True}
@@ -148,7 +163,11 @@ def test_every_known_model_is_what_the_real_one_is(kind: str, mock_llm_calls: LL
     assert len(get_models()) == len(registered(kind)) > 10
     for listed, actual in zip(get_models(), registered(kind), strict=True):
         for mock in (listed, get_model(actual.model_id)):
-            assert (str(mock), repr(mock), mock.model_id) == (str(actual), repr(actual), actual.model_id)
+            assert (str(mock), repr(mock), mock.model_id) == (
+                str(actual),
+                repr(actual),
+                actual.model_id,
+            )
             assert [isinstance(mock, getattr(llm, each)) for each in KINDS] == [
                 isinstance(actual, getattr(llm, each)) for each in KINDS
             ]
@@ -225,7 +244,9 @@ class TestServerSideTools:
         assert ("WebSearch" in result.output) == (name != "gpt-4o-mini")
 
 
-def test_a_name_that_would_run_for_real_is_unknown_where_no_plugin_has_it(pytester: pytest.Pytester) -> None:
+def test_a_name_that_would_run_for_real_is_unknown_where_no_plugin_has_it(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makeini("[pytest]\nllm_mock_passthrough = local/*")
     pytester.makepyfile(
         """

@@ -27,7 +27,9 @@ DOG = Scripted(chunks=('{"name": ', '"Rex"}'), payload={"id": "chatcmpl-2"})
 TOOL_CALL = Scripted(chunks=("Let me see",), tool_calls=(("upper", {"text": "hi"}, "call_a"),))
 ONLY_TOOL_CALL = Scripted(chunks=(), tool_calls=(("upper", {"text": "hi"}, "call_b"),))
 USER: dict[str, Any] = (
-    {"messages": [llm.user("Earlier"), llm.assistant("Yes"), llm.user("Now")]} if hasattr(llm, "user") else {}
+    {"messages": [llm.user("Earlier"), llm.assistant("Yes"), llm.user("Now")]}
+    if hasattr(llm, "user")
+    else {}
 )
 
 NEWER = ["messages", "to_dict"] if USER else []
@@ -101,12 +103,27 @@ def seen_of_response(response: Any) -> dict[str, Any]:
         "class": isinstance(response, (llm.Response, llm.AsyncResponse)),
         "text": outcome(lambda: awaited(response.text())),
     }
-    for name in ("text_or_raise", "tool_calls_or_raise", "usage", "token_usage", "tool_calls", "json", *NEWER):
+    for name in (
+        "text_or_raise",
+        "tool_calls_or_raise",
+        "usage",
+        "token_usage",
+        "tool_calls",
+        "json",
+        *NEWER,
+    ):
         seen[name] = outcome(lambda name=name: awaited(getattr(response, name)()))  # type: ignore[misc]
     for name in ("text", "usage", "json"):
         seen[f"type of {name}"] = outcome(lambda name=name: type(getattr(response, name)).__name__)  # type: ignore[misc]
     for name in (
-        *("resolved_model", "response_json", "attachments", "input_tokens", "output_tokens", "token_details"),
+        *(
+            "resolved_model",
+            "response_json",
+            "attachments",
+            "input_tokens",
+            "output_tokens",
+            "token_details",
+        ),
         *("conversation", "stream", "before_call", "after_call", "done_callbacks"),
     ):
         seen[name] = getattr(response, name, None)
@@ -122,7 +139,9 @@ def seen_of_response(response: Any) -> dict[str, Any]:
         "messages",
     ):
         seen[f"prompt.{name}"] = getattr(response.prompt, name, None)
-    seen["times"] = outcome(lambda: (awaited(response.datetime_utc()), type(awaited(response.duration_ms())).__name__))
+    seen["times"] = outcome(
+        lambda: (awaited(response.datetime_utc()), type(awaited(response.duration_ms())).__name__)
+    )
     seen["str"] = outcome(lambda: str(response)) if isinstance(response, llm.Response) else ""
     seen["repr"] = repr(response)
     seen["chunks"] = outcome(lambda: list(response)) if isinstance(response, llm.Response) else ""
@@ -134,7 +153,9 @@ def seen_of_response(response: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", GETTERS)
-def test_a_mocked_model_is_asked_and_answers_like_the_plain_one(tmp_path: Path, kind: str, way: str, call: str) -> None:
+def test_a_mocked_model_is_asked_and_answers_like_the_plain_one(
+    tmp_path: Path, kind: str, way: str, call: str
+) -> None:
     arguments, replies = CALLS[call]
 
     def ask(world: World) -> dict[str, Any]:
@@ -181,7 +202,9 @@ def attributes(model: Any) -> dict[str, Any]:
     public = [name for name in dir(model) if not name.startswith("_")]
     wanted = {*public, "api_base", "json_replacements"} - {"script", "keys", "answered"}
     return {
-        name: "method" if callable(value := getattr(model, name, "missing")) and name != "Options" else value
+        name: "method"
+        if callable(value := getattr(model, name, "missing")) and name != "Options"
+        else value
         for name in sorted(wanted)
         if name in LLM_MODEL or name in ("api_base", "json_replacements")
     } | {"fields of Options": outcome(lambda: model.Options.model_json_schema()["properties"])}
@@ -190,10 +213,18 @@ def attributes(model: Any) -> dict[str, Any]:
 def prompt_takes(world: World) -> dict[str, Any]:
     """Arguments of our own `prompt()`, and of the command line."""
     seen = {}
-    for name, value in {"lazy": True, "key": "k", "prompt_text": "Hi", "model": None, "temperature": None}.items():
+    for name, value in {
+        "lazy": True,
+        "key": "k",
+        "prompt_text": "Hi",
+        "model": None,
+        "temperature": None,
+    }.items():
         world.script(FULL, Scripted())
         seen[name] = outcome(
-            lambda name=name, value=value: llm.get_model(FULL).prompt("Hi", **{name: value}).text_or_raise()
+            lambda name=name, value=value: (
+                llm.get_model(FULL).prompt("Hi", **{name: value}).text_or_raise()
+            )
         )  # type: ignore[misc]
     return seen
 
@@ -208,17 +239,24 @@ def listings(world: World) -> dict[str, Any]:
         "get_models": [str(model) for model in llm.get_models()],
         "get_async_models": [str(model) for model in llm.get_async_models()],
         "get_models_with_aliases": [
-            (str(entry.model), str(entry.async_model), sorted(entry.aliases)) for entry in llm.get_models_with_aliases()
+            (str(entry.model), str(entry.async_model), sorted(entry.aliases))
+            for entry in llm.get_models_with_aliases()
         ],
         "get_model_aliases": {name: str(model) for name, model in llm.get_model_aliases().items()},
-        "get_async_model_aliases": {name: str(model) for name, model in llm.get_async_model_aliases().items()},
+        "get_async_model_aliases": {
+            name: str(model) for name, model in llm.get_async_model_aliases().items()
+        },
         "get_embedding_models": [str(model) for model in llm.get_embedding_models()],
-        "get_embedding_model_aliases": {name: str(model) for name, model in llm.get_embedding_model_aliases().items()},
+        "get_embedding_model_aliases": {
+            name: str(model) for name, model in llm.get_embedding_model_aliases().items()
+        },
         "get_model agrees": [
-            attributes(llm.get_model(model.model_id)) == attributes(model) for model in llm.get_models()
+            attributes(llm.get_model(model.model_id)) == attributes(model)
+            for model in llm.get_models()
         ],
         "get_async_model agrees": [
-            attributes(llm.get_async_model(model.model_id)) == attributes(model) for model in llm.get_async_models()
+            attributes(llm.get_async_model(model.model_id)) == attributes(model)
+            for model in llm.get_async_models()
         ],
         "get_model gives the same one": llm.get_model(FULL) is llm.get_model(FULL),
     }
@@ -240,20 +278,29 @@ REFUSED_BY_BARE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("call", REFUSED_BY_BARE)
 @pytest.mark.parametrize("way", WAYS)
-def test_a_mocked_model_refuses_what_the_plain_one_does_not_support(tmp_path: Path, way: str, call: str) -> None:
+def test_a_mocked_model_refuses_what_the_plain_one_does_not_support(
+    tmp_path: Path, way: str, call: str
+) -> None:
     def ask(world: World) -> dict[str, Any]:
         world.script(BARE, Scripted())
-        answer = outcome(lambda: WAYS[way](llm.get_model(BARE), {"prompt": "Hi", **REFUSED_BY_BARE[call]}).text())
+        answer = outcome(
+            lambda: WAYS[way](llm.get_model(BARE), {"prompt": "Hi", **REFUSED_BY_BARE[call]}).text()
+        )
         return {"text": answer}
 
     check(ask, tmp_path, f"bare {way} {call}")
 
 
-def test_a_second_turn_is_refused_where_the_plain_model_knows_no_conversations(tmp_path: Path) -> None:
+def test_a_second_turn_is_refused_where_the_plain_model_knows_no_conversations(
+    tmp_path: Path,
+) -> None:
     def ask(world: World) -> dict[str, Any]:
         world.script(BARE, Scripted(), Scripted())
         conversation = llm.get_model(BARE).conversation()
-        return {str(turn): outcome(lambda turn=turn: conversation.prompt(f"Turn {turn}").text()) for turn in (1, 2)}
+        return {
+            str(turn): outcome(lambda turn=turn: conversation.prompt(f"Turn {turn}").text())
+            for turn in (1, 2)
+        }
 
     check(ask, tmp_path, "bare second turn")
 
@@ -262,10 +309,21 @@ def conversation(world: World) -> dict[str, Any]:
     """A conversation of three turns, the last of them replied to, all logged."""
     world.script(FULL, Scripted(), DOG, Scripted(chunks=("Bye",)), Scripted(chunks=("Reply",)))
     talk = llm.get_model(FULL).conversation(tools=[upper])
-    responses = [talk.prompt("One", system="S"), talk.prompt("Two", schema=Dog), talk.prompt("Three", temperature=1.0)]
+    responses = [
+        talk.prompt("One", system="S"),
+        talk.prompt("Two", schema=Dog),
+        talk.prompt("Three", temperature=1.0),
+    ]
     texts = [response.text() for response in responses]
-    seen = {"texts": texts, "log": world.log(*responses), "repr": repr(talk), "responses": repr(talk.responses)}
-    seen["messages"] = outcome(lambda: [message.to_dict() for message in responses[-1].prompt.messages])
+    seen = {
+        "texts": texts,
+        "log": world.log(*responses),
+        "repr": repr(talk),
+        "responses": repr(talk.responses),
+    }
+    seen["messages"] = outcome(
+        lambda: [message.to_dict() for message in responses[-1].prompt.messages]
+    )
     seen["reply"] = outcome(lambda: responses[-1].reply("Once more").text())
     return seen
 
@@ -277,7 +335,11 @@ def restored(world: World) -> dict[str, Any]:
     again = llm.Response.from_dict(json.loads(json.dumps(data)))
     seen = {"dict": data, **seen_of_response(again)}
     reply = again.reply("Two", temperature=1.0)
-    return seen | {"reply": reply.text(), "reply's messages": reply.prompt.messages, "log": world.log(again, reply)}
+    return seen | {
+        "reply": reply.text(),
+        "reply's messages": reply.prompt.messages,
+        "log": world.log(again, reply),
+    }
 
 
 def unread(world: World) -> dict[str, Any]:
@@ -329,7 +391,9 @@ def tools(world: World) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scenario", [conversation, restored, unread, callbacks, events, tools])
-def test_what_follows_from_a_response_is_alike(tmp_path: Path, scenario: Callable[[World], dict[str, Any]]) -> None:
+def test_what_follows_from_a_response_is_alike(
+    tmp_path: Path, scenario: Callable[[World], dict[str, Any]]
+) -> None:
     if not USER and scenario in (restored, events):
         pytest.skip("llm before 0.32 has no such thing")
     check(scenario, tmp_path, scenario.__name__)

@@ -18,9 +18,23 @@ from tests.boundaries.llm.test_like_a_plain_model import DOG, TOOL_CALL, seen_of
 from tests.boundaries.llm.twins import FULL, Scripted, upper
 from tests.boundaries.llm.worlds import World, normalised, outcome, rows, world
 
-BOILERPLATE = Scripted(payload={"id": "1", "meta": {"object": "chat.completion", "system_fingerprint": None}})
-WRITTEN = ["-m full One -s S -o temperature 0.5", "-c Two --schema 'name str'", "-m full Three -T upper -f notes"]
-READ = ["logs -n 0", "logs --json -n 0", "logs -r", "logs -u -n 0", "logs -q One", "logs -m full -n 0", "schemas list"]
+BOILERPLATE = Scripted(
+    payload={"id": "1", "meta": {"object": "chat.completion", "system_fingerprint": None}}
+)
+WRITTEN = [
+    "-m full One -s S -o temperature 0.5",
+    "-c Two --schema 'name str'",
+    "-m full Three -T upper -f notes",
+]
+READ = [
+    "logs -n 0",
+    "logs --json -n 0",
+    "logs -r",
+    "logs -u -n 0",
+    "logs -q One",
+    "logs -m full -n 0",
+    "schemas list",
+]
 
 
 def run(command: str) -> Any:
@@ -35,7 +49,9 @@ def read(folder: Path) -> dict[str, Any]:
     seen["rows"] = rows(sqlite_utils.Database(folder / "logs.db"))
     conversation = outcome(load_conversation, None)
     seen["conversation"] = repr(conversation)
-    seen["its responses"] = [seen_of_response(response) for response in getattr(conversation, "responses", ())]
+    seen["its responses"] = [
+        seen_of_response(response) for response in getattr(conversation, "responses", ())
+    ]
     return normalised(seen, folder)
 
 
@@ -65,7 +81,11 @@ def of_a_row(there: World) -> dict[str, Any]:
     there.script(FULL, Scripted())
     row = {"id": "c1", "name": "Old", "model": FULL}
     conversation = llm.Conversation.from_row(row)
-    seen = {"conversation": repr(conversation), "model": str(conversation.model), "name": conversation.name}
+    seen = {
+        "conversation": repr(conversation),
+        "model": str(conversation.model),
+        "name": conversation.name,
+    }
     return seen | {
         "text": conversation.prompt("Hi").text(),
         "unknown": outcome(llm.Conversation.from_row, {**row, "model": ""}),
@@ -77,7 +97,12 @@ def half_read(there: World) -> dict[str, Any]:
     there.script(FULL, Scripted(), Scripted())
     response = llm.get_model(FULL).prompt("Hi")
     chunks = iter(response)
-    seen = {"first": next(chunks), "repr": repr(response), "rest": list(chunks), "text": str(response.text())}
+    seen = {
+        "first": next(chunks),
+        "repr": repr(response),
+        "rest": list(chunks),
+        "text": str(response.text()),
+    }
     again = llm.get_model(FULL).conversation().prompt("Hi")
     return seen | {"of a conversation": [next(iter(again)), repr(again)]}
 
@@ -95,7 +120,11 @@ def asynchronous(there: World) -> dict[str, Any]:
 
         response = model.prompt("One")
         await response.on_done(note)
-        seen: dict[str, Any] = {"chunks": [chunk async for chunk in response], "told": told, "repr": repr(response)}
+        seen: dict[str, Any] = {
+            "chunks": [chunk async for chunk in response],
+            "told": told,
+            "repr": repr(response),
+        }
         response = model.prompt("Two", tools=[upper])
         if hasattr(response, "astream_events"):
             seen["events"] = [vars(event) async for event in response.astream_events()]

@@ -26,7 +26,12 @@ def test_a_mocked_model_is_a_model_of_llm() -> None:
     get_model = create_mock_get_model()
     assert isinstance(get_model("m"), llm.Model)
     assert isinstance(get_model.get_async_model("m"), llm.AsyncModel)
-    assert get_model("m").model_id == get_model("m").model_name == get_model.get_async_model("m").model_id == "m"
+    assert (
+        get_model("m").model_id
+        == get_model("m").model_name
+        == get_model.get_async_model("m").model_id
+        == "m"
+    )
     assert str(get_model("m")) == "MockLLMModel: m"
 
 
@@ -46,7 +51,10 @@ def test_a_text_reply_that_is_json_can_be_read_as_json() -> None:
 
 def test_usage_is_deterministic_and_counts_the_system_prompt() -> None:
     model = MockLLMModel("m", "x" * 100)
-    assert model.prompt("p" * 30, system="s" * 10).usage == {"input_tokens": 10, "output_tokens": 25}
+    assert model.prompt("p" * 30, system="s" * 10).usage == {
+        "input_tokens": 10,
+        "output_tokens": 25,
+    }
     assert model.prompt("").usage["input_tokens"] == 1
 
 
@@ -101,12 +109,16 @@ def test_a_response_is_logged_by_llm(answer: Any, through: str) -> None:
     database = sqlite_utils.Database(memory=True)
     migrate(database)
     model = MockLLMModel("m", answer)
-    response = (model if through == "prompt" else model.conversation()).prompt("Hi", system="Be brief", temperature=0.5)
+    response = (model if through == "prompt" else model.conversation()).prompt(
+        "Hi", system="Be brief", temperature=0.5
+    )
     response.text()
     response.log_to_db(database)
     (row,) = database["turns" if "turns" in database.table_names() else "responses"].rows
     assert (row["model"], json.loads(row["options_json"])) == ("m", {"temperature": 0.5})
-    assert json.loads(row["response_json"] or "null") == (answer if isinstance(answer, dict) else None)
+    assert json.loads(row["response_json"] or "null") == (
+        answer if isinstance(answer, dict) else None
+    )
     database.close()
 
 
@@ -119,7 +131,12 @@ def test_options_go_where_the_model_declares_them() -> None:
     model = Strict("m", lambda prompt: seen.append(prompt) or "ok")
     model.prompt("Hi", temperature=0.5, max_tokens=5, model="other")
     assert dict(seen[0].options) == {"temperature": 0.5}
-    assert model.call_history[0]["kwargs"] == {"schema": None, "temperature": 0.5, "max_tokens": 5, "model": "other"}
+    assert model.call_history[0]["kwargs"] == {
+        "schema": None,
+        "temperature": 0.5,
+        "max_tokens": 5,
+        "model": "other",
+    }
     with pytest.raises(ValidationError):
         model.conversation().prompt("Hi", max_tokens=5)
 
@@ -168,8 +185,16 @@ def test_an_async_model_is_lazy_and_streams() -> None:
 
 
 def test_own_models_keep_their_own_state(mock_llm_calls: LLMMock) -> None:
-    one, other, factory = MockLLMModel("m", "one"), MockLLMModel("m", "other"), create_mock_get_model({"m": "made"})
-    assert [model.prompt("Hi").text() for model in (one, other, factory("m"))] == ["one", "other", "made"]
+    one, other, factory = (
+        MockLLMModel("m", "one"),
+        MockLLMModel("m", "other"),
+        create_mock_get_model({"m": "made"}),
+    )
+    assert [model.prompt("Hi").text() for model in (one, other, factory("m"))] == [
+        "one",
+        "other",
+        "made",
+    ]
     assert [model.prompt_count for model in (one, other, factory("m"))] == [1, 1, 1]
     assert AsyncMockLLMModel("m").prompt_count == 0
     assert mock_llm_calls.calls == []
@@ -289,8 +314,12 @@ class Plan(BaseModel):
 def test_the_ways_of_another_mock_are_answered_with_ours(arguments: Any, named: str) -> None:
     mock = create_mock_get_model()
     with pytest.raises(InvalidReply, match=rf"write set\('m', reply, {named}\)"):
-        mock.set_response("m", **arguments) if isinstance(arguments, dict) else mock.set_response(*arguments)
-    with pytest.raises(AttributeError, match=r"'call_history'\. The calls of all models are in \.calls"):
+        mock.set_response("m", **arguments) if isinstance(arguments, dict) else mock.set_response(
+            *arguments
+        )
+    with pytest.raises(
+        AttributeError, match=r"'call_history'\. The calls of all models are in \.calls"
+    ):
         mock.call_history  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'sett'$"):
         mock.sett  # noqa: B018

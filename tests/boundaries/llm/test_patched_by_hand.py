@@ -44,7 +44,9 @@ def ask_embedding() -> Any:
 
 
 def ask_embedding_by_hand() -> Any:
-    return openai_models.OpenAIEmbeddingModel("text-embedding-3-small", "text-embedding-3-small").embed("Hi")
+    return openai_models.OpenAIEmbeddingModel(
+        "text-embedding-3-small", "text-embedding-3-small"
+    ).embed("Hi")
 
 
 TEXT = Mock(**{"text.return_value": "patched"})
@@ -87,14 +89,22 @@ IDS = [f"{door.__name__} with {owner.__name__}.{name} patched" for door, owner, 
 @pytest.mark.parametrize("how", ["return_value", "autospec", "side_effect", "monkeypatch"])
 @pytest.mark.parametrize(("door", "owner", "name", "answer"), PATCHES, ids=IDS)
 def test_a_patch_wins(
-    door: Callable[[], Any], owner: Any, name: str, answer: Any, how: str, monkeypatch: pytest.MonkeyPatch
+    door: Callable[[], Any],
+    owner: Any,
+    name: str,
+    answer: Any,
+    how: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answer = (vector for vector in ["patched"]) if name == "embed_batch" else answer
     if how == "monkeypatch":
         monkeypatch.setattr(owner, name, lambda *args, **kwargs: answer)
         assert door() == "patched"
     elif how == "side_effect":
-        with patch.object(owner, name, side_effect=ZeroDivisionError("patched")), pytest.raises(ZeroDivisionError):
+        with (
+            patch.object(owner, name, side_effect=ZeroDivisionError("patched")),
+            pytest.raises(ZeroDivisionError),
+        ):
             door()
     else:
         with patch.object(owner, name, autospec=how == "autospec") as mock:
@@ -104,7 +114,9 @@ def test_a_patch_wins(
 
 
 @pytest.mark.parametrize(("door", "owner", "name", "answer"), PATCHES, ids=IDS)
-def test_the_mock_answers_again_after_a_patch(door: Callable[[], Any], owner: Any, name: str, answer: Any) -> None:
+def test_the_mock_answers_again_after_a_patch(
+    door: Callable[[], Any], owner: Any, name: str, answer: Any
+) -> None:
     before = door()
     with patch.object(owner, name, autospec=True):
         pass
@@ -118,23 +130,37 @@ def test_a_patched_execute_of_an_async_provider_wins(monkeypatch: pytest.MonkeyP
 
 def test_a_patched_execute_is_given_what_llm_gives_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of-the-test")
-    with patch.object(openai_models.Chat, "execute", autospec=True, return_value=["patched"]) as execute:
+    with patch.object(
+        openai_models.Chat, "execute", autospec=True, return_value=["patched"]
+    ) as execute:
         response = llm.get_model("gpt-4o-mini").prompt("Hi", temperature=0.5)
         assert response.text() == "patched"
     (model, prompt), arguments = execute.call_args
     assert type(model) is openai_models.Chat
     assert (prompt.prompt, prompt.options.temperature) == ("Hi", 0.5)
-    assert arguments == {"stream": True, "response": response, "conversation": None, "key": "of-the-test"}
+    assert arguments == {
+        "stream": True,
+        "response": response,
+        "conversation": None,
+        "key": "of-the-test",
+    }
 
 
-def test_a_patch_of_another_providers_class_changes_nothing(mock_llm_responses: ResponseConfigurator) -> None:
+def test_a_patch_of_another_providers_class_changes_nothing(
+    mock_llm_responses: ResponseConfigurator,
+) -> None:
     mock_llm_responses.set("*", "from the mock")
-    with patch.object(openai_models.Completion, "execute"), patch.object(openai_models.Completion, "prompt"):
+    with (
+        patch.object(openai_models.Completion, "execute"),
+        patch.object(openai_models.Completion, "prompt"),
+    ):
         assert ask() == ask_unknown() == "from the mock"
 
 
 def test_what_wraps_a_provider_leads_to_the_mock(
-    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
+    mock_llm_responses: ResponseConfigurator,
+    mock_llm_calls: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a library does that traces the calls of models."""
     original, traced = openai_models.Chat.execute, []
@@ -161,7 +187,9 @@ def test_a_patch_of_one_model_wins() -> None:
 
 
 @pytest.mark.parametrize("name", ["json", "usage", "text", "tool_calls", "duration_ms"])
-@pytest.mark.parametrize("answer", ["patched", {"patched": True}, 1, MagicMock()], ids=["text", "dict", "int", "mock"])
+@pytest.mark.parametrize(
+    "answer", ["patched", {"patched": True}, 1, MagicMock()], ids=["text", "dict", "int", "mock"]
+)
 def test_a_patched_method_of_responses_wins(name: str, answer: Any) -> None:
     with patch.object(llm.Response, name, return_value=answer):
         assert getattr(llm.get_model("gpt-4o-mini").prompt("Hi"), name)() == answer

@@ -48,7 +48,11 @@ def shape(payload: Any) -> Any:
         return payload if isinstance(payload, str) else type(payload).__name__
     # The API of responses says of its own accord what it was asked.
     asked = ("tools", "tool_choice")
-    return {name: "…" if name == "id" else shape(value) for name, value in payload.items() if name not in asked}
+    return {
+        name: "…" if name == "id" else shape(value)
+        for name, value in payload.items()
+        if name not in asked
+    }
 
 
 @pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)

@@ -17,12 +17,16 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("model_id", "name"), NAMES)
-def test_every_name_of_the_plugins_of_llm_is_found_in_their_sources(model_id: str, name: str) -> None:
+def test_every_name_of_the_plugins_of_llm_is_found_in_their_sources(
+    model_id: str, name: str
+) -> None:
     assert plugin_sources.may_be_registered(name)
     assert name == model_id or plugin_sources.may_be_alias(name)
 
 
-def test_a_name_that_nobody_knows_imports_no_plugin_and_a_known_one_no_sdk(pytester: pytest.Pytester) -> None:
+def test_a_name_that_nobody_knows_imports_no_plugin_and_a_known_one_no_sdk(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         """
         import sys
@@ -69,7 +73,9 @@ def test_a_plugin_whose_names_cannot_be_read_is_asked(
         """
     )
     information = pytester.mkdir("llm_computing-1.0.dist-info")
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: llm-computing\nVersion: 1.0\n")
+    (information / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: llm-computing\nVersion: 1.0\n"
+    )
     (information / "entry_points.txt").write_text("[llm]\ncomputing = llm_computing\n")
     pytester.syspathinsert()
     monkeypatch.setenv("PYTHONPATH", str(pytester.path), prepend=os.pathsep)

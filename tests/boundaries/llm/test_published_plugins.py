@@ -33,7 +33,9 @@ def test_llm_commit_commits_with_the_mocked_message(
     repository: Path, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     mock_llm_responses.set("gpt-4o-mini", "```\nGreet the world\n```")
-    result = CliRunner().invoke(cli, ["commit", "--yes", "--model", "4o-mini", "--temperature", "0.1"])
+    result = CliRunner().invoke(
+        cli, ["commit", "--yes", "--model", "4o-mini", "--temperature", "0.1"]
+    )
     assert result.exit_code == 0, result.output
     assert git("log", "-1", "--format=%s") == "Greet the world\n"
     assert_prompt_contains(mock_llm_calls, "gpt-4o-mini", "+Hello, world")
@@ -50,9 +52,13 @@ def test_llm_commit_commits_nothing_when_the_model_fails(
     assert git("rev-list", "--all", "--count") == "0\n"
 
 
-def test_llm_jq_shows_the_mocked_program(mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock) -> None:
+def test_llm_jq_shows_the_mocked_program(
+    mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
+) -> None:
     mock_llm_responses.set("*", ".people[0].name\n")
-    result = CliRunner().invoke(cli, ["jq", "the first name", "--output"], input='{"people": [{"name": "Ada"}]}')
+    result = CliRunner().invoke(
+        cli, ["jq", "the first name", "--output"], input='{"people": [{"name": "Ada"}]}'
+    )
     assert (result.exit_code, result.output) == (0, ".people[0].name\n")
     (call,) = mock_llm_calls.calls
     assert call["prompt"].startswith("the first name")

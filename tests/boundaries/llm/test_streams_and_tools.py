@@ -74,7 +74,9 @@ def test_the_same_reply_gives_the_same_result_everywhere() -> None:
 
 @new_llm
 def test_reasoning_text_and_tool_calls_stream_as_events() -> None:
-    reply = Reply("Sunny.", reasoning="Look it up.", tool_calls=[ToolCall("weather", {"city": "Rome"})])
+    reply = Reply(
+        "Sunny.", reasoning="Look it up.", tool_calls=[ToolCall("weather", {"city": "Rome"})]
+    )
     get_model = create_mock_get_model({"m": reply})
     expected = [
         ("reasoning", "Look it up.", None),
@@ -83,7 +85,9 @@ def test_reasoning_text_and_tool_calls_stream_as_events() -> None:
         ("tool_call_args", '{"city": "Rome"}', "call_1_1"),
     ]
     response = get_model("m").prompt("Hi", tools=[weather])
-    assert [(event.type, event.chunk, event.tool_call_id) for event in response.stream_events()] == expected
+    assert [
+        (event.type, event.chunk, event.tool_call_id) for event in response.stream_events()
+    ] == expected
 
     async def events() -> list[Any]:
         asked = get_model.get_async_model("m").prompt("Hi", tools=[weather])
@@ -91,7 +95,11 @@ def test_reasoning_text_and_tool_calls_stream_as_events() -> None:
 
     assert asyncio.run(events()) == [(kind, chunk) for kind, chunk, _ in expected]
     (message,) = response.messages()
-    assert [type(part).__name__ for part in message.parts] == ["ReasoningPart", "TextPart", "ToolCallPart"]
+    assert [type(part).__name__ for part in message.parts] == [
+        "ReasoningPart",
+        "TextPart",
+        "ToolCallPart",
+    ]
 
 
 def stream_event(**fields: Any) -> Any:
@@ -111,7 +119,9 @@ def test_stream_events_are_passed_on_as_they_are(make: Callable[..., Any]) -> No
     get_model = create_mock_get_model({"m": Reply(chunks=scripted)})
     for _ in range(2):
         events = list(get_model("m").prompt("Hi").stream_events())
-        assert [(event.type, event.chunk, event.redacted, event.provider_metadata) for event in events] == [
+        assert [
+            (event.type, event.chunk, event.redacted, event.provider_metadata) for event in events
+        ] == [
             ("reasoning", "", True, None),
             ("text", "Hel", False, {"id": 1}),
             ("text", "lo", False, None),
@@ -123,11 +133,17 @@ def test_stream_events_are_passed_on_as_they_are(make: Callable[..., Any]) -> No
 @pytest.mark.skipif(NEW_LLM, reason="for an llm without stream events")
 def test_an_old_llm_streams_the_text_of_events() -> None:
     chunks = [Event("reasoning", "Hm."), Event("text", "Hel"), "lo"]
-    assert list(create_mock_get_model({"m": Reply(chunks=chunks)})("m").prompt("Hi")) == ["Hel", "lo"]
+    assert list(create_mock_get_model({"m": Reply(chunks=chunks)})("m").prompt("Hi")) == [
+        "Hel",
+        "lo",
+    ]
 
 
 def test_an_event_is_shown_with_what_it_says() -> None:
-    assert repr(Event("reasoning", "Hm.", redacted=True)) == "Event(type='reasoning', chunk='Hm.', redacted=True)"
+    assert (
+        repr(Event("reasoning", "Hm.", redacted=True))
+        == "Event(type='reasoning', chunk='Hm.', redacted=True)"
+    )
 
 
 @pytest.mark.parametrize("make", [ToolCall, OwnToolCall], ids=["of llm", "our own"])
@@ -137,12 +153,17 @@ def test_a_scripted_tool_call_may_be_of_llm_or_our_own(make: Callable[..., Any])
     get_model.add("m", "Sunny.")
     chain = get_model("m").chain("How is it?", tools=[weather])
     assert chain.text() == "Sunny."
-    assert get_model.calls[1]["kwargs"]["tool_results"] == [{"name": "weather", "output": "Rome: sunny for 1"}]
+    assert get_model.calls[1]["kwargs"]["tool_results"] == [
+        {"name": "weather", "output": "Rome: sunny for 1"}
+    ]
 
 
 @pytest.mark.skipif(NEW_LLM, reason="for an llm without stream events")
 def test_an_old_llm_says_which_version_reasoning_needs() -> None:
-    with pytest.raises(LLMTooOld, match=r"Reply\(reasoning=…\) needs llm 0\.32 or newer, and llm 0\.\d+ is installed"):
+    with pytest.raises(
+        LLMTooOld,
+        match=r"Reply\(reasoning=…\) needs llm 0\.32 or newer, and llm 0\.\d+ is installed",
+    ):
         create_mock_get_model({"m": Reply("x", reasoning="y")})("m").prompt("Hi").text()
 
 
@@ -189,7 +210,9 @@ def test_a_chain_runs_functions_toolboxes_and_hooks() -> None:
 
 
 def test_a_chain_has_its_limit() -> None:
-    get_model = create_mock_get_model({"m": Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])})
+    get_model = create_mock_get_model(
+        {"m": Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])}
+    )
     with pytest.raises(ValueError, match="Chain limit"):
         get_model("m").conversation().chain("Go", tools=[weather], chain_limit=3).text()
     assert get_model("m").prompt_count == 3
@@ -201,7 +224,9 @@ def test_an_async_chain_runs_async_tools() -> None:
         return f"{city} later"
 
     get_model = create_mock_get_model()
-    get_model.add("m", Reply(tool_calls=[ToolCall("later", {"city": name}) for name in ("Rome", "Oslo")]))
+    get_model.add(
+        "m", Reply(tool_calls=[ToolCall("later", {"city": name}) for name in ("Rome", "Oslo")])
+    )
     get_model.add("m", lambda prompt: ", ".join(result.output for result in prompt.tool_results))
 
     async def ask() -> str:
@@ -250,7 +275,10 @@ def test_server_side_tools_are_accepted() -> None:
         ),
         (ToolCall("weather", {}), "the arguments: 'city' is a required property"),
         (ToolCall("weather", {"city": 1}), "the arguments.city: 1 is not of type 'string'"),
-        (ToolCall("weather", {"city": "Rome", "days": "two"}), "the arguments.days: 'two' is not of type 'integer'"),
+        (
+            ToolCall("weather", {"city": "Rome", "days": "two"}),
+            "the arguments.days: 'two' is not of type 'integer'",
+        ),
     ],
 )
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
@@ -279,12 +307,20 @@ def test_a_tool_call_without_tools_is_an_error_of_the_script() -> None:
     ("call", "result"),
     [
         (BrokenToolCall("wether", {"city": "Rome"}), 'Error: tool "wether" does not exist'),
-        (BrokenToolCall("weather", {}), "Error: weather() missing 1 required positional argument: 'city'"),
-        (BrokenToolCall("weather", '{"city": '), "Error: weather() got an unexpected keyword argument '_raw'"),
+        (
+            BrokenToolCall("weather", {}),
+            "Error: weather() missing 1 required positional argument: 'city'",
+        ),
+        (
+            BrokenToolCall("weather", '{"city": '),
+            "Error: weather() got an unexpected keyword argument '_raw'",
+        ),
     ],
     ids=["unknown tool", "missing argument", "malformed arguments"],
 )
-def test_a_tool_call_that_is_broken_on_purpose_reaches_the_application(call: Any, result: str) -> None:
+def test_a_tool_call_that_is_broken_on_purpose_reaches_the_application(
+    call: Any, result: str
+) -> None:
     get_model = create_mock_get_model()
     get_model.add("m", Reply(tool_calls=[call]))
     get_model.add("m", lambda prompt: prompt.tool_results[0].output)
@@ -300,7 +336,9 @@ def test_malformed_arguments_stream_as_they_are() -> None:
 
 
 def test_what_is_neither_text_nor_event_is_no_chunk() -> None:
-    with pytest.raises(InvalidReply, match=r"not a chunk: 3\. The chunks of a Reply are a list of str or Event"):
+    with pytest.raises(
+        InvalidReply, match=r"not a chunk: 3\. The chunks of a Reply are a list of str or Event"
+    ):
         Reply(chunks=["a", 3])  # type: ignore[list-item]
 
 
@@ -348,13 +386,22 @@ def test_replies_depend_on_the_turn(talk: Callable[[LLMMock], list[str]]) -> Non
     get_model.add("m", "first", turn=1)
     get_model.add("m", "second", prompt="two", turn=2)
     assert talk(get_model) == ["first", "second", "third"]
-    assert [(call["turn"], call["prompt"]) for call in get_model.calls] == [(1, "one"), (2, "two"), (3, "three")]
+    assert [(call["turn"], call["prompt"]) for call in get_model.calls] == [
+        (1, "one"),
+        (2, "two"),
+        (3, "three"),
+    ]
 
 
 @new_llm
 def test_replies_depend_on_the_messages_so_far() -> None:
     def recall(prompt: Any) -> str:
-        return " ".join(part.text for message in prompt.messages for part in message.parts if message.role == "user")
+        return " ".join(
+            part.text
+            for message in prompt.messages
+            for part in message.parts
+            if message.role == "user"
+        )
 
     talk = create_mock_get_model({"m": recall})("m").conversation()
     talk.prompt("My name is Ada").text()
@@ -363,7 +410,9 @@ def test_replies_depend_on_the_messages_so_far() -> None:
 
 @new_llm
 def test_a_response_survives_being_written_down() -> None:
-    get_model = create_mock_get_model({"m": lambda prompt: f"answer to {prompt.messages[-1].parts[0].text}"})
+    get_model = create_mock_get_model(
+        {"m": lambda prompt: f"answer to {prompt.messages[-1].parts[0].text}"}
+    )
     first = get_model("m").prompt("one", system="Be brief")
     restored = llm.Response.from_dict(first.to_dict(), model=get_model("m"))
     assert restored.text() == "answer to one"

@@ -8,7 +8,9 @@ from llm_mock import LLMMock
 from tests.threads import in_threads
 
 
-def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(pytester: pytest.Pytester) -> None:
+def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(
+    pytester: pytest.Pytester,
+) -> None:
     pytester.makepyfile(
         """
         import sys

@@ -60,7 +60,12 @@ def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
             "add('own', 'Hello', optional=True)",
             "set_error('own', ValueError)",
         ),
-        *("set_latency('own', None)", "set_price('own', 1, 2)", "get_model('own')", "get_embedding_model('own')"),
+        *(
+            "set_latency('own', None)",
+            "set_price('own', 1, 2)",
+            "get_model('own')",
+            "get_embedding_model('own')",
+        ),
     ],
 )
 def test_a_name_that_the_test_names_is_known(pytester: pytest.Pytester, naming: str) -> None:
@@ -118,4 +123,6 @@ def test_the_message_has_the_nearest_name_and_says_what_to_do(pytester: pytest.P
 def test_the_setting_is_one_of_two_words(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_unknown_models = maybe")
     result = pytester.runpytest()
-    result.stderr.fnmatch_lines(["*ini llm_mock_unknown_models = 'maybe': write answer or refuse.*"])
+    result.stderr.fnmatch_lines(
+        ["*ini llm_mock_unknown_models = 'maybe': write answer or refuse.*"]
+    )

@@ -25,14 +25,20 @@ class Scripted:
     chunks: tuple[str, ...] = ("Hello", ", ", "world")
     tool_calls: tuple[tuple[str, dict[str, Any], str], ...] = ()
     usage: tuple[int, int, dict[str, Any] | None] = (3, 5, {"cached": 1})
-    payload: dict[str, Any] | None = field(default_factory=lambda: {"id": "chatcmpl-1", "text": "Hello, world"})
+    payload: dict[str, Any] | None = field(
+        default_factory=lambda: {"id": "chatcmpl-1", "text": "Hello, world"}
+    )
     resolved_model: str | None = "plain-2026-01-01"
     error: Exception | None = None
     error_after: int | None = None
 
     def reply(self) -> Reply:
         """The same for the mock."""
-        tokens = {"input_tokens": self.usage[0], "output_tokens": self.usage[1], "details": self.usage[2]}
+        tokens = {
+            "input_tokens": self.usage[0],
+            "output_tokens": self.usage[1],
+            "details": self.usage[2],
+        }
         return Reply(
             chunks=self.chunks,
             tool_calls=[llm.ToolCall(*call) for call in self.tool_calls],
@@ -54,7 +60,9 @@ class Scripted:
         for name, arguments, call_id in self.tool_calls:
             if event := stream_event_class():
                 yield event(type="tool_call_name", chunk=name, tool_call_id=call_id)
-                yield event(type="tool_call_args", chunk=json.dumps(arguments), tool_call_id=call_id)
+                yield event(
+                    type="tool_call_args", chunk=json.dumps(arguments), tool_call_id=call_id
+                )
             response.add_tool_call(llm.ToolCall(name, dict(arguments), call_id))
         response.set_usage(input=self.usage[0], output=self.usage[1], details=self.usage[2])
         response.set_resolved_model(self.resolved_model)
@@ -112,7 +120,9 @@ class PlainModel(_Full, llm.Model):
 class AsyncPlainModel(_Full, llm.AsyncModel):
     """Its twin."""
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncIterator[Any]:  # type: ignore[override]
+    async def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any
+    ) -> AsyncIterator[Any]:  # type: ignore[override]
         for chunk in self.answered(stream, response, None):
             yield chunk
 
@@ -134,7 +144,9 @@ class KeyedModel(_Full, llm.KeyModel):
     needs_key = "plain"
     key_env_var = "PLAIN_KEY"
 
-    def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None) -> Iterator[Any]:
+    def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None
+    ) -> Iterator[Any]:
         return self.answered(stream, response, key)
 
 
@@ -170,9 +182,13 @@ class TextEmbedder(llm.EmbeddingModel):  # type: ignore[name-defined, misc]
         self.batches = batches
         self.api_base = "https://plain.example/v1"
 
-    def embed_batch(self, items: Iterable[str | bytes], *, key: str | None = None) -> Iterator[list[float]]:
+    def embed_batch(
+        self, items: Iterable[str | bytes], *, key: str | None = None
+    ) -> Iterator[list[float]]:
         items = list(items)
-        self.batches.append([item if isinstance(item, str) else f"<{len(item)} bytes>" for item in items])
+        self.batches.append(
+            [item if isinstance(item, str) else f"<{len(item)} bytes>" for item in items]
+        )
         return iter([VECTORS[item] for item in items])
 
 
@@ -210,7 +226,11 @@ class Plugin:
 
     @llm.hookimpl
     def register_embedding_models(self, register: Callable[..., None]) -> None:
-        for embedder, alias in ((TextEmbedder, "texts"), (BlobEmbedder, "blobs"), (KeyedEmbedder, "keyed-texts")):
+        for embedder, alias in (
+            (TextEmbedder, "texts"),
+            (BlobEmbedder, "blobs"),
+            (KeyedEmbedder, "keyed-texts"),
+        ):
             register(embedder(self.batches), aliases=(alias,))
 
     @llm.hookimpl

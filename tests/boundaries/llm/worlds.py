@@ -43,13 +43,17 @@ class World:
         """The keys of the calls so far."""
         if self._mock is None:
             return self._plugin.keys
-        return [next((key for key in KEYS if call["key"] == key), None) for call in self._mock.calls]
+        return [
+            next((key for key in KEYS if call["key"] == key), None) for call in self._mock.calls
+        ]
 
     def batches(self) -> list[Any]:
         """The batches that were embedded so far; an empty one is no call."""
         if self._mock is None:
             return [batch for batch in self._plugin.batches if batch]
-        models = [self._mock.get_embedding_model(model_id) for model_id in (TEXTS, BLOBS, KEYED_TEXTS)]
+        models = [
+            self._mock.get_embedding_model(model_id) for model_id in (TEXTS, BLOBS, KEYED_TEXTS)
+        ]
         return [record["items"] for model in models for record in model.call_history]
 
     def log(self, *responses: Any) -> dict[str, list[Any]]:
@@ -63,7 +67,9 @@ class World:
 
 def rows(database: sqlite_utils.Database) -> dict[str, list[Any]]:
     """All rows of a log, but for those of its search indexes and migrations."""
-    tables = [name for name in database.table_names() if "_fts" not in name and not name.startswith("_")]
+    tables = [
+        name for name in database.table_names() if "_fts" not in name and not name.startswith("_")
+    ]
     return {name: list(database[name].rows) for name in tables if database[name].count}
 
 
@@ -100,7 +106,9 @@ def observed(scenario: Scenario, folder: Path) -> list[dict[str, Any]]:
     seen = []
     for mocked in (False, True):
         with world(folder / ("mocked" if mocked else "plain"), mocked) as there:
-            seen.append({name: normalised(value, there.folder) for name, value in scenario(there).items()})
+            seen.append(
+                {name: normalised(value, there.folder) for name, value in scenario(there).items()}
+            )
     return seen
 
 
@@ -136,8 +144,14 @@ def normalised(value: Any, folder: Path) -> Any:
             value = pattern.sub(name, value)
         return value.replace(str(folder), "<folder>")
     if isinstance(value, dict):
-        kept = {name: item for name, item in value.items() if name not in ("duration_ms", "updated")}
+        kept = {
+            name: item for name, item in value.items() if name not in ("duration_ms", "updated")
+        }
         return {normalised(name, folder): normalised(item, folder) for name, item in kept.items()}
     if isinstance(value, (list, tuple)):
         return [normalised(item, folder) for item in value]
-    return value if value is None or isinstance(value, (int, float, bytes)) else normalised(repr(value), folder)
+    return (
+        value
+        if value is None or isinstance(value, (int, float, bytes))
+        else normalised(repr(value), folder)
+    )

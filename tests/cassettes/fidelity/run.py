@@ -31,7 +31,16 @@ KEY = "loopback-key-0123456789abcdef"
 WAYS = ("by name", "by hand", "async by name", "async by hand")
 """Whether the application asks `llm` for the model, or makes one of the provider's class itself."""
 UNLIKE = {
-    *("id", "thread_id", "conversation_id", "response_id", "turn_id", "tool_id", "schema_id", "attachment_id"),
+    *(
+        "id",
+        "thread_id",
+        "conversation_id",
+        "response_id",
+        "turn_id",
+        "tool_id",
+        "schema_id",
+        "attachment_id",
+    ),
     *("datetime_utc", "duration_ms", "created"),
 }
 """What differs whenever a call is made anew."""
@@ -62,7 +71,9 @@ class AsyncScripted(llm.AsyncModel):
     def __init__(self, model_id: str, scenario: Scenario) -> None:
         self.model_id, self._scenario = model_id, scenario
 
-    async def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> AsyncIterator[Any]:
+    async def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any
+    ) -> AsyncIterator[Any]:
         assert sys.argv[1] != "replay", "the real model was asked"
         for chunk in self._scenario.execute(prompt, response):
             yield chunk
@@ -109,7 +120,11 @@ def error_seen(error: BaseException | None) -> Any:
         "class": type(error).__qualname__,
         "str": str(error),
         "args": [each if _is_json(each) else str(each) for each in error.args],
-        "vars": {name: value for name, value in vars(error).items() if _is_json(value) and not name.startswith("_")},
+        "vars": {
+            name: value
+            for name, value in vars(error).items()
+            if _is_json(value) and not name.startswith("_")
+        },
         "notes": getattr(error, "__notes__", []),
         "cause": error_seen(error.__cause__),
         "context": None if error.__suppress_context__ else error_seen(error.__context__),
@@ -120,7 +135,9 @@ def error_seen(error: BaseException | None) -> Any:
     if response is not None:
         seen["response"] = {
             "status": response.status_code,
-            "headers": {name: value for name, value in response.headers.items() if name not in NOT_KEPT},
+            "headers": {
+                name: value for name, value in response.headers.items() if name not in NOT_KEPT
+            },
             "text": response.text,
             "url": str(response.url),
             "reason": response.reason_phrase,
@@ -186,10 +203,16 @@ def logged(response: Any) -> Any:
     path.write_bytes(empty_log())
     database = sqlite_utils.Database(path)
     response.log_to_db(database)
-    tables = [table for table in database.table_names() if not re.search("migrations|fts|search", table)]
+    tables = [
+        table for table in database.table_names() if not re.search("migrations|fts|search", table)
+    ]
     rows = {table: repr([without_unlike(row) for row in database[table].rows]) for table in tables}
     database.conn.close()
-    output = CliRunner().invoke(llm.cli.cli, ["logs", "--json", "-d", str(path)], catch_exceptions=False).output
+    output = (
+        CliRunner()
+        .invoke(llm.cli.cli, ["logs", "--json", "-d", str(path)], catch_exceptions=False)
+        .output
+    )
     return {"rows": rows, "logs": without_unlike(json.loads(output))}
 
 
@@ -218,7 +241,8 @@ def ask(model: Any, scenario: Scenario, by_events: bool) -> list[dict[str, Any]]
             error = problem
         all_asked = asked._responses if scenario.chain else [asked]
         seen += [
-            response_seen(response, chunks, error if response is all_asked[-1] else None) for response in all_asked
+            response_seen(response, chunks, error if response is all_asked[-1] else None)
+            for response in all_asked
         ]
     return seen
 
@@ -238,7 +262,10 @@ async def ask_async(model: Any, scenario: Scenario, by_events: bool) -> list[dic
         except Exception as problem:
             error = problem
         all_asked = asked._responses if scenario.chain else [asked]
-        seen += [(response, chunks, error if response is all_asked[-1] else None) for response in all_asked]
+        seen += [
+            (response, chunks, error if response is all_asked[-1] else None)
+            for response in all_asked
+        ]
     return seen
 
 
@@ -249,7 +276,9 @@ def seen_of(name: str, scenario: Scenario, way: str) -> Any:
     get = llm.get_async_model if is_async else llm.get_model
     model = model_of(name, scenario, is_async) if by_hand else get(name)
     if is_async:
-        return [response_seen(*each) for each in asyncio.run(ask_async(model, scenario, not by_hand))]
+        return [
+            response_seen(*each) for each in asyncio.run(ask_async(model, scenario, not by_hand))
+        ]
     return ask(model, scenario, by_hand)
 
 
@@ -280,7 +309,10 @@ def main() -> None:
     load_plugins()
     pm.register(Plugin(), "fidelity")
     run = seen_of if sys.argv[1] == "without" else with_cassette
-    json.dump({name: run(name, scenario, sys.argv[4]) for name, scenario in all_scenarios().items()}, sys.stdout)
+    json.dump(
+        {name: run(name, scenario, sys.argv[4]) for name, scenario in all_scenarios().items()},
+        sys.stdout,
+    )
 
 
 if __name__ == "__main__":

@@ -40,18 +40,36 @@ def lookup(country: str) -> str:
 
 
 def _with_image(**more: Any) -> dict[str, Any]:
-    return {"prompt": "What is this?", "attachments": [llm.Attachment(type="image/png", content=PNG)], **more}
+    return {
+        "prompt": "What is this?",
+        "attachments": [llm.Attachment(type="image/png", content=PNG)],
+        **more,
+    }
 
 
-_ITEM = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
+_ITEM = {
+    "type": "web_search_call",
+    "id": "ws_1",
+    "status": "completed",
+    "action": {"type": "search", "query": "x"},
+}
 _MESSAGE = {
     **{"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"},
     "content": [{"type": "output_text", "text": "It is small.", "annotations": [], "logprobs": []}],
 }
 _REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAABfirst"}
-_FINAL = {**_ITEM, "action": {**_ITEM["action"], "sources": [{"type": "url", "url": "https://example.com"}]}}
+_FINAL = {
+    **_ITEM,
+    "action": {**_ITEM["action"], "sources": [{"type": "url", "url": "https://example.com"}]},
+}
 _CALL = {
-    **{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "lookup", "status": "completed"},
+    **{
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "call_1",
+        "name": "lookup",
+        "status": "completed",
+    },
     "arguments": '{"country": "Nauru"}',
 }
 _RESPONSES_STREAM = server.responses(
@@ -61,11 +79,25 @@ _RESPONSES_STREAM = server.responses(
     events=[
         {"type": "response.output_item.added", "output_index": 0, "item": _REASONING},
         {"type": "response.output_item.done", "output_index": 0, "item": _REASONING},
-        {"type": "response.output_item.added", "output_index": 1, "item": {**_ITEM, "status": "in_progress"}},
+        {
+            "type": "response.output_item.added",
+            "output_index": 1,
+            "item": {**_ITEM, "status": "in_progress"},
+        },
         {"type": "response.output_item.done", "output_index": 1, "item": _ITEM},
-        {"type": "response.output_item.added", "output_index": 2, "item": {**_MESSAGE, "content": []}},
+        {
+            "type": "response.output_item.added",
+            "output_index": 2,
+            "item": {**_MESSAGE, "content": []},
+        },
         *(
-            {"type": "response.output_text.delta", "item_id": "msg_1", "output_index": 2, "content_index": 0, **delta}
+            {
+                "type": "response.output_text.delta",
+                "item_id": "msg_1",
+                "output_index": 2,
+                "content_index": 0,
+                **delta,
+            }
             for delta in ({"delta": "It is", "logprobs": []}, {"delta": " small.", "logprobs": []})
         ),
         {"type": "response.output_item.done", "output_index": 2, "item": _MESSAGE},
@@ -74,20 +106,27 @@ _RESPONSES_STREAM = server.responses(
 
 BY_WIRE = {
     "plain": Scenario(
-        (server.completion("Hello, Ada."),), prompts=({"prompt": "Hi", "system": "Be", "stream": False},)
+        (server.completion("Hello, Ada."),),
+        prompts=({"prompt": "Hi", "system": "Be", "stream": False},),
     ),
     "stream": Scenario(
-        (server.streamed_completion({"role": "assistant", "content": ""}, {"content": "Hel"}, {"content": "lo"}),)
+        (
+            server.streamed_completion(
+                {"role": "assistant", "content": ""}, {"content": "Hel"}, {"content": "lo"}
+            ),
+        )
     ),
     "conversation": Scenario(
         (server.completion("One"), server.completion("Two"), server.completion("Three")),
         prompts=tuple({"prompt": f"Count {number}", "stream": False} for number in range(3)),
     ),
     "schema": Scenario(
-        (server.completion('{"name": "Ada"}'),), prompts=({"prompt": "Who?", "schema": SCHEMA, "stream": False},)
+        (server.completion('{"name": "Ada"}'),),
+        prompts=({"prompt": "Who?", "schema": SCHEMA, "stream": False},),
     ),
     "options": Scenario(
-        (server.completion("Hello"),), prompts=({"prompt": "Hi", "stream": False, "temperature": 0.5, "seed": 3},)
+        (server.completion("Hello"),),
+        prompts=({"prompt": "Hi", "stream": False, "temperature": 0.5, "seed": 3},),
     ),
     "tools": Scenario(
         (
@@ -116,7 +155,9 @@ BY_WIRE = {
                 json.dumps(
                     {
                         **json.loads(server.completion().text),
-                        "choices": [{"text": "", "index": 0, "finish_reason": "stop", "logprobs": None}],
+                        "choices": [
+                            {"text": "", "index": 0, "finish_reason": "stop", "logprobs": None}
+                        ],
                     }
                 )
             ),
@@ -154,7 +195,12 @@ BY_WIRE = {
         (
             server.refused(
                 429,
-                {"message": "Slow down.", "type": "requests", "param": None, "code": "rate_limit_exceeded"},
+                {
+                    "message": "Slow down.",
+                    "type": "requests",
+                    "param": None,
+                    "code": "rate_limit_exceeded",
+                },
                 retry_after="7",
                 retry_after_ms="6500",
             ),
@@ -162,10 +208,22 @@ BY_WIRE = {
     ),
     "error that is text": Scenario((server.refused(500, "It broke."),)),
     "error of a gateway": Scenario(
-        (Served("<html>502 Bad Gateway</html>\n", 502, {"content-type": "text/html", "x-should-retry": "false"}),)
+        (
+            Served(
+                "<html>502 Bad Gateway</html>\n",
+                502,
+                {"content-type": "text/html", "x-should-retry": "false"},
+            ),
+        )
     ),
     "error without an envelope": Scenario(
-        (Served('{"message":"No such deployment","code":404}', 404, {"content-type": "application/json"}),)
+        (
+            Served(
+                '{"message":"No such deployment","code":404}',
+                404,
+                {"content-type": "application/json"},
+            ),
+        )
     ),
     "error within a stream": Scenario(
         (
@@ -176,11 +234,14 @@ BY_WIRE = {
         )
     ),
     "no answer": Scenario((Served("", cut=0),)),
-    "cut": Scenario((server.streamed_completion({"content": "Hel"}, {"content": "lo"})._replace(cut=700),)),
+    "cut": Scenario(
+        (server.streamed_completion({"content": "Hel"}, {"content": "lo"})._replace(cut=700),)
+    ),
     "arguments that are no JSON": Scenario(
         (
             server.streamed_completion(
-                {"content": "Let me"}, {"tool_calls": [server.tool_call("lookup", '{"country', index=0)]}
+                {"content": "Let me"},
+                {"tool_calls": [server.tool_call("lookup", '{"country', index=0)]},
             ),
         ),
         prompts=({"prompt": "How many?", "tools": [lookup]},),
@@ -188,7 +249,9 @@ BY_WIRE = {
 }
 BY_WIRE_OF_RESPONSES = {
     "responses": Scenario(
-        (server.responses(_REASONING, _FINAL, _MESSAGE),), prompts=(_with_image(stream=False),), kind="Responses"
+        (server.responses(_REASONING, _FINAL, _MESSAGE),),
+        prompts=(_with_image(stream=False),),
+        kind="Responses",
     ),
     "responses in a stream": Scenario((_RESPONSES_STREAM,), kind="Responses"),
     "responses with tools": Scenario(
@@ -197,7 +260,9 @@ BY_WIRE_OF_RESPONSES = {
         kind="Responses",
         chain=True,
     ),
-    "responses refused": Scenario((server.refused(400, {"message": "No.", "type": "x"}),), kind="Responses"),
+    "responses refused": Scenario(
+        (server.refused(400, {"message": "No.", "type": "x"}),), kind="Responses"
+    ),
 }
 
 
@@ -238,7 +303,9 @@ def _everything(prompt: Any, response: Any) -> Iterator[Any]:
 def _gemini(prompt: Any, response: Any) -> Iterator[Any]:
     """As llm-gemini has it, whose models want their signature back."""
     if prompt.tool_results:
-        signature = [call.thought_signature for call in response.conversation.responses[-1]._tool_calls]
+        signature = [
+            call.thought_signature for call in response.conversation.responses[-1]._tool_calls
+        ]
         yield f"Signed {signature}"
         return
     call = llm.ToolCall(name="lookup", arguments={"country": "Nauru"}, tool_call_id="call_9")
@@ -246,9 +313,16 @@ def _gemini(prompt: Any, response: Any) -> Iterator[Any]:
     response.add_tool_call(call)
     if StreamEvent is not None:
         metadata = {"gemini": {"thoughtSignature": "EqQBCqEBAb4+9vt=="}}
-        yield StreamEvent(type="tool_call_name", chunk="lookup", tool_call_id="call_9", provider_metadata=metadata)
-        yield StreamEvent(type="tool_call_args", chunk='{"country": "Nauru"}', tool_call_id="call_9")
-    response.response_json = {"candidates": [{"finishReason": "STOP", "index": 0}], "modelVersion": "gemini-3"}
+        yield StreamEvent(
+            type="tool_call_name", chunk="lookup", tool_call_id="call_9", provider_metadata=metadata
+        )
+        yield StreamEvent(
+            type="tool_call_args", chunk='{"country": "Nauru"}', tool_call_id="call_9"
+        )
+    response.response_json = {
+        "candidates": [{"finishReason": "STOP", "index": 0}],
+        "modelVersion": "gemini-3",
+    }
     response.set_usage(input=5, output=0)
 
 
@@ -264,7 +338,11 @@ def _late_details(prompt: Any, response: Any) -> Iterator[Any]:
         yield "Seen"
         return
     event = StreamEvent(
-        type="tool_result", chunk="in_progress", tool_call_id="ws_1", server_executed=True, tool_name="s"
+        type="tool_result",
+        chunk="in_progress",
+        tool_call_id="ws_1",
+        server_executed=True,
+        tool_name="s",
     )
     yield event
     yield StreamEvent(type="text", chunk="Seen")
@@ -272,7 +350,9 @@ def _late_details(prompt: Any, response: Any) -> Iterator[Any]:
     event.provider_metadata = {"openai": {"sources": ["https://example.com"]}}
 
 
-def _error(make: Callable[[], BaseException], *, chunks: tuple[str, ...] = (), usage: bool = False) -> Execute:
+def _error(
+    make: Callable[[], BaseException], *, chunks: tuple[str, ...] = (), usage: bool = False
+) -> Execute:
     def execute(prompt: Any, response: Any) -> Iterator[Any]:
         if usage:
             response.response_json = {"stop_reason": "refusal"}
@@ -319,10 +399,16 @@ def _with_more() -> Exception:
 
 SCRIPTED = {
     "everything": Scenario(execute=_everything),
-    "everything at once": Scenario(execute=_everything, prompts=({"prompt": "Hi", "stream": False},)),
+    "everything at once": Scenario(
+        execute=_everything, prompts=({"prompt": "Hi", "stream": False},)
+    ),
     "nothing": Scenario(execute=lambda prompt, response: iter(())),
-    "gemini": Scenario(execute=_gemini, prompts=({"prompt": "How many?", "tools": [lookup]},), chain=True),
-    "calls without events": Scenario(execute=_calls_without_events, prompts=({"prompt": "Hi", "tools": [lookup]},)),
+    "gemini": Scenario(
+        execute=_gemini, prompts=({"prompt": "How many?", "tools": [lookup]},), chain=True
+    ),
+    "calls without events": Scenario(
+        execute=_calls_without_events, prompts=({"prompt": "Hi", "tools": [lookup]},)
+    ),
     "details that come late": Scenario(execute=_late_details),
     "refusal": Scenario(execute=_error(lambda: Refusal({"category": "bio", "n": [1]}), usage=True)),
     "refusal after chunks": Scenario(
@@ -335,7 +421,9 @@ SCRIPTED = {
     "error with a cause": Scenario(execute=_error(_caused)),
     "error within an error": Scenario(execute=_error(_in_context)),
     "error with more": Scenario(execute=_error(_with_more)),
-    "error of the system": Scenario(execute=_error(lambda: FileNotFoundError(2, "No such file", "notes.txt"))),
+    "error of the system": Scenario(
+        execute=_error(lambda: FileNotFoundError(2, "No such file", "notes.txt"))
+    ),
 }
 
 

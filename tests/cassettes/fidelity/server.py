@@ -34,17 +34,27 @@ def completion(content: str | None = None, **more: Any) -> Served:
     message = {"role": "assistant", "content": content, "refusal": None, "annotations": [], **more}
     reason = "tool_calls" if "tool_calls" in more else "stop"
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-    return Served(json.dumps({**_HEAD, "object": "chat.completion", "choices": [choice], "usage": _USAGE}, indent=2))
+    return Served(
+        json.dumps(
+            {**_HEAD, "object": "chat.completion", "choices": [choice], "usage": _USAGE}, indent=2
+        )
+    )
 
 
 def streamed_completion(*deltas: dict[str, Any]) -> Served:
     """The same in chunks."""
     head = {**_HEAD, "object": "chat.completion.chunk", "usage": None}
     choices = [
-        *({"index": 0, "delta": delta, "logprobs": None, "finish_reason": None} for delta in deltas),
+        *(
+            {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
+            for delta in deltas
+        ),
         {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"},
     ]
-    chunks = [*({**head, "choices": [choice]} for choice in choices), {**head, "choices": [], "usage": _USAGE}]
+    chunks = [
+        *({**head, "choices": [choice]} for choice in choices),
+        {**head, "choices": [], "usage": _USAGE},
+    ]
     return _events([*map(json.dumps, chunks), "[DONE]"])
 
 
@@ -68,7 +78,11 @@ def refused(status: int, error: Any, **headers: str) -> Served:
     return Served(
         json.dumps({"error": error}, indent=4),
         status,
-        {"content-type": "application/json", **limits, **{name.replace("_", "-"): v for name, v in headers.items()}},
+        {
+            "content-type": "application/json",
+            **limits,
+            **{name.replace("_", "-"): v for name, v in headers.items()},
+        },
     )
 
 
@@ -82,7 +96,13 @@ def responses(*output: dict[str, Any], events: list[dict[str, Any]] | None = Non
             "model": "gpt-5-2026",
             "output": output,
         },
-        **{"status": "completed", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "metadata": {}},
+        **{
+            "status": "completed",
+            "tools": [],
+            "tool_choice": "auto",
+            "parallel_tool_calls": True,
+            "metadata": {},
+        },
         "usage": {
             **{"input_tokens": 75, "output_tokens": 1186, "total_tokens": 1261},
             "input_tokens_details": {"cached_tokens": 0},
@@ -92,7 +112,9 @@ def responses(*output: dict[str, Any], events: list[dict[str, Any]] | None = Non
     if events is None:
         return Served(json.dumps(whole))
     numbered = [*events, {"type": "response.completed", "response": whole}]
-    return _events([json.dumps({**event, "sequence_number": number}) for number, event in enumerate(numbered)])
+    return _events(
+        [json.dumps({**event, "sequence_number": number}) for number, event in enumerate(numbered)]
+    )
 
 
 def _events(data: list[str]) -> Served:
@@ -158,7 +180,11 @@ class _Handler(BaseHTTPRequestHandler):
             return
         content = answer.text.encode()
         self.send_response(answer.status)
-        for name, value in {**answer.headers, **SECRETS, "content-length": str(len(content))}.items():
+        for name, value in {
+            **answer.headers,
+            **SECRETS,
+            "content-length": str(len(content)),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content[: answer.cut])

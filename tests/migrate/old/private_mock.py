@@ -18,7 +18,9 @@ class PrivateMock:
         return Mock(prompt=lambda prompt, **kwargs: self._answer(name, prompt, kwargs))
 
     def _answer(self, model, prompt, kwargs):
-        self.call_history.append({"model": model, "prompt": prompt, "schema": kwargs.get("schema"), **kwargs})
+        self.call_history.append(
+            {"model": model, "prompt": prompt, "schema": kwargs.get("schema"), **kwargs}
+        )
         if self.side_effect is not None:
             raise self.side_effect
         schema = kwargs.get("schema")

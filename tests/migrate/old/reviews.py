@@ -81,7 +81,9 @@ def streamed(text: str) -> list[str]:
 
 def chat(*texts: str) -> list[str]:
     conversation = model_of().conversation()
-    return [said(conversation.prompt(broken("prompt", "Something else", text)).text()) for text in texts]
+    return [
+        said(conversation.prompt(broken("prompt", "Something else", text)).text()) for text in texts
+    ]
 
 
 def lookup(text: str) -> str:

@@ -58,7 +58,9 @@ def test_replies_in_order(get_model):
 
 @patch("reviews.get_model")
 def test_the_same_error_many_times(get_model):
-    get_model.return_value.prompt.side_effect = [ConnectionError("no route")] * 2 + [response_of("At last")]
+    get_model.return_value.prompt.side_effect = [ConnectionError("no route")] * 2 + [
+        response_of("At last")
+    ]
     assert patient("a text") == "At last"
 
 
@@ -74,7 +76,10 @@ def test_one_mock_a_model(get_model):
 
 @patch("reviews.get_model")
 def test_one_mock_a_model_by_get(get_model):
-    get_model.side_effect = {"gpt-4o": answering("A draft"), "gpt-4o-mini": answering("Checked")}.get
+    get_model.side_effect = {
+        "gpt-4o": answering("A draft"),
+        "gpt-4o-mini": answering("Checked"),
+    }.get
     assert draft_and_check("a text") == "Checked"
 
 

@@ -102,7 +102,9 @@ def test_classes_in_the_test(monkeypatch):
 
 
 def test_a_stream(monkeypatch):
-    monkeypatch.setattr("reviews.get_model", lambda name: SimpleNamespace(prompt=lambda prompt: Stream()))
+    monkeypatch.setattr(
+        "reviews.get_model", lambda name: SimpleNamespace(prompt=lambda prompt: Stream())
+    )
     assert streamed("a long text") == ["Hel", "lo"]
 
 

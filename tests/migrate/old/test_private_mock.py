@@ -24,7 +24,9 @@ def test_replies_from_the_start(monkeypatch):
 
 
 def test_an_error(monkeypatch):
-    monkeypatch.setattr("reviews.get_model", create_mock_get_model(side_effect=ValueError("too long")))
+    monkeypatch.setattr(
+        "reviews.get_model", create_mock_get_model(side_effect=ValueError("too long"))
+    )
     with pytest.raises(ValueError, match="too long"):
         summarize("a long text")
 

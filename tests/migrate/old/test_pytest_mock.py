@@ -20,7 +20,10 @@ def test_an_object(mocker):
 def test_a_magic_mock(mocker):
     response = mocker.MagicMock()
     response.text.return_value = "Short"
-    mocker.patch("reviews.get_model", return_value=mocker.MagicMock(prompt=mocker.MagicMock(return_value=response)))
+    mocker.patch(
+        "reviews.get_model",
+        return_value=mocker.MagicMock(prompt=mocker.MagicMock(return_value=response)),
+    )
     assert summarize("a long text") == "Short"
 
 
@@ -44,7 +47,9 @@ def test_a_stream_by_a_lambda(mocker):
 
 def test_a_conversation(mocker):
     get_model = mocker.patch("reviews.get_model")
-    get_model.return_value.conversation.return_value.prompt.return_value.text.return_value = "I see."
+    get_model.return_value.conversation.return_value.prompt.return_value.text.return_value = (
+        "I see."
+    )
     assert chat("Hello", "And?") == ["I see.", "I see."]
 
 

@@ -70,7 +70,9 @@ def test_the_library_as_an_object():
 
 def test_json_as_text():
     with patch("reviews.get_model") as get_model:
-        get_model.return_value.prompt.return_value.text.return_value = '{"stars": 5, "title": "Great"}'
+        get_model.return_value.prompt.return_value.text.return_value = (
+            '{"stars": 5, "title": "Great"}'
+        )
         assert review("great").stars == 5
 
 
@@ -82,7 +84,9 @@ def test_dumped_json():
 
 def test_a_pydantic_instance():
     with patch("reviews.get_model") as get_model:
-        get_model.return_value.prompt.return_value.text.return_value = Review(stars=1, title="Bad").model_dump_json()
+        get_model.return_value.prompt.return_value.text.return_value = Review(
+            stars=1, title="Bad"
+        ).model_dump_json()
         assert review("bad").title == "Bad"
 
 
@@ -156,7 +160,10 @@ def test_the_last_of_all_calls():
     call = model.prompt.call_args
     assert call.args[0] == "Summarize: two"
     assert model.prompt.call_args_list[0].args[0] == "Summarize: one"
-    assert [each.args[0] for each in model.prompt.call_args_list] == ["Summarize: one", "Summarize: two"]
+    assert [each.args[0] for each in model.prompt.call_args_list] == [
+        "Summarize: one",
+        "Summarize: two",
+    ]
     assert model.prompt.call_count == 2
 
 
@@ -216,7 +223,11 @@ def test_an_error_and_then_an_answer():
     answer = Mock()
     answer.text.return_value = "At last"
     with patch("reviews.get_model") as get_model:
-        get_model.return_value.prompt.side_effect = [ConnectionError("no route"), ConnectionError("no route"), answer]
+        get_model.return_value.prompt.side_effect = [
+            ConnectionError("no route"),
+            ConnectionError("no route"),
+            answer,
+        ]
         assert patient("a text") == "At last"
 
 
@@ -246,7 +257,10 @@ def test_an_error_that_ends():
 
 
 def test_with_other_patches(tmp_path):
-    with patch("reviews.get_model") as get_model, patch("reviews.as_json", return_value="{}") as as_json:
+    with (
+        patch("reviews.get_model") as get_model,
+        patch("reviews.as_json", return_value="{}") as as_json,
+    ):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         assert summarize(str(tmp_path)) == "Short"
         assert reviews.as_json(1) == "{}"

@@ -100,7 +100,9 @@ async def _connect(
         return connection
     protocol = connector._factory()
     protocol.connection_made(_Connection(protocol, request.method, failure or response, clock))
-    return sys.modules["aiohttp.connector"].Connection(connector, request.connection_key, protocol, connector._loop)
+    return sys.modules["aiohttp.connector"].Connection(
+        connector, request.connection_key, protocol, connector._loop
+    )
 
 
 async def _sent(request: Any) -> Any:
@@ -109,7 +111,9 @@ async def _sent(request: Any) -> Any:
     body = await _content(request)
     headers = {name.lower(): value for name, value in request.headers.items()}
     url = request.url
-    return WireRequest(request.method, url.raw_host or "", url.raw_path, url.raw_query_string, headers, body)
+    return WireRequest(
+        request.method, url.raw_host or "", url.raw_path, url.raw_query_string, headers, body
+    )
 
 
 async def _content(request: Any) -> bytes:
@@ -120,7 +124,9 @@ async def _content(request: Any) -> bytes:
     if hasattr(body, "as_bytes"):
         content: bytes = await body.as_bytes()
         return content
-    writer = _Collector()  # before aiohttp 3.12 a payload can only write itself, and a file is closed by that
+    writer = (
+        _Collector()
+    )  # before aiohttp 3.12 a payload can only write itself, and a file is closed by that
     await body.write(writer)
     request.body = bytes(writer.content)
     return bytes(writer.content)
@@ -143,7 +149,9 @@ def _exception(request: Any, error: Any) -> Exception:
     if error.kind == "dropped":
         exception = aiohttp.ServerDisconnectedError(str(error))
     else:
-        exception = aiohttp.ClientConnectorError(request.connection_key, ConnectionRefusedError(str(error)))
+        exception = aiohttp.ClientConnectorError(
+            request.connection_key, ConnectionRefusedError(str(error))
+        )
     return exception
 
 
@@ -199,7 +207,12 @@ class _Connection(asyncio.Transport):
 
     def __init__(self, protocol: Any, method: str, response: Any, clock: ClientClock) -> None:
         super().__init__()
-        self._protocol, self._method, self._response, self._clock = protocol, method, response, clock
+        self._protocol, self._method, self._response, self._clock = (
+            protocol,
+            method,
+            response,
+            clock,
+        )
         self._loop = asyncio.get_running_loop()
         self._sending: asyncio.Task[None] | None = None
         self._readable = asyncio.Event()
@@ -264,7 +277,11 @@ class _Connection(asyncio.Transport):
         has_body = self._method != "HEAD" and status not in (204, 304)
         chunked = has_body and not any(name.lower() == "content-length" for name, _ in headers)
         phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
-        head = [f"HTTP/1.1 {status} {phrase}", *(f"{name}: {value}" for name, value in headers), "connection: close"]
+        head = [
+            f"HTTP/1.1 {status} {phrase}",
+            *(f"{name}: {value}" for name, value in headers),
+            "connection: close",
+        ]
         head += ["transfer-encoding: chunked"] if chunked else []
         await self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
         if not has_body:
@@ -288,7 +305,9 @@ class _Connection(asyncio.Transport):
         """Fail as aiohttp's own timers do, which count real time."""
         aiohttp: Any = sys.modules["aiohttp"]
         of_socket = getattr(aiohttp, "SocketTimeoutError", aiohttp.ServerTimeoutError)  # since 3.10
-        exception = asyncio.TimeoutError() if error.kind == "total timeout" else of_socket(str(error))
+        exception = (
+            asyncio.TimeoutError() if error.kind == "total timeout" else of_socket(str(error))
+        )
         self._protocol.set_exception(exception)
         if self._protocol._payload is not None:
             self._protocol._payload.set_exception(exception)

@@ -29,7 +29,10 @@ def refusing_aio_channel(make: Callable[..., Any], target: str, *args: Any, **kw
         return make(target, *args, **kwargs)
     arguments = inspect.signature(make).bind(target, *args, **kwargs)
     refusing = [kind(host, port) for kind in _aio_interceptors()]
-    arguments.arguments["interceptors"] = [*refusing, *(arguments.arguments.get("interceptors") or ())]
+    arguments.arguments["interceptors"] = [
+        *refusing,
+        *(arguments.arguments.get("interceptors") or ()),
+    ]
     return make(*arguments.args, **arguments.kwargs)
 
 
@@ -96,7 +99,9 @@ def _aio_interceptor(kind: str) -> Any:
         __tracebackhide__ = True
         if message := refusal(*self._address):
             nothing = grpc.aio.Metadata()
-            raise grpc.aio.AioRpcError(grpc.StatusCode.UNIMPLEMENTED, nothing, nothing, details=message)
+            raise grpc.aio.AioRpcError(
+                grpc.StatusCode.UNIMPLEMENTED, nothing, nothing, details=message
+            )
         return await go_on(details, request)
 
     return type(f"Refusing{name}", (base,), {"__init__": __init__, f"intercept_{kind}": intercept})

@@ -24,7 +24,9 @@ def attach(httpcore: ModuleType) -> None:
     ):
         signature = inspect.signature(getattr(pool, name))
         replace(pool, name, functools.partial(replacement, httpcore))
-        getattr(pool, name).__signature__ = signature  # respx asks for it, and does not look behind wrappers
+        getattr(
+            pool, name
+        ).__signature__ = signature  # respx asks for it, and does not look behind wrappers
         _attached.add(getattr(pool, name))
 
 
@@ -33,7 +35,9 @@ def is_attached(pool: Any, name: str) -> bool:
     return getattr(type(pool), name, None) in _attached
 
 
-def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: Any, request: Any) -> Any:
+def _handle_request(
+    httpcore: Any, original: Callable[[Any, Any], Any], pool: Any, request: Any
+) -> Any:
     __tracebackhide__ = True
     provider = _provider(pool, request)
     if provider is None:
@@ -51,7 +55,11 @@ def _handle_request(httpcore: Any, original: Callable[[Any, Any], Any], pool: An
         with for_real(), _sending(request, response):
             received = original(pool, request)
         return received if response is None else _recorded(received, response)
-    content = response.body if isinstance(response.body, bytes) else pieces(httpcore, clock.read_body(response.body))
+    content = (
+        response.body
+        if isinstance(response.body, bytes)
+        else pieces(httpcore, clock.read_body(response.body))
+    )
     return response_of(httpcore, response, content=content)
 
 
@@ -62,7 +70,11 @@ async def _handle_async_request(
     provider = _provider(pool, request)
     if provider is None:
         return await original(pool, request)
-    from llm_mock.boundaries.http.transports.httpcore_wire import answered_async, pieces_async, response_of
+    from llm_mock.boundaries.http.transports.httpcore_wire import (
+        answered_async,
+        pieces_async,
+        response_of,
+    )
 
     body = b"".join([piece async for piece in request.stream])
     sent = _sent(request, body)
@@ -76,7 +88,9 @@ async def _handle_async_request(
             received = await original(pool, request)
         return received if response is None else _recorded(received, response)
     content = (
-        response.body if isinstance(response.body, bytes) else pieces_async(httpcore, clock.read_body(response.body))
+        response.body
+        if isinstance(response.body, bytes)
+        else pieces_async(httpcore, clock.read_body(response.body))
     )
     return response_of(httpcore, response, content=content)
 
@@ -91,7 +105,10 @@ def _provider(pool: Any, request: Any) -> str | None:
     return find_provider(host, url.port, target, request.headers, is_local=is_local, asked=asked)
 
 
-SEAMS = {"ConnectionPool.handle_request": _provider, "AsyncConnectionPool.handle_async_request": _provider}
+SEAMS = {
+    "ConnectionPool.handle_request": _provider,
+    "AsyncConnectionPool.handle_async_request": _provider,
+}
 """The functions that are replaced, and what finds the provider of a call of them."""
 _USED = (*SEAMS, "Response", "URL", "ConnectError", "ReadTimeout", "RemoteProtocolError")
 NAMES = {"httpcore": _USED, "httpcore2": _USED}
@@ -117,7 +134,9 @@ def _sending(request: Any, recording: Any) -> AbstractContextManager[None]:
     """Within it a request is sent that is recorded, or is not."""
     if recording is None:
         return nullcontext()
-    accepted = {name.encode(): value.encode() for name, value in recording.header_overrides().items()}
+    accepted = {
+        name.encode(): value.encode() for name, value in recording.header_overrides().items()
+    }
     request.headers = [(name, accepted.get(name.lower(), value)) for name, value in request.headers]
     sending: AbstractContextManager[None] = recording.guard_send()
     return sending
@@ -126,7 +145,8 @@ def _sending(request: Any, recording: Any) -> AbstractContextManager[None]:
 def _recorded(response: Any, recording: Any) -> Any:
     """A response that is recorded while it is read."""
     recording.begin(
-        response.status, [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers]
+        response.status,
+        [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers],
     )
     response.stream = _Recorded(response.stream, recording)
     return response

@@ -66,8 +66,12 @@ def _lower(name: bytes) -> str:
 
 def response_of(library: Any, response: WireResponse, **body: Any) -> Any:
     """A response as the libraries have it, with its body as the argument that they want."""
-    headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
-    return library.Response(response.status, headers=headers, extensions={"http_version": b"HTTP/1.1"}, **body)
+    headers = [
+        (name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers
+    ]
+    return library.Response(
+        response.status, headers=headers, extensions={"http_version": b"HTTP/1.1"}, **body
+    )
 
 
 def pieces(library: Any, body: Iterable[Any]) -> Iterator[bytes]:

@@ -48,7 +48,11 @@ def attach(httpx: ModuleType) -> None:
     if hasattr(transports, "create_ssl_context"):
         replace(transports, "create_ssl_context", _create_ssl_context)
     if hasattr(transports, "ResponseStream"):
-        replace(httpx.HTTPTransport, "handle_request", functools.partial(_handle_request, httpx, transports))
+        replace(
+            httpx.HTTPTransport,
+            "handle_request",
+            functools.partial(_handle_request, httpx, transports),
+        )
         answer = functools.partial(_handle_async_request, httpx, transports)
         replace(httpx.AsyncHTTPTransport, "handle_async_request", answer)
 
@@ -63,7 +67,9 @@ def _handle_request(
     from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
     url = request.url
-    sent = wire.wire_request(request.method, url.raw_host, url.raw_path, request.headers.raw, request.read())
+    sent = wire.wire_request(
+        request.method, url.raw_host, url.raw_path, request.headers.raw, request.read()
+    )
     if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
         return original(transport, request)
     response: Any
@@ -76,7 +82,11 @@ def _handle_request(
 
 
 async def _handle_async_request(
-    httpx: Any, transports: Any, original: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any
+    httpx: Any,
+    transports: Any,
+    original: Callable[[Any, Any], Awaitable[Any]],
+    transport: Any,
+    request: Any,
 ) -> Any:
     __tracebackhide__ = True
     provider = _provider(transport, "handle_async_request", request)
@@ -85,7 +95,9 @@ async def _handle_async_request(
     from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
     url = request.url
-    sent = wire.wire_request(request.method, url.raw_host, url.raw_path, request.headers.raw, await request.aread())
+    sent = wire.wire_request(
+        request.method, url.raw_host, url.raw_path, request.headers.raw, await request.aread()
+    )
     if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
         return await original(transport, request)
     response: Any
@@ -93,7 +105,9 @@ async def _handle_async_request(
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
-        stream = transports.AsyncResponseStream(wire.pieces_async(httpx, clock.read_body(response.body)))
+        stream = transports.AsyncResponseStream(
+            wire.pieces_async(httpx, clock.read_body(response.body))
+        )
     return wire.response_of(httpx, response, stream=stream)
 
 
@@ -111,7 +125,10 @@ def _provider(transport: Any, name: str, request: Any) -> str | None:
 
 
 def _create_ssl_context(
-    original: Callable[..., ssl.SSLContext], verify: Any = True, cert: Any = None, trust_env: bool = True
+    original: Callable[..., ssl.SSLContext],
+    verify: Any = True,
+    cert: Any = None,
+    trust_env: bool = True,
 ) -> ssl.SSLContext:
     __tracebackhide__ = True
     if verify is not True or cert is not None or not Wanted.shared_ssl or not answers():
@@ -127,7 +144,9 @@ def _create_ssl_context(
 
 def _settings_of(context: Any) -> object:
     """What can be changed of a context, and read; of one that is not Python's own that is nothing."""
-    if type(context).__module__ != "ssl":  # truststore's raises where it is asked for its certificates
+    if (
+        type(context).__module__ != "ssl"
+    ):  # truststore's raises where it is asked for its certificates
         return None
     checks = context.check_hostname, context.verify_mode, context.verify_flags, context.options
     versions = context.minimum_version, context.maximum_version

@@ -110,7 +110,11 @@ def _sendto(original: Any, connection: Any, data: Any, *args: Any) -> Any:
 def _check_address(address: Any) -> None:
     """Raise for an address that names a provider; an address in numbers says nothing of its host."""
     __tracebackhide__ = True
-    if not isinstance(address, tuple) or len(address) < 2 or not isinstance(address[0], (str, bytes)):
+    if (
+        not isinstance(address, tuple)
+        or len(address) < 2
+        or not isinstance(address[0], (str, bytes))
+    ):
         return
     host = address[0]
     last = host[-1:]
@@ -120,7 +124,9 @@ def _check_address(address: Any) -> None:
         raise ConnectionRefusedError(message)
 
 
-async def _getaddrinfo_in_a_thread(original: Any, loop: Any, host: Any, port: Any, **kwargs: Any) -> Any:
+async def _getaddrinfo_in_a_thread(
+    original: Any, loop: Any, host: Any, port: Any, **kwargs: Any
+) -> Any:
     """Look a host up for real where the call is: asyncio's threads do not inherit the context."""
     __tracebackhide__ = True
     from llm_mock.boundaries.for_real import is_for_real
@@ -131,7 +137,9 @@ async def _getaddrinfo_in_a_thread(original: Any, loop: Any, host: Any, port: An
     import functools
     import socket
 
-    ask = functools.partial(contextvars.copy_context().run, socket.getaddrinfo, host, port, **kwargs)
+    ask = functools.partial(
+        contextvars.copy_context().run, socket.getaddrinfo, host, port, **kwargs
+    )
     return await loop.run_in_executor(None, ask)
 
 
@@ -153,7 +161,12 @@ def _getaddrinfo_by_uvloop(original: Any, loop: Any, host: Any, port: Any, **kwa
 
 
 def _create_connection_by_uvloop(
-    original: Any, loop: Any, protocol_factory: Any, host: Any = None, port: Any = None, **kwargs: Any
+    original: Any,
+    loop: Any,
+    protocol_factory: Any,
+    host: Any = None,
+    port: Any = None,
+    **kwargs: Any,
 ) -> Any:
     __tracebackhide__ = True
     if host is not None and (message := _refusal(host, port)):
@@ -169,7 +182,9 @@ def _attach_to_http_client(client: ModuleType) -> None:
     replace(client.HTTPConnection, "request", _request)
 
 
-def _set_tunnel(original: Any, connection: Any, host: str, port: int | None = None, *args: Any, **kwargs: Any) -> Any:
+def _set_tunnel(
+    original: Any, connection: Any, host: str, port: int | None = None, *args: Any, **kwargs: Any
+) -> Any:
     __tracebackhide__ = True
     if message := _refusal(host.partition(":")[0], port):
         raise ConnectionRefusedError(message)
@@ -177,7 +192,13 @@ def _set_tunnel(original: Any, connection: Any, host: str, port: int | None = No
 
 
 def _request(
-    original: Any, connection: Any, method: str, url: str, body: Any = None, headers: Any = None, **kwargs: Any
+    original: Any,
+    connection: Any,
+    method: str,
+    url: str,
+    body: Any = None,
+    headers: Any = None,
+    **kwargs: Any,
 ) -> Any:
     """Refuse a question to a model API at a host that no rule names; others are refused when they are looked up."""
     __tracebackhide__ = True
@@ -264,7 +285,9 @@ def _connect_websocket(original: Any, uri: str, *args: Any, **kwargs: Any) -> An
     return original(uri, *args, **kwargs)
 
 
-def _connect_websocket_object(original: Any, connection: Any, uri: str, *args: Any, **kwargs: Any) -> Any:
+def _connect_websocket_object(
+    original: Any, connection: Any, uri: str, *args: Any, **kwargs: Any
+) -> Any:
     __tracebackhide__ = True
     if message := _refusal_of_url(uri, is_socket=True):
         raise ConnectionRefusedError(message)

@@ -49,25 +49,35 @@ def _urlopen(
     content = _bytes(body)
     sent = _sent(pool, host, method, url, content, headers)
     if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        return original(pool, method, url, _unread(body, content), headers, retries, *args, **kwargs)
+        return original(
+            pool, method, url, _unread(body, content), headers, retries, *args, **kwargs
+        )
     wanted = urllib3.Retry.from_int(retries, default=pool.retries)
     clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
     try:
         response = dispatch_request(sent, provider, clock)
     except ConnectionFailure as error:
-        wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
+        wanted = wanted.increment(
+            method, url, error=_exception(urllib3, pool, url, error), _pool=pool
+        )
         wanted.sleep()
         return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
         with for_real():
-            return original(pool, method, url, _unread(body, content), headers, retries, *args, **kwargs)
+            return original(
+                pool, method, url, _unread(body, content), headers, retries, *args, **kwargs
+            )
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False}
         with for_real(), response.guard_send():
-            received = original(pool, method, url, _unread(body, content), given, retries, *args, **raw)
+            received = original(
+                pool, method, url, _unread(body, content), given, retries, *args, **raw
+            )
         pieces = response.record_body(_raw_pieces(received))
-        return _response(urllib3, pool, method, url, _recorded(received, response, pieces), clock, kwargs)
+        return _response(
+            urllib3, pool, method, url, _recorded(received, response, pieces), clock, kwargs
+        )
     answered = _response(urllib3, pool, method, url, response, clock, kwargs)
     further = _next_try(urllib3, wanted, pool, method, url, answered)
     if further is None:
@@ -97,7 +107,11 @@ async def _urlopen_async(
     from llm_mock.boundaries.http.dispatch import dispatch_request_async
     from llm_mock.boundaries.http.errors import ConnectionFailure
 
-    content = b"".join([_bytes(piece) async for piece in body]) if hasattr(body, "__aiter__") else _bytes(body)
+    content = (
+        b"".join([_bytes(piece) async for piece in body])
+        if hasattr(body, "__aiter__")
+        else _bytes(body)
+    )
     sent = _sent(pool, host, method, url, content, headers)
     if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
         return await original(pool, method, url, content or None, headers, retries, *args, **kwargs)
@@ -106,21 +120,31 @@ async def _urlopen_async(
     try:
         response = await dispatch_request_async(sent, provider, clock)
     except ConnectionFailure as error:
-        wanted = wanted.increment(method, url, error=_exception(urllib3, pool, url, error), _pool=pool)
+        wanted = wanted.increment(
+            method, url, error=_exception(urllib3, pool, url, error), _pool=pool
+        )
         await wanted.async_sleep()
         return await pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
         with for_real():
-            return await original(pool, method, url, content or None, headers, retries, *args, **kwargs)
+            return await original(
+                pool, method, url, content or None, headers, retries, *args, **kwargs
+            )
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False, "multiplexed": False}
         with for_real(), response.guard_send():
-            received = await original(pool, method, url, content or None, given, retries, *args, **raw)
+            received = await original(
+                pool, method, url, content or None, given, retries, *args, **raw
+            )
             read = [piece async for piece in received.stream(decode_content=False)]
         response = _recorded(received, response, response.record_body(read))
-        return _response(urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs})
-    answered = _response(urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs})
+        return _response(
+            urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs}
+        )
+    answered = _response(
+        urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs}
+    )
     further = _next_try(urllib3, wanted, pool, method, url, answered)
     if further is None:
         return answered
@@ -148,7 +172,11 @@ def _recorded(received: Any, recording: Any, pieces: Iterator[bytes]) -> Any:
     """Return a response that is recorded while its pieces are read."""
     from llm_mock.boundaries.http.wire import WireResponse
 
-    headers = [(name, value) for name, value in received.headers.items() if name.lower() != "transfer-encoding"]
+    headers = [
+        (name, value)
+        for name, value in received.headers.items()
+        if name.lower() != "transfer-encoding"
+    ]
     recording.begin(received.status, headers)
     return WireResponse(received.status, headers, pieces)
 
@@ -183,7 +211,13 @@ def _clock(urllib3: Any, pool: Any, timeout: Any) -> ClientClock:
 
 
 def _response(
-    urllib3: Any, pool: Any, method: str, url: str, response: Any, clock: ClientClock, kwargs: dict[str, Any]
+    urllib3: Any,
+    pool: Any,
+    method: str,
+    url: str,
+    response: Any,
+    clock: ClientClock,
+    kwargs: dict[str, Any],
 ) -> Any:
     parts = (response.body,) if isinstance(response.body, bytes) else clock.read_body(response.body)
     is_async = not isinstance(pool, urllib3.HTTPConnectionPool)
@@ -197,7 +231,9 @@ def _response(
         request_method=method,
         request_url=url,
     )
-    made.version_string = "HTTP/1.1"  # an argument only since urllib3 2.2, and never in urllib3-future
+    made.version_string = (
+        "HTTP/1.1"  # an argument only since urllib3 2.2, and never in urllib3-future
+    )
     return made
 
 
@@ -230,7 +266,9 @@ def _is_buffer(body: Any) -> bool:
     return True
 
 
-def _provider(pool: Any, host: str, port: int | None, method: str, url: str, headers: Any) -> str | None:
+def _provider(
+    pool: Any, host: str, port: int | None, method: str, url: str, headers: Any
+) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     given = headers if headers is not None else pool.headers
     asked = f"{method} {pool.scheme}"
@@ -238,7 +276,13 @@ def _provider(pool: Any, host: str, port: int | None, method: str, url: str, hea
 
 
 def _find_provider(
-    pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kwargs: Any
+    pool: Any,
+    method: str,
+    url: str,
+    body: Any = None,
+    headers: Any = None,
+    *args: Any,
+    **kwargs: Any,
 ) -> str | None:
     host, port = _target(pool, url)
     return _provider(pool, host, port, method, url, headers)
