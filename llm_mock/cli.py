@@ -21,7 +21,7 @@ from llm_mock.commands.parameters import (
 )
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
-from llm_mock.support.redaction import KNOWN, redacted
+from llm_mock.support.redaction import KNOWN, redact
 
 
 @click.group(
@@ -287,7 +287,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     exit_code = 0
     for path in files:
         try:
-            click.echo(redacted(f"{path}: {describe_file(path, files_in)}"))
+            click.echo(redact(f"{path}: {describe_file(path, files_in)}"))
         except LLMMockError as error:
             # The other files are checked all the same.
             exit_code = 1

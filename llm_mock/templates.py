@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.json_text import json_text
+from llm_mock.core.json_text import to_json_text
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import Reply, to_reply
 from llm_mock.core.tool_calls import ToolCall
@@ -140,7 +140,7 @@ def truncated(content: Any, *, after: int | None = None, **details: Any) -> Repl
         after: the number of characters to keep; by default half of them.
         details: further keyword arguments of `Reply`.
     """
-    whole = content if isinstance(content, str) else json_text(content)
+    whole = content if isinstance(content, str) else to_json_text(content)
     if after is not None and not is_whole(after):
         raise InvalidReply(f"after={described(after)}: give a whole number of characters from 0.")
     kept = len(whole) // 2 if after is None else after

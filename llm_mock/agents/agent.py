@@ -12,7 +12,7 @@ from llm_mock.agents.skill import Skill
 from llm_mock.errors import InvalidAgent
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
-from llm_mock.support.text import shorten, suggestion
+from llm_mock.support.text import shorten, suggest_name
 
 # Read by pytest. In the module, because `dataclass` writes `__init__`.
 __tracebackhide__ = True
@@ -157,7 +157,7 @@ class Agent(Configuration):
         provider_fields = {each.name for each in fields(Provider)}
         for name in changes:
             if name not in agent_fields | provider_fields:
-                hint = suggestion(name, sorted(agent_fields | provider_fields))
+                hint = suggest_name(name, sorted(agent_fields | provider_fields))
                 raise InvalidAgent(f"Neither an Agent nor a Provider has a field {name!r}{hint}")
         provider = changes.pop("provider", self.provider)
         provider_changes = {name: changes.pop(name) for name in provider_fields & changes.keys()}

@@ -13,13 +13,13 @@ from llm_mock.agents.result import Finding
 from llm_mock.errors import JudgeError, LLMMockError
 from llm_mock.support.numbers import is_number
 from llm_mock.support.text import (
-    compact,
-    count,
     described,
-    error_text,
-    indented,
+    format_count,
+    format_error,
+    indent_text,
     shorten,
     shorten_name,
+    to_compact_json,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def llm_assert(answer: Answer, criterion: str, *, judge: str) -> Finding:
     _note("passed" if verdict.met else "failed", f"{shorten_name(criterion)}: {reason}")
     if not verdict.met:
         raise AssertionError(
-            f"Not met: {indented(criterion, '    ')}\n"
+            f"Not met: {indent_text(criterion, '    ')}\n"
             f"  the judge {shorten_name(judge)}: {reason}\n"
             f"  {_format_field('answer', text)}"
         )
@@ -213,10 +213,10 @@ def _ask(
         # They are about the test, not about the judge.
         raise
     except Exception as error:
-        raise JudgeError(f"{named} that judges failed: {error_text(error)}") from None
+        raise JudgeError(f"{named} that judges failed: {format_error(error)}") from None
     if judgement.given is None:
         raise JudgeError(
-            f"{named} that judges gave no verdict, such as {compact(example)}, "
+            f"{named} that judges gave no verdict, such as {to_compact_json(example)}, "
             f"but {shorten(judgement.said)}."
         )
     return judgement.given
@@ -242,7 +242,7 @@ def _split_answer(answer: Any) -> tuple[str, list[Any]]:
                 f"The answer must be a text, an llm.Attachment or a list of both, not {given}."
             )
     if not texts:
-        texts.append(f"({count(len(attachments), 'attachment')})")
+        texts.append(f"({format_count(len(attachments), 'attachment')})")
     return "\n\n".join(texts), attachments
 
 
@@ -280,5 +280,5 @@ def _shorten_reason(reason: str) -> str:
 
 
 def _format_field(name: str, text: str) -> str:
-    lines = indented(text, "    ")
+    lines = indent_text(text, "    ")
     return f"{name}:\n    {lines}" if "\n" in lines else f"{name}: {lines}"

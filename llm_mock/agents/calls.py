@@ -15,7 +15,7 @@ from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm.chains import takes_attachment
 from llm_mock.boundaries.llm.executing import is_async
-from llm_mock.core.request import plain
+from llm_mock.core.request import to_plain_json
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import AgentTool, ToolAnswer
@@ -160,7 +160,7 @@ def _new_record(call: _Call, result: Any) -> ToolCallRecord:
         output = str(result.output)
     failed = result is None or result.exception is not None
     answer = call.answer
-    arguments = plain(call.requested.arguments)
+    arguments = to_plain_json(call.requested.arguments)
     if not isinstance(arguments, dict):
         # A model may give any JSON value.
         arguments = {"_raw": arguments}

@@ -12,7 +12,7 @@ from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
 from llm_mock.agents.tools import ServerTool, ToolAnswer
 from llm_mock.errors import ServerError
-from llm_mock.support.text import exit_status
+from llm_mock.support.text import describe_exit
 
 # Operating systems refuse longer ones, and splitting them would take long.
 MAX_ARGUMENTS = 100_000
@@ -81,7 +81,7 @@ async def execute(
     elif status == 0:
         return ToolAnswer(stdout.text())
     else:
-        failure = f"ended {exit_status(status)}."
+        failure = f"ended {describe_exit(status)}."
     return ToolAnswer(f"The command {failure}{_format_output(stdout, stderr)}", is_error=True)
 
 

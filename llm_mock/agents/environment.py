@@ -13,7 +13,7 @@ from pathlib import Path
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.errors import ServerError
-from llm_mock.support.interpolation import NAME, interpolated, literal, references_in
+from llm_mock.support.interpolation import NAME, escape_references, interpolate, references_in
 from llm_mock.support.redaction import Redactor, hide, is_secret_name
 from llm_mock.support.text import shorten_name
 
@@ -42,7 +42,7 @@ def build_environment(server: Server) -> dict[str, str]:
 
 def whole_environment(**others: str) -> dict[str, str]:
     """Return all variables of this process, secrets included, and others, as `env` of a server."""
-    return {name: literal(value) for name, value in {**os.environ, **others}.items()}
+    return {name: escape_references(value) for name, value in {**os.environ, **others}.items()}
 
 
 def resolve_variables(server: Server, field: str) -> dict[str, str]:
@@ -56,7 +56,7 @@ def resolve_variables(server: Server, field: str) -> dict[str, str]:
     resolved = {}
     for name, text in values.items():
         get_value = partial(_get_value, server, f"{field}[{name!r}]")
-        resolved[name] = interpolated(text, get_value)
+        resolved[name] = interpolate(text, get_value)
     return resolved
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from llm_mock.agents.result import now
 from llm_mock.cost.prices import cost_of_usage
-from llm_mock.support.json_in_text import json_objects_in
+from llm_mock.support.json_in_text import find_json_objects
 
 if TYPE_CHECKING:
     import llm
@@ -196,7 +196,7 @@ def _parse_only_object(said: str, key: str, parse: Callable[[Any], Given]) -> Gi
 
     None if it is invalid, or if the rest of the response may have another one.
     """
-    found = list(json_objects_in(said, key))
+    found = list(find_json_objects(said, key))
     if len(found) != 1:
         return None
     [only] = found

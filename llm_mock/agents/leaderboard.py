@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.agents.summary import Sums, add
-from llm_mock.support.text import columns, dollars, seconds, shorten_name
+from llm_mock.support.text import format_columns, format_dollars, format_seconds, shorten_name
 
 PARTS = ("model", "options", "prompt", "skill", "references", "servers", "max_turns")
 """The parts that are shown for agents of one name, if they differ."""
@@ -121,7 +121,7 @@ def _format_table(name: str, found: Sequence[Row]) -> str:
         "cost",
         "time",
     )
-    return "\n".join(columns([header, *map(_format_cells, found)], leading=2))
+    return "\n".join(format_columns([header, *map(_format_cells, found)], leading=2))
 
 
 def _format_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
@@ -136,6 +136,6 @@ def _format_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
         f"{row['turns']:,}",
         f"{row['tool_calls']:,}",
         f"{row['input_tokens'] + row['output_tokens']:,}",
-        dollars(None if cost is None else Decimal(str(cost))),
-        seconds(row["duration_s"]),
+        format_dollars(None if cost is None else Decimal(str(cost))),
+        format_seconds(row["duration_s"]),
     )

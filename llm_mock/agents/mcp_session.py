@@ -25,8 +25,8 @@ from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
 from llm_mock.errors import ServerError
 from llm_mock.support.numbers import LONGEST
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import exit_status, shorten, shorten_name
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import describe_exit, shorten, shorten_name
 
 if TYPE_CHECKING:
     import llm
@@ -145,7 +145,7 @@ class MCPSession:
 
     def _describe_url_failure(self, error: BaseException | None) -> ServerError:
         server = self.server
-        url = redacted(server.url)
+        url = redact(server.url)
         text = f"The {self._named}"
         if server.label != url:
             text += f" at {url}"
@@ -160,7 +160,7 @@ class MCPSession:
         return ServerError(text)
 
     def _exited(self, status: int) -> ServerError:
-        how = f"ended when it was started, {exit_status(status)}"
+        how = f"ended when it was started, {describe_exit(status)}"
         return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
     def _too_slow(self, seconds: float) -> ServerError:
@@ -184,7 +184,7 @@ class MCPSession:
 
     def stderr(self) -> str:
         """Return the first and the last of the server's stderr, without secrets."""
-        return str(redacted(self._stdio.stderr())) if self._stdio else ""
+        return str(redact(self._stdio.stderr())) if self._stdio else ""
 
     async def stop(self, at_once: bool = False) -> None:
         """Close the session, and end the server and its child processes.
@@ -271,13 +271,13 @@ class MCPSession:
             if _is_connection_lost(error):
                 self._over.set()
             text = f"The call of the tool {tool!r} of the {self._named} failed: "
-            return ToolAnswer(redacted(f"{text}{_describe_error(error)}."), is_error=True)
+            return ToolAnswer(redact(f"{text}{_describe_error(error)}."), is_error=True)
 
     async def _stop_dead(self, when: str) -> ToolAnswer:
         await self.stop()
         text = f"The {self._named} {when}"
         if self._status is not None:
-            text += f", {exit_status(self._status)}"
+            text += f", {describe_exit(self._status)}"
         text += f".{_format_last_lines(self.stderr())}"
         return ToolAnswer(text, is_error=True)
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llm_mock.boundaries.llm.parts import usage
 from llm_mock.cost.prices import cost_of_usage
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
-    call_text,
-    count,
-    dollars,
-    indented,
-    seconds,
+    format_count,
+    format_dollars,
+    format_seconds,
+    format_tool_call,
+    indent_text,
     shorten,
     shorten_name,
 )
@@ -48,7 +48,7 @@ class Finding(int):
         return finding
 
     def __repr__(self) -> str:
-        return f"<{bool(self)}: {redacted(self.reason)}>"
+        return f"<{bool(self)}: {redact(self.reason)}>"
 
 
 def now() -> str:
@@ -80,16 +80,16 @@ class ToolCallRecord:
     attachments: tuple[llm.Attachment, ...] = ()
 
     def __str__(self) -> str:
-        call = call_text(self.name, self.arguments)
-        return f"{call} {self._describe_outcome()}  ({seconds(self.duration)})"
+        call = format_tool_call(self.name, self.arguments)
+        return f"{call} {self._describe_outcome()}  ({format_seconds(self.duration)})"
 
     def _describe_outcome(self) -> str:
         if self.error is not None:
-            return f"✗ {indented(self.error, '      ', SHOWN_RESULT)}"
+            return f"✗ {indent_text(self.error, '      ', SHOWN_RESULT)}"
         result = (self.result or "").strip() or "(nothing)"
-        text = f"→ {indented(result, '      ', SHOWN_RESULT)}"
+        text = f"→ {indent_text(result, '      ', SHOWN_RESULT)}"
         if self.attachments:
-            text += f" and {count(len(self.attachments), 'attachment')}"
+            text += f" and {format_count(len(self.attachments), 'attachment')}"
         return text
 
 
@@ -116,11 +116,11 @@ class Turn:
     def as_lines(self) -> Iterator[str]:
         """Yield the lines of the transcript, without secrets."""
         if self.waited:
-            yield f"waited {seconds(self.waited)} for the limits of a minute"
+            yield f"waited {format_seconds(self.waited)} for the limits of a minute"
         for error in self.retried:
             yield f"asked again after {shorten_name(error)}"
         if self.text or not self.tool_calls:
-            yield indented(self.text or "(nothing said)", "    ")
+            yield indent_text(self.text or "(nothing said)", "    ")
         for call in self.tool_calls[:SHOWN_CALLS]:
             yield str(call)
         left_out = len(self.tool_calls) - SHOWN_CALLS
@@ -163,7 +163,7 @@ class AgentResult:
         outcome = "succeeded"
         if not self.success:
             outcome = f"failed: {shorten_name(self.error or '', 80)}"
-        calls = [call_text(call.name, call.arguments, 60) for call in self.all_tool_calls]
+        calls = [format_tool_call(call.name, call.arguments, 60) for call in self.all_tool_calls]
         shown_calls = shorten_name(", ".join(calls) or "none", SHOWN_REPR)
         text = f"<AgentResult: {outcome}; tool calls: {shown_calls}"
         if self.final_response:
@@ -173,9 +173,9 @@ class AgentResult:
     def __str__(self) -> str:
         lines = [f"Agent {shorten_name(self.agent)}: {self._outcome()}"]
         if self.error is not None:
-            lines.append(f"  {indented(self.error, '    ')}")
+            lines.append(f"  {indent_text(self.error, '    ')}")
         lines.append("  user:")
-        lines.append(f"    {indented(self.prompt, '    ')}")
+        lines.append(f"    {indent_text(self.prompt, '    ')}")
         left_out = max(0, len(self.turns) - SHOWN_TURNS)
         if left_out:
             lines.append(f"  … {left_out} earlier turns")
@@ -188,13 +188,13 @@ class AgentResult:
         usage = self.usage
         tokens = (usage.input or 0) + (usage.output or 0)
         amounts = [
-            count(len(self.turns), "turn"),
-            count(len(self.all_tool_calls), "tool call"),
-            count(tokens, "token"),
+            format_count(len(self.turns), "turn"),
+            format_count(len(self.all_tool_calls), "tool call"),
+            format_count(tokens, "token"),
         ]
         if self.cost is not None:
-            amounts.append(dollars(self.cost))
-        amounts.append(seconds(self.duration))
+            amounts.append(format_dollars(self.cost))
+        amounts.append(format_seconds(self.duration))
         outcome = "succeeded" if self.success else "failed"
         return f"{outcome} after {', '.join(amounts)}"
 
@@ -246,7 +246,7 @@ class AgentResult:
                 return Finding(True, f"{_format_call(expected)} was called")
         similar = []
         for record in self.tool_calls_for(name)[:3]:
-            similar.append(call_text(name, record.arguments, 80))
+            similar.append(format_tool_call(name, record.arguments, 80))
         reason = f"no call of {_format_call(expected)}"
         if similar:
             return Finding(False, f"{reason}, but {', '.join(similar)}")
@@ -280,7 +280,9 @@ class AgentResult:
             raise LookupError(f"no call of {name}; called: {_join_names(self._calls)}")
         arguments = calls[0].arguments
         if argument not in arguments:
-            raise LookupError(f"no argument {argument!r} in {call_text(name, arguments, 100)}")
+            raise LookupError(
+                f"no argument {argument!r} in {format_tool_call(name, arguments, 100)}"
+            )
         return arguments[argument]
 
     def tool_calls_match(self, expected: Sequence[ExpectedCall], mode: Mode = "strict") -> Finding:
@@ -402,7 +404,7 @@ def _find_set_problem(
 
 def _format_call(call: _Call) -> str:
     name, arguments = call
-    return call_text(name, arguments, 100) if arguments else name
+    return format_tool_call(name, arguments, 100) if arguments else name
 
 
 def _join_names(calls: Sequence[_Call]) -> str:

@@ -11,7 +11,7 @@ import llm
 
 from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
 from llm_mock.boundaries.llm.parts import usage
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten
 
 _RESULT = ("agent", "model", "prompt", "success", "error", "duration", "started", "parts")
@@ -25,7 +25,7 @@ def result_to_json(result: AgentResult) -> str:
     """Return a result as JSON without secrets and without `exception`, which `error` describes."""
     data = _get_attributes(result, _RESULT)
     data["turns"] = [_describe_turn(turn) for turn in result.turns]
-    return json.dumps(redacted(data), ensure_ascii=False, indent=2)
+    return json.dumps(redact(data), ensure_ascii=False, indent=2)
 
 
 def result_from_json(text: str) -> AgentResult:

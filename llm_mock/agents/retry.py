@@ -15,7 +15,7 @@ import tenacity
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.boundaries.llm.chains import restart_of
-from llm_mock.support.text import error_text
+from llm_mock.support.text import format_error
 
 FIRST_WAIT = 0.5
 """The seconds before the first retry if the provider names none; doubled for each further one."""
@@ -207,7 +207,7 @@ class Retries:
                 return False
             if (retry_after(error) or 0) > LONGEST_RETRY_AFTER:
                 return False
-            self.errors.append(error_text(error))
+            self.errors.append(format_error(error))
             restart()
             return True
 

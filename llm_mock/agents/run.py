@@ -26,7 +26,7 @@ from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.chains import calls_nobody, single_attempts
 from llm_mock.boundaries.llm.executing import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
-from llm_mock.support.text import described, error_text, shorten_name
+from llm_mock.support.text import described, format_error, shorten_name
 
 try:
     from llm_mock.agents.retry import Retries
@@ -241,12 +241,12 @@ class _Run:
                 try:
                     yield chain.responses()
                 except TEST_ERRORS as error:
-                    self._error = error_text(error)
+                    self._error = format_error(error)
                     raise
                 except RunTimedOut as error:
                     self._error = str(error)
                 except Exception as error:
-                    self._error = error_text(error)
+                    self._error = format_error(error)
                     self._exception = error
                     retries = len(self._retries.errors)
                     if retries:

@@ -10,7 +10,7 @@ from typing import Any
 from llm_mock.agents.skill import REFERENCES, Skill
 from llm_mock.agents.tools import AgentTool, ToolAnswer
 from llm_mock.errors import InvalidAgent
-from llm_mock.support.text import listed, shorten_name
+from llm_mock.support.text import join_names, shorten_name
 
 LIST, READ = "list_skill_references", "read_skill_reference"
 
@@ -76,7 +76,7 @@ def _read(skill: Skill, arguments: dict[str, Any]) -> ToolAnswer:
     # Skills link to their documents with the folder.
     name = arguments["filename"].removeprefix("./").removeprefix(f"{REFERENCES}/")
     if name not in skill.references:
-        known = listed(list(skill.references))
+        known = join_names(list(skill.references))
         return ToolAnswer(f"There is no document {name!r}. There are: {known}", is_error=True)
     text = skill.references[name]
     if text is None:

@@ -94,7 +94,7 @@ class AgentTool(ABC):
 
     def _check(self, arguments: dict[str, Any]) -> ToolAnswer | None:
         """Return the answer for invalid arguments, or None."""
-        violations = schemas.violations(self.input_schema, arguments, "the arguments")
+        violations = schemas.find_violations(self.input_schema, arguments, "the arguments")
         problems = list(islice(violations, SHOWN_PROBLEMS))
         if not problems:
             return None

@@ -61,7 +61,7 @@ class FaultContext:
         """Return whether the data violate the schema; without a schema all data do."""
         if self.schema is None:
             return True
-        return next(schemas.violations(self.schema, data), None) is not None
+        return next(schemas.find_violations(self.schema, data), None) is not None
 
     def objects(self) -> list[dict[str, Any]]:
         """Return the objects in the data, outer ones first."""

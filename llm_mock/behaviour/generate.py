@@ -82,7 +82,7 @@ def instance(schema: dict[str, Any]) -> Any:
     # Imported late: `referencing` is only needed when something is generated.
     from referencing.exceptions import Unresolvable
 
-    problem = schemas.problem_of(schema)
+    problem = schemas.find_schema_problem(schema)
     if problem:
         raise _generation_error(schema, f"it is not a valid JSON schema: {problem}")
     search = _Search(schema)
@@ -119,7 +119,7 @@ class _Search:
         self.steps = 0
         self.problems: list[str] = []
         """Places without a value, each with the reason, innermost first."""
-        self._validator = schemas.validator_of(json.dumps(root))[0]
+        self._validator = schemas.get_validator(json.dumps(root))[0]
         self._resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(root))
 
     def values(self, schema: Any, place: str, references: References) -> Values:

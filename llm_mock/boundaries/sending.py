@@ -11,7 +11,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from llm_mock.errors import ReplyNotSent
-from llm_mock.support.text import described, shown_path
+from llm_mock.support.text import described, format_path
 
 HERE_AND_THERE = ("builtins", "llm", "llm_mock", "re")
 """The packages whose functions and classes every process has."""
@@ -62,7 +62,7 @@ def _shown(value: Any) -> str:
     return (
         described(value)
         if code is None
-        else f"the function of {shown_path(code.co_filename)}:{code.co_firstlineno}"
+        else f"the function of {format_path(code.co_filename)}:{code.co_firstlineno}"
     )
 
 

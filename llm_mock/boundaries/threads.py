@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.patching import when_imported
-from llm_mock.core.ownership import RunningTest, note_thread, submitting_test, working_for
+from llm_mock.core.ownership import RunningTest, attribute_calls, get_submitting_test, note_thread
 
 POOLS = frozenset(
     {
@@ -50,7 +50,7 @@ class _Work:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        with working_for(self._test):
+        with attribute_calls(self._test):
             return self._function(*args, **kwargs)
 
 
@@ -120,7 +120,7 @@ def _start(
 def _submit(original: Callable[..., Any], pool: Any, *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
     if args and callable(args[0]) and not _is_of_interpreters(pool):
-        test = submitting_test()
+        test = get_submitting_test()
         if test is not None:
             args = (_Work(test, args[0]), *args[1:])
     return original(pool, *args, **kwargs)

@@ -18,7 +18,7 @@ from llm_mock.cassettes.redaction import redact_response
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.errors import CassetteMiss, LLMMockError
 from llm_mock.support.redaction import KNOWN, Redactor
-from llm_mock.support.text import shorten_name, shown_path
+from llm_mock.support.text import format_path, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -303,7 +303,7 @@ class Cassette:
         if not passed and not self.is_replaying and self._exists:
             were = "call was" if len(recordings) == 1 else "calls were"
             return (
-                f"The test failed, so the cassette {shown_path(self.path)} stays as it was; "
+                f"The test failed, so the cassette {format_path(self.path)} stays as it was; "
                 f"the {len(recordings)} recorded {were} not written."
             )
         self._write(recordings, incomplete=not passed)
@@ -381,6 +381,6 @@ def _file_exists(path: Path) -> bool:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise LLMMockError(
-            f"The cassette {shorten_name(shown_path(path))} cannot be used: {reason}."
+            f"The cassette {shorten_name(format_path(path))} cannot be used: {reason}."
         ) from None
     return True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.cassettes.record_modes import get_recording_command, is_recorded_by_pytest
 from llm_mock.support.redaction import REDACTED_SECRET
-from llm_mock.support.text import shorten_name, shown_path
+from llm_mock.support.text import format_path, shorten_name
 from llm_mock.support.yaml_files import dump
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def explain_miss(
         content: the content of the cassette; None if there is no file.
         config: the rules by which calls match.
     """
-    file = shown_path(path)
+    file = format_path(path)
     call = _indent(_describe_request(request))
     if content is None:
         command = get_recording_command("once")

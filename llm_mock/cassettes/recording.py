@@ -15,7 +15,7 @@ from llm_mock.cassettes import exceptions, schema
 from llm_mock.cassettes.prompt_json import shorten_prompt_json
 from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.core.json_text import is_json
-from llm_mock.core.tool_calls import further_attributes
+from llm_mock.core.tool_calls import get_further_attributes
 from llm_mock.errors import LLMMockError, NotRecordable
 from llm_mock.support.redaction import hide
 from llm_mock.support.text import shorten
@@ -218,7 +218,7 @@ def _build_tool_call(call: Any) -> schema.RecordedToolCall:
         name=call.name,
         arguments=call.arguments,
         tool_call_id=call.tool_call_id,
-        attributes=further_attributes(call),
+        attributes=get_further_attributes(call),
     )
 
 

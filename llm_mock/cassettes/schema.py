@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from llm_mock.core.request import described_tool, plain
+from llm_mock.core.request import describe_tool, to_plain_json
 from llm_mock.support.numbers import check_finite
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class RecordedTool(_StrictModel):
     @classmethod
     def from_tool(cls, tool: Any) -> RecordedTool:
         """Return the record of a tool."""
-        fields = described_tool(tool)
+        fields = describe_tool(tool)
         # The defaults stand for what is None.
         given = {name: value for name, value in fields.items() if value is not None}
         return cls(**given)
@@ -145,7 +145,7 @@ class RecordedRequest(_StrictModel):
             ],
             messages=_remove_prompt(request.given_messages(), request.prompt),
             options={name: value for name, value in options.items() if value is not None},
-            schema=plain(request.schema) or None,
+            schema=to_plain_json(request.schema) or None,
             tools=[RecordedTool.from_tool(tool) for tool in request.tools],
         )
 

@@ -17,7 +17,7 @@ from llm_mock.cassettes import schema
 from llm_mock.cassettes.record_modes import get_recording_command
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
-from llm_mock.support.text import shown_path
+from llm_mock.support.text import format_path
 from llm_mock.support.yaml_files import Document, Inline, InlineFields, dump, parse
 from llm_mock.support.yaml_files import read as read_text
 
@@ -339,9 +339,9 @@ def check_writable(path: Path) -> None:
         files.check_writable(path)
     except OSError as error:
         raise LLMMockError(
-            f"No real call was made, because the cassette {shown_path(path)} cannot be written: "
+            f"No real call was made, because the cassette {format_path(path)} cannot be written: "
             f"{_get_reason(error)}. "
-            f"Make {shown_path(path.parent)} a folder that can be written, and record again."
+            f"Make {format_path(path.parent)} a folder that can be written, and record again."
         ) from None
 
 
@@ -357,7 +357,7 @@ def _build_write_error(
             have cost money.
     """
     message = (
-        f"The cassette {shown_path(path)} could not be written: {_get_reason(error)}. "
+        f"The cassette {format_path(path)} could not be written: {_get_reason(error)}. "
         "An old file is unchanged."
     )
     if not contents:
@@ -372,7 +372,7 @@ def _build_write_error(
             f"either: {_get_reason(second_error)}."
         )
     return LLMMockError(
-        f"{message}\nThe recorded calls are in {folder}: move them to {shown_path(path.parent)}, "
+        f"{message}\nThe recorded calls are in {folder}: move them to {format_path(path.parent)}, "
         "or record them again."
     )
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import escaped, shorten
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable, shorten
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as in shells: 128 and the number of SIGINT."""
@@ -53,6 +53,6 @@ def print_message(kind: str, message: str) -> None:
         kind: the first word, such as `Error` or `Warning`.
         message: the message, of one or several lines.
     """
-    lines = redacted(message).splitlines() or [""]
-    text = "\n".join(escaped(line) for line in lines)
+    lines = redact(message).splitlines() or [""]
+    text = "\n".join(escape_unprintable(line) for line in lines)
     click.echo(f"{kind}: {text}", err=True)

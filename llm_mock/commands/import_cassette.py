@@ -20,8 +20,14 @@ from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.protocols import PassthroughCall
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import count, escaped, shorten, shorten_name, shown_path
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import (
+    escape_unprintable,
+    format_count,
+    format_path,
+    shorten,
+    shorten_name,
+)
 
 PROMPT_LENGTH = 80
 """Characters of a prompt that are shown."""
@@ -41,7 +47,7 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
     """
     target = output or source.with_suffix(".llm.yaml")
     if target.exists():
-        path = shown_path(target)
+        path = format_path(target)
         raise LLMMockError(f"{path} exists already: remove it, or name another file by --output.")
     found = read_interactions(source)
     mock = Mock(ModelBehaviour())
@@ -56,16 +62,16 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
                 imported += 1
             except _SkippedError as reason:
                 outcome = f"skipped   {_format_request(interaction)}: {reason}"
-            line = f"{shown_path(source)}:{interaction.line}: {outcome}"
-            click.echo(escaped(redacted(line)))
+            line = f"{format_path(source)}:{interaction.line}: {outcome}"
+            click.echo(escape_unprintable(redact(line)))
     finally:
         activate(previous)
     if not imported:
-        path = shown_path(source)
+        path = format_path(source)
         raise LLMMockError(f"{path} holds no call that can be imported, so nothing was written.")
     cassette.save(passed=True)
     skipped = len(found) - imported
-    summary = f"{shown_path(target)}: {count(imported, 'call')}"
+    summary = f"{format_path(target)}: {format_count(imported, 'call')}"
     click.echo(f"{summary}, {skipped} skipped" if skipped else summary)
 
 

@@ -11,8 +11,8 @@ from llm_mock.suites.loading import load_suite
 from llm_mock.suites.promptfoo.configuration import import_configuration
 from llm_mock.support import yaml_files
 from llm_mock.support.files import write_atomically
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import count, escaped, shown_path
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable, format_count, format_path
 
 
 def import_promptfoo(source: Path, output: Path | None) -> None:
@@ -30,7 +30,7 @@ def import_promptfoo(source: Path, output: Path | None) -> None:
     role = suite.with_name(f"{base_name}.role.yaml")
     for path in (suite, role):
         if path.exists():
-            name = shown_path(path)
+            name = format_path(path)
             raise LLMMockError(
                 f"{name} exists already: remove it, or name another file by --output."
             )
@@ -43,11 +43,11 @@ def import_promptfoo(source: Path, output: Path | None) -> None:
     write_atomically(suite, yaml_files.dump(made.suite))
     write_atomically(role, yaml_files.dump(made.role))
     for line in made.findings:
-        click.echo(redacted(escaped(line)))
+        click.echo(redact(escape_unprintable(line)))
     # Loading also checks that the suite is valid.
     cases = len(load_suite(suite).cases)
-    summary = f"{shown_path(suite)}: {count(cases, 'case')}"
+    summary = f"{format_path(suite)}: {format_count(cases, 'case')}"
     if made.findings:
-        summary += f", {count(len(made.findings), 'line')} above without the same"
+        summary += f", {format_count(len(made.findings), 'line')} above without the same"
     click.echo(summary)
-    click.echo(f"Run them: llm-mock test {shown_path(role)} -s {shown_path(suite)}")
+    click.echo(f"Run them: llm-mock test {format_path(role)} -s {format_path(suite)}")

@@ -25,7 +25,7 @@ from llm_mock.specs.loading import is_spec
 from llm_mock.specs.tool_check import list_project_tools
 from llm_mock.suites.schema import Assertion
 from llm_mock.support import yaml_files
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 
 try:
     from mcp.server.stdio import stdio_server
@@ -197,7 +197,7 @@ async def _run_python(arguments: list[str], timeout: float = 300) -> dict[str, A
         max_output=MAX_OUTPUT,
     )
     answer = await execute(server, {}, timeout)
-    return {"passed": not answer.is_error, "output": redacted(answer.text)}
+    return {"passed": not answer.is_error, "output": redact(answer.text)}
 
 
 def _describe_assertion(assertion: Any) -> tuple[str, str]:

@@ -14,8 +14,8 @@ import click
 from llm_mock.commands.errors import describe_write_error, print_message
 from llm_mock.errors import InvalidFile, MissingExtra
 from llm_mock.support.files import read_file, write_atomically
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import count, escaped, shown_path
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable, format_count, format_path
 
 try:
     from llm_mock.migrate.file import FileResult, rewrite_file
@@ -39,7 +39,7 @@ class _Totals:
     errors: int = 0
 
     def __str__(self) -> str:
-        text = f"{count(self.rewritten, 'test')} in {count(self.files, 'file')}"
+        text = f"{format_count(self.rewritten, 'test')} in {format_count(self.files, 'file')}"
         if self.by_hand:
             text += f", {self.by_hand} left to you"
         return text
@@ -76,7 +76,7 @@ def _find_files(paths: Sequence[Path], totals: _Totals) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if not path.exists():
-            print_message("Error", f"{shown_path(path)} does not exist.")
+            print_message("Error", f"{format_path(path)} does not exist.")
             totals.errors += 1
         elif path.is_file():
             files.append(path)
@@ -102,7 +102,7 @@ def _rewrite(path: Path, models: DiscoveredModels, totals: _Totals) -> FileResul
         get_requested_models = partial(models.get_requested_models, path)
         return rewrite_file(path, read_file(path), get_requested_models, _get_model_id)
     except OSError as error:
-        problem = f"{shown_path(path)} cannot be read: {error.strerror or error}."
+        problem = f"{format_path(path)} cannot be read: {error.strerror or error}."
         print_message("Error", problem)
     except InvalidFile as error:
         print_message("Error", str(error))
@@ -126,13 +126,13 @@ def _report_result(result: FileResult, check: bool, write: bool, totals: _Totals
             _write(result, totals)
         elif check:
             tests = ", ".join(result.changed)
-            click.echo(f"{shown_path(result.path)}: {tests} can be rewritten.")
+            click.echo(f"{format_path(result.path)}: {tests} can be rewritten.")
         else:
             _print_diff(result)
     # Also in files without a change that can be made.
     for change in result.manual_changes:
         totals.by_hand += 1
-        click.echo(escaped(redacted(str(change))))
+        click.echo(escape_unprintable(redact(str(change))))
 
 
 def _write(result: FileResult, totals: _Totals) -> None:
@@ -140,14 +140,14 @@ def _write(result: FileResult, totals: _Totals) -> None:
         # The new file replaces the old one, and must have its permissions.
         permissions = result.path.stat().st_mode & 0o777
         write_atomically(result.path, result.encoded, mode=permissions)
-        click.echo(f"{shown_path(result.path)}: {', '.join(result.changed)} rewritten.")
+        click.echo(f"{format_path(result.path)}: {', '.join(result.changed)} rewritten.")
     except OSError as error:
         print_message("Error", describe_write_error(result.path, error))
         totals.errors += 1
 
 
 def _print_diff(result: FileResult) -> None:
-    name = shown_path(result.path)
+    name = format_path(result.path)
     before = result.before.splitlines(keepends=True)
     after = result.after.splitlines(keepends=True)
     for line in difflib.unified_diff(before, after, name, name):

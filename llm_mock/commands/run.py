@@ -18,7 +18,7 @@ from llm_mock.errors import InvalidSession
 from llm_mock.suites.case import create_dry_run_model
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.role import Role
-from llm_mock.support.text import escaped, shorten_name
+from llm_mock.support.text import escape_unprintable, shorten_name
 
 EXIT_WORDS = ("exit", "quit")
 
@@ -179,7 +179,7 @@ class _Chat:
 def _print_answer(answer: str) -> None:
     """Print an answer; on a terminal, without characters that control it."""
     if sys.stdout.isatty():
-        lines = [escaped(line.expandtabs(8)) for line in answer.splitlines()]
+        lines = [escape_unprintable(line.expandtabs(8)) for line in answer.splitlines()]
         answer = "\n".join(lines)
     # An encoding such as ASCII must not end the run with an error.
     encoding = sys.stdout.encoding or "utf-8"

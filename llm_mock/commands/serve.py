@@ -17,8 +17,8 @@ from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import count, escaped
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable, format_count
 
 KEPT_CALLS = 1_000
 """The number of calls that are kept in memory, as a server may run for weeks."""
@@ -39,7 +39,7 @@ class _CallPrinter(logging.Handler):
     """Prints a line for each call."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(escaped(redacted(record.getMessage())))
+        click.echo(escape_unprintable(redact(record.getMessage())))
 
 
 def serve(
@@ -115,7 +115,7 @@ def _format_summary(mock: Mock) -> str:
     total = mock.history.number_of_calls
     kept = len(mock.calls)
     dropped = f"; the last {kept:,} were kept" if kept < total else ""
-    return f"Ended after {count(total, 'call')}{dropped}."
+    return f"Ended after {format_count(total, 'call')}{dropped}."
 
 
 def _listen(mock: Mock, host: str | None, port: int) -> MockServer:

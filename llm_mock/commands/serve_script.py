@@ -16,7 +16,7 @@ from llm_mock.behaviour.scripted_replies import ScriptedReply, matchers_of, repl
 from llm_mock.core.configurator import ResponseConfigurator
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import yaml_files
-from llm_mock.support.text import error_text, shorten, shown_path, suggestion
+from llm_mock.support.text import format_error, format_path, shorten, suggest_name
 from llm_mock.support.validation import Location
 
 UNLIMITED = sys.maxsize
@@ -94,13 +94,13 @@ def _import_function(module_name: str, name: str) -> Callable[..., Any]:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        reason = f"{error_text(error)}{_format_location(error)}"
+        reason = f"{format_error(error)}{_format_location(error)}"
         raise InvalidFile(f"{module_name} cannot be imported: {reason}") from None
     function: object = getattr(module, name, None)
     if not callable(function):
         functions = [other for other, value in vars(module).items() if callable(value)]
         problem = f"{module_name} has no function {shorten(name)}"
-        raise InvalidFile(f"{problem}{suggestion(name, functions)}")
+        raise InvalidFile(f"{problem}{suggest_name(name, functions)}")
     return function
 
 
@@ -110,18 +110,18 @@ def _call(function: Callable[..., Any], script: str, responses: ResponseConfigur
     except LLMMockError:
         raise
     except Exception as error:
-        reason = f"{error_text(error)}{_format_location(error)}"
+        reason = f"{format_error(error)}{_format_location(error)}"
         raise InvalidFile(f"{script} raised {reason}") from None
 
 
 def _format_location(error: Exception) -> str:
     """Return the file and line of the project's code that raised an error, in brackets."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f" ({shown_path(error.filename)}:{error.lineno})"
+        return f" ({format_path(error.filename)}:{error.lineno})"
     folder = os.getcwd()
     location = ""
     # The last frame of the project is the closest to the error.
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename.startswith(folder) and "site-packages" not in frame.filename:
-            location = f" ({shown_path(frame.filename)}:{frame.lineno})"
+            location = f" ({format_path(frame.filename)}:{frame.lineno})"
     return location

@@ -12,7 +12,7 @@ from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import format_pass_at_k, format_percent
 from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
 from llm_mock.suites.scores import format_score_cell, format_scores
-from llm_mock.support.text import count, dollars, short_seconds
+from llm_mock.support.text import format_count, format_dollars, format_short_seconds
 
 STATUS_STYLES = {
     "passed": ("PASS", "green"),
@@ -102,7 +102,7 @@ def _format_status(result: CaseResult) -> Text:
 
 
 def _format_duration(result: CaseResult) -> str:
-    return short_seconds(result.duration)
+    return format_short_seconds(result.duration)
 
 
 def _has_skipped_checks(result: CaseResult) -> bool:
@@ -214,7 +214,7 @@ def _format_skipped_checks(results: Sequence[SuiteResult]) -> str:
     total = sum(result.checks[1] for result in results)
     if checked == total:
         return ""
-    return f", {total - checked} of {count(total, 'check')} skipped {reason}"
+    return f", {total - checked} of {format_count(total, 'check')} skipped {reason}"
 
 
 def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
@@ -227,7 +227,7 @@ def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
             scores = format_scores(result.score, result.min_score, result.metrics)
             terminal.print(terminal.line(f"{prefix}{scores}"), "dim")
         if result.judged_itself:
-            checks = count(result.judged_itself, "check")
+            checks = format_count(result.judged_itself, "check")
             problem = f"{prefix}{checks} judged by the model under test itself"
             terminal.print(terminal.line(f"{problem}: {JUDGE_ADVICE}"), "yellow")
 
@@ -238,7 +238,7 @@ def _show_cost(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     tokens = sum(attempt.tokens for attempt in attempts)
     # The cost of a case includes runs that were retried.
     cost = total_cost([case.cost for case in cases])
-    text = f"{count(tokens, 'token')}, cost {dollars(cost)}"
+    text = f"{format_count(tokens, 'token')}, cost {format_dollars(cost)}"
     if cost is None and not has_provider_prices():
         text += f"; {PRICES_ADVICE}"
     terminal.print(text, "dim")

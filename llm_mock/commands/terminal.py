@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from llm_mock.errors import MissingExtra
 from llm_mock.suites.failure import SIGNS
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import escaped
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable
 
 try:
     from rich.cells import cell_len
@@ -58,8 +58,8 @@ class Terminal:
     def text(self, value: str) -> str:
         """Return a text without secrets and control characters, with the same lines."""
         # Redact first: escaping could change a secret so that it is not found.
-        lines = redacted(value).splitlines()
-        safe_lines = [escaped(line.expandtabs(TAB_SIZE).rstrip()) for line in lines]
+        lines = redact(value).splitlines()
+        safe_lines = [escape_unprintable(line.expandtabs(TAB_SIZE).rstrip()) for line in lines]
         return self._escape_unprintable("\n".join(safe_lines))
 
     def line(self, value: str) -> str:

@@ -32,8 +32,8 @@ from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role, load_role
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
 from llm_mock.suites.variants import Variant, variants_of
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import count, shorten, shorten_name
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import format_count, shorten, shorten_name
 
 MAX_NAMES = 20
 """The number of cases that a message lists."""
@@ -139,7 +139,7 @@ class _Run:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The results of all suites, compared with the baseline; read it after the last suite."""
-        document: dict[str, Any] = redacted(new_document(self.finished))
+        document: dict[str, Any] = redact(new_document(self.finished))
         if self.baseline is None or self.options.baseline is None:
             return document
         # If cases are selected, the others are not missing.
@@ -259,7 +259,7 @@ class _Run:
     def _show_header(self, variants: Variants) -> None:
         suite = variants[0].suite
         name = self.terminal.line(suite.metadata.name)
-        cases = count(len(suite.cases), "case")
+        cases = format_count(len(suite.cases), "case")
         subject = self.terminal.line(_describe_subject(variants))
         suffix = " (dry-run)" if self.options.dry_run else ""
         self.terminal.print(f"Running {name} ({cases}) against {subject}{suffix}", "bold")
@@ -289,7 +289,7 @@ class _Run:
             partial = _create_partial_result(variant, progress.results, options.dry_run)
             self.finished.append(FinishedSuite(partial, suite.path))
             verb = "is" if progress.total == 1 else "are"
-            cases = count(progress.total, "case")
+            cases = format_count(progress.total, "case")
             click.echo(f"Interrupted: {progress.done} of {cases} {verb} done.", err=True)
             raise SystemExit(INTERRUPTED) from None
         self.finished.append(FinishedSuite(result, suite.path))
@@ -328,7 +328,7 @@ def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> 
 def _describe_subject(variants: Variants) -> str:
     """Return what a suite is run against: the agent, the target, or the number of variants."""
     if len(variants) > 1:
-        return count(len(variants), "variant")
+        return format_count(len(variants), "variant")
     subject = variants[0].answering
     return subject.name if isinstance(subject, Role) else subject.label
 

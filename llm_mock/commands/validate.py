@@ -16,7 +16,7 @@ from llm_mock.suites.role import load_role
 from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
-from llm_mock.support.text import count
+from llm_mock.support.text import format_count
 from llm_mock.support.yaml_files import Document
 
 FORMATS: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
@@ -41,7 +41,7 @@ def describe_file(path: Path, files_in: Path | None) -> str:
     kind = content.get("kind") if isinstance(content, dict) else None
     if kind == "TestSuite":
         suite = load_suite(path, files_in=files_in)
-        return f"suite {suite.metadata.name!r}, {count(len(suite.cases), 'case')}"
+        return f"suite {suite.metadata.name!r}, {format_count(len(suite.cases), 'case')}"
     if kind == "Agent" or is_flat_agent(content):
         return f"role {load_role(path).name!r}"
     if is_spec(content):
@@ -60,7 +60,7 @@ def _describe_spec(document: Document) -> str:
     problems = list(islice(find_tool_problems(spec, tools), yaml_files.MOST_PROBLEMS))
     if problems:
         raise document.errors(problems)
-    return f"plain-language test {spec.test.name!r}, {count(len(spec.steps), 'step')}"
+    return f"plain-language test {spec.test.name!r}, {format_count(len(spec.steps), 'step')}"
 
 
 # Starting the server of a project takes seconds.

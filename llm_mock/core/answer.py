@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.events import Event, MadeToolCall, Wait
-from llm_mock.core.tool_calls import further_attributes
+from llm_mock.core.tool_calls import get_further_attributes
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -94,7 +94,7 @@ def _tool_call_events(reply: Reply, call_number: int) -> Iterator[Any]:
             yield Event("tool_call_name", call.name, tool_call_id=call_id)
             yield Event("tool_call_args", arguments, tool_call_id=call_id)
         arguments_copy = copy.deepcopy(call.arguments)
-        yield MadeToolCall(call.name, arguments_copy, call_id, further_attributes(call))
+        yield MadeToolCall(call.name, arguments_copy, call_id, get_further_attributes(call))
 
 
 def _add_waits(events: Iterator[Any], waits: Sequence[float]) -> Iterator[Any]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.records import CallRecord, calls_made, schema_text
+from llm_mock.core.records import CallRecord, format_call_history, format_schema
 from llm_mock.errors import InvalidMock
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.schemas import schema_name
+from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class CallAssertions:
         if not resilience.group_attempts(self._calls):
             raise AssertionError(
                 f"No call of {self._owner} came over HTTP, and only there it shows how a client "
-                f"copes: calls through llm's own models do not.\n{calls_made(self._calls)}"
+                f"copes: calls through llm's own models do not.\n{format_call_history(self._calls)}"
             )
         problems = resilience.find_problems(self._calls, attempts, gave_up, waits)
         if problems:
@@ -142,7 +142,7 @@ class CallAssertions:
         """
         __tracebackhide__ = True
         matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
-        self._assert_match(_ExpectedCall(prompt_equals, schema_name(schema), matchers))
+        self._assert_match(_ExpectedCall(prompt_equals, get_schema_name(schema), matchers))
 
     def assert_called_once_with(
         self,
@@ -167,14 +167,14 @@ class CallAssertions:
         """
         __tracebackhide__ = True
         matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
-        expected = _ExpectedCall(prompt_equals, schema_name(schema), matchers)
+        expected = _ExpectedCall(prompt_equals, get_schema_name(schema), matchers)
         self.assert_called_once()
         self._assert_match(expected)
 
     def _format_count(self, expected: str) -> str:
         """Return the message about another number of calls than was expected."""
         number = len(self._calls)
-        return f"Expected {expected} of {self._owner}, got {number}.\n{calls_made(self._calls)}"
+        return f"Expected {expected} of {self._owner}, got {number}.\n{format_call_history(self._calls)}"
 
     def _assert_called(self) -> None:
         __tracebackhide__ = True
@@ -193,7 +193,7 @@ class CallAssertions:
         raise AssertionError(
             f"No call of {self._owner} fits: {expected}.\n"
             f"Nearest is call {number}, but {' and '.join(fewest_misses)}.\n"
-            f"{calls_made(self._calls)}"
+            f"{format_call_history(self._calls)}"
         )
 
 
@@ -211,7 +211,7 @@ class _ExpectedCall(NamedTuple):
             yield f"the prompt is {shorten(prompt)}, not {shorten(self.prompt)}"
         schema = call["kwargs"]["schema"]
         if self.schema is not None and self.schema != schema:
-            yield f"the schema is {schema_text(schema)}, not {schema_text(self.schema)}"
+            yield f"the schema is {format_schema(schema)}, not {format_schema(self.schema)}"
         yield from self.matchers.misses(call)
 
     def __str__(self) -> str:
@@ -219,7 +219,7 @@ class _ExpectedCall(NamedTuple):
         if self.prompt is not None:
             parts.append(f"prompt {shorten(self.prompt)}")
         if self.schema:
-            parts.append(f"schema {schema_text(self.schema)}")
+            parts.append(f"schema {format_schema(self.schema)}")
         if self.matchers:
             parts.append(str(self.matchers))
         return ", ".join(parts)
@@ -285,7 +285,7 @@ def _check_mock(mock: object) -> None:
 def _format_calls(mock: Mock, model: str, calls: Sequence[CallRecord]) -> str:
     """Return the calls of a model, or the other models that were called if there are none."""
     if calls:
-        return calls_made(calls)
+        return format_call_history(calls)
     others = sorted({call["model_id"] for call in mock.calls})
     named = ", ".join(map(shorten_name, others)) if others else "none"
     return f"Model {model!r} was never called. Models that were called: {named}."

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.request import described_attachments, described_tool_call, plain
+from llm_mock.core.request import describe_attachments, describe_tool_call, to_plain_json
 from llm_mock.support.redaction import KNOWN
 
 if TYPE_CHECKING:
@@ -114,16 +114,16 @@ def describe_reply(reply: Reply, number: int = 0) -> dict[str, Any]:
     # A reply that fails in the middle does not come as far as its tool calls.
     if cut is None:
         for position, call in enumerate(reply.tool_calls, start=1):
-            tool_calls.append(described_tool_call(call, f"call_{number}_{position}"))
+            tool_calls.append(describe_tool_call(call, f"call_{number}_{position}"))
     description = {
         "text": reply.content if cut is None else _join_texts(chunks or ()),
         "chunks": chunks,
         "reasoning": reply.reasoning,
         "tool_calls": tool_calls,
-        "attachments": described_attachments(reply.attachments),
+        "attachments": describe_attachments(reply.attachments),
         "resolved_model": reply.resolved_model,
-        "usage_details": plain(reply.usage_details()) or None,
-        "raw": plain(reply.response_json),
+        "usage_details": to_plain_json(reply.usage_details()) or None,
+        "raw": to_plain_json(reply.response_json),
     }
     return {name: value for name, value in description.items() if value not in (None, [], "")}
 
@@ -143,4 +143,4 @@ def _describe_chunk(chunk: Any) -> str | Mapping[str, Any]:
         return chunk
     fields = ("type", "chunk", "tool_name", "tool_call_id")
     values = {name: getattr(chunk, name, None) for name in fields}
-    return {name: plain(value) for name, value in values.items() if value is not None}
+    return {name: to_plain_json(value) for name, value in values.items() if value is not None}

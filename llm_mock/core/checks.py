@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.records import schema_text
+from llm_mock.core.records import format_schema
 from llm_mock.core.reply import Reply
 from llm_mock.core.source_location import (
     SourceLocation,
@@ -20,8 +20,8 @@ from llm_mock.errors import (
     SchemaViolation,
     SchemaViolationWarning,
 )
-from llm_mock.support.redaction import redacted
-from llm_mock.support.schemas import text_violations, violations
+from llm_mock.support.redaction import redact
+from llm_mock.support.schemas import find_text_violations, find_violations
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ def check_reply(
     is_final = reply.error is None and (reply.content or not reply.tool_calls)
     if not is_final:
         return None
-    problems = text_violations(request.schema, reply.content)
+    problems = find_text_violations(request.schema, reply.content)
     if not problems:
         return None
     message = _format_schema_violations(record, problems, reply.content, location)
     if settings.schema == "error":
         return SchemaViolation(message)
-    warn_caller(SchemaViolationWarning(redacted(message)))
+    warn_caller(SchemaViolationWarning(redact(message)))
     return None
 
 
@@ -92,7 +92,7 @@ def _check_tool_call(
             f"{beginning}, which the call does not offer. {offer} {_TOOL_CALL_ADVICE}"
         )
     schema = offered[call.name].input_schema or {}
-    problems = list(violations(schema, call.arguments, "the arguments"))
+    problems = list(find_violations(schema, call.arguments, "the arguments"))
     if not problems:
         return None
     return InvalidToolCall(
@@ -106,7 +106,7 @@ def _format_schema_violations(
 ) -> str:
     return (
         f"The reply scripted for {call['model_id']!r}{_format_origin(location)} breaks the schema "
-        f"{schema_text(call['kwargs']['schema'])} that the call asked for:\n"
+        f"{format_schema(call['kwargs']['schema'])} that the call asked for:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.reply import Reply, ReplyOrFunction, exception_from, to_reply
+from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
 from llm_mock.core.script import QueuedReply, Script, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.schemas import schema_name
+from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class PlainNames:
         return None
 
 
-def checked_name(name: str) -> str:
+def check_name(name: str) -> str:
     """Return the name of a model as it is.
 
     Raises:
@@ -84,7 +84,7 @@ class ResponseConfigurator:
             InvalidReply: the name is not text, or blank.
         """
         __tracebackhide__ = True
-        return self._names.model_id(checked_name(name))
+        return self._names.model_id(check_name(name))
 
     def named_id(self, model: str) -> str:
         """Return the model id of a name, and treat the model as known from now on.
@@ -144,7 +144,7 @@ class ResponseConfigurator:
         if unknown:
             raise InvalidReply(_explain_unknown_argument(next(iter(unknown))))
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
-        name = schema_name(schema)
+        name = get_schema_name(schema)
         answer = _check_reply(model, response, schema)
         reply = StandingReply(self.named_id(model), name, answer, find_caller(), matchers)
         self.script.stand(reply)
@@ -202,7 +202,7 @@ class ResponseConfigurator:
             )
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         model_id = self.named_id(model)
-        name = schema_name(schema)
+        name = get_schema_name(schema)
         answer = _check_reply(model, response, name)
         # The location is for messages about replies that were not used.
         location = find_caller()
@@ -253,7 +253,7 @@ class ResponseConfigurator:
             self.script.errors.pop(model_id, None)
         else:
             answer = exception if isinstance(exception, Reply) else Reply(error=exception)
-            exception_from(answer.error)
+            to_exception(answer.error)
             self.script.errors[model_id] = StandingReply(model_id, None, answer, find_caller())
         self._changed()
 
@@ -277,14 +277,14 @@ class ResponseConfigurator:
         Raises:
             InvalidLatency: `latency` is not a `Latency`.
         """
-        from llm_mock.core.latency import checked_latency
+        from llm_mock.core.latency import check_latency
 
         __tracebackhide__ = True
         model_id = self.named_id(model)
         if latency is None:
             self.script.latencies.pop(model_id, None)
         else:
-            self.script.latencies[model_id] = checked_latency(latency)
+            self.script.latencies[model_id] = check_latency(latency)
         self._changed()
 
     def set_response(self, model: str, response: Any, *more: Any, schema: Any = None) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.ownership import RunningTest, other_test
+from llm_mock.core.ownership import RunningTest, get_other_test
 from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def current_mock() -> Any:
         RealModelCall: real models are used for a live test, and this thread is of another test.
     """
     __tracebackhide__ = True
-    other = other_test()
+    other = get_other_test()
     if other is not None:
         return _mock_of_other_test(other)
     if _State.live:
@@ -147,7 +147,7 @@ def _mock_of_other_test(other: RunningTest) -> Any:
 
 def current_mock_if_created() -> Any:
     """Return the current mock, or None if nothing has used it yet."""
-    other = other_test()
+    other = get_other_test()
     if other is not None and not _State.live:
         return other.mock()
     mock = None if _State.live else _State.mock
@@ -161,7 +161,7 @@ def get_activated() -> Any:
 
 def is_mocked() -> bool:
     """Return whether a mock answers at this moment."""
-    return not _State.live and (_State.mock is not None or other_test() is not None)
+    return not _State.live and (_State.mock is not None or get_other_test() is not None)
 
 
 def activate(mock: Mock | LazyMock | None) -> Any:

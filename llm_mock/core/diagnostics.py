@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.records import call_head
-from llm_mock.support.text import error_text, shorten, shorten_name
+from llm_mock.core.records import format_request
+from llm_mock.support.text import format_error, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -36,7 +36,7 @@ def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], a
 def explain_unexpected_call(mock: Any, call: CallRecord) -> str:
     """Return a message that shows an unmatched call and the configured replies, nearest first."""
     replies = sorted(_all_configured(mock), key=lambda reply: _distance(reply, call))
-    lines = [f"No reply was configured for this call:\n  {call_head(call)}"]
+    lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
     if replies:
         nearest, *others = replies[:SHOWN_REPLIES]
         lines.append("Configured replies:")
@@ -155,4 +155,4 @@ def _misses(reply: StandingReply, call: CallRecord) -> list[str]:
     try:
         return reply.misses(call)
     except Exception as error:
-        return [f"what it wants of the call raised {shorten_name(error_text(error))}"]
+        return [f"what it wants of the call raised {shorten_name(format_error(error))}"]

@@ -117,7 +117,7 @@ def is_event(value: Any) -> bool:
     return hasattr(value, "type") and hasattr(value, "chunk")
 
 
-def text_of(event: Any) -> str:
+def get_event_text(event: Any) -> str:
     """Return the text that an event adds to the answer."""
     if isinstance(event, str):
         return event

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llm_mock.core.ownership import running_test
+from llm_mock.core.ownership import get_running_test
 from llm_mock.core.records import CallRecord, Totals, add_call, new_record
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.support.locks import Lock
@@ -191,7 +191,7 @@ class History:
             self._parent.note_late_call(test, model_id)
             return
         with self._lock:
-            late_call = LateCall(test, model_id, _describe_caller(), running_test())
+            late_call = LateCall(test, model_id, _describe_caller(), get_running_test())
             self.late_calls[late_call] += 1
 
     def add_totals(self, calls: Iterable[CallRecord], test: str) -> None:

@@ -10,7 +10,7 @@ from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described
 
 
-def json_text(value: Any) -> str:
+def to_json_text(value: Any) -> str:
     """Return the JSON of a structured reply, also of pydantic instances inside it.
 
     Raises:

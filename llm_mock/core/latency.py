@@ -87,7 +87,7 @@ class Latency:
         return waits
 
 
-def checked_latency(latency: Any) -> Latency:
+def check_latency(latency: Any) -> Latency:
     """Return a latency as it is.
 
     Raises:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import compact, described, shorten
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import described, shorten, to_compact_json
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -92,7 +92,7 @@ class Matchers:
                 continue
             value = call["options"][name]
             if value != expected:
-                yield f"the option {name} is {redacted(value)!r}, not {redacted(expected)!r}"
+                yield f"the option {name} is {redact(value)!r}, not {redact(expected)!r}"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Matchers):
@@ -153,7 +153,7 @@ def _check_text_matcher(name: str, matcher: Any) -> Any:
     if not callable(matcher):
         raise InvalidReply(f"{name}={described(matcher)}: {advice}.")
     if inspect.iscoroutinefunction(matcher):
-        raise InvalidReply(f"{name}={compact(matcher)} is async: {advice} that is not.")
+        raise InvalidReply(f"{name}={to_compact_json(matcher)} is async: {advice} that is not.")
     try:
         inspect.signature(matcher).bind("")
     except ValueError:
@@ -161,7 +161,7 @@ def _check_text_matcher(name: str, matcher: Any) -> Any:
         pass
     except TypeError as error:
         raise InvalidReply(
-            f"{name}={compact(matcher)} cannot be called with the text ({error}): {advice}."
+            f"{name}={to_compact_json(matcher)} cannot be called with the text ({error}): {advice}."
         ) from None
     return matcher
 
@@ -201,7 +201,7 @@ def _check_names(condition: str, values: Any, expected: str) -> list[str] | None
 
 def _describe_name(value: Any) -> str:
     # A tool is often given as its function, whose name helps more than its type.
-    return compact(value) if callable(value) else described(value)
+    return to_compact_json(value) if callable(value) else described(value)
 
 
 def _matches(matcher: TextMatcher, text: str) -> bool:
@@ -222,4 +222,4 @@ def _format_text_matcher(matcher: TextMatcher) -> str:
         return f"contains {shorten(matcher, SHOWN_CHARACTERS)}"
     if isinstance(matcher, re.Pattern):
         return f"matches /{matcher.pattern}/"
-    return f"satisfies {compact(matcher)}"
+    return f"satisfies {to_compact_json(matcher)}"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
 from llm_mock.core.checks import check_reply
-from llm_mock.core.configurator import PlainNames, ResponseConfigurator, checked_name
+from llm_mock.core.configurator import PlainNames, ResponseConfigurator, check_name
 from llm_mock.core.diagnostics import (
     explain_unexpected_call,
     explain_unexpected_embedding,
     explain_unused,
 )
 from llm_mock.core.history import History
-from llm_mock.core.model_names import fits
-from llm_mock.core.records import CallRecord, call_line, calls_made
+from llm_mock.core.model_names import matches_name
+from llm_mock.core.records import CallRecord, format_call, format_call_history
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
-from llm_mock.core.reply_functions import ask, ask_async
+from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
 from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, UnusedReplies
@@ -135,7 +135,7 @@ class Mock:
             name: id or alias.
         """
         __tracebackhide__ = True
-        checked_name(name)
+        check_name(name)
         # Resolving an alias asks `llm` for the models of all plugins: not needed without calls.
         if self.folder is None and self.history.is_empty:
             return []
@@ -162,7 +162,7 @@ class Mock:
         __tracebackhide__ = True
         message = self.unused_replies()
         if message:
-            raise UnusedReplies(f"{message}\n{calls_made(self.calls)}")
+            raise UnusedReplies(f"{message}\n{format_call_history(self.calls)}")
 
     def unused_replies(self) -> str | None:
         """Return a message about the queued replies that were not used; None if there are none."""
@@ -264,7 +264,7 @@ class Mock:
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""
         unknown = self.responses.script.unknown
-        if unknown and any(fits(name, model_id) for name in unknown):
+        if unknown and any(matches_name(name, model_id) for name in unknown):
             return True
         return self.parent is not None and self.parent.is_unknown(model_id)
 
@@ -306,7 +306,7 @@ class Mock:
                 # A `PassthroughCall`, which is not callable, is for the boundary to make.
                 if not callable(decision):
                     return decision
-                decision = ask(decision, request.native)
+                decision = call_reply_function(decision, request.native)
             return self._finish(record, request, decision)
         except BaseException as error:
             self._fail(record, error, request.failed(error, begun=False))
@@ -321,7 +321,7 @@ class Mock:
             if not isinstance(decision, Reply):
                 if not callable(decision):
                     return decision
-                decision = await ask_async(decision, request.native)
+                decision = await call_reply_function_async(decision, request.native)
             return self._finish(record, request, decision)
         except BaseException as error:
             self._fail(record, error, request.failed(error, begun=False))
@@ -456,7 +456,7 @@ class Mock:
             self.folder.send_call(record if log is None else log.attach_details(record))
         # To format a call takes longer than to answer it.
         if logger.isEnabledFor(logging.DEBUG):
-            logger.debug(call_line(record))
+            logger.debug(format_call(record))
 
     def _share(self) -> None:
         """Publish the configuration to other processes, if there are any."""

@@ -16,14 +16,14 @@ def is_glob(name: str) -> bool:
     return "*" in name or "?" in name
 
 
-def fits(name: str, model_id: str) -> bool:
+def matches_name(name: str, model_id: str) -> bool:
     """Return whether a name matches a model id."""
     return name == model_id or (is_glob(name) and fnmatch.fnmatchcase(model_id, name))
 
 
 def is_named(model_id: str, names: Iterable[str]) -> bool:
     """Return whether one of some names other than `"*"` matches a model id."""
-    return any(name != ANY_MODEL and fits(name, model_id) for name in names)
+    return any(name != ANY_MODEL and matches_name(name, model_id) for name in names)
 
 
 class ByModel(dict[str, Value]):

@@ -80,12 +80,12 @@ def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
     return end
 
 
-def running_test() -> str:
+def get_running_test() -> str:
     """Return the node id of the running test; empty where none is running."""
     return _State.running.name if _State.running is not None else ""
 
 
-def other_test() -> RunningTest | None:
+def get_other_test() -> RunningTest | None:
     """Return the test that this thread or task belongs to, if that is not the running one."""
     test = _owner.get()
     if test is _State.running and test is not None:
@@ -100,9 +100,9 @@ def other_test() -> RunningTest | None:
     return test
 
 
-def submitting_test() -> RunningTest | None:
+def get_submitting_test() -> RunningTest | None:
     """Return the test that starts a thread or submits work at this moment; None for nobody."""
-    other = other_test()
+    other = get_other_test()
     if other is not None:
         return other
     on_pytest_thread = threading.get_ident() == _State.thread
@@ -117,7 +117,7 @@ def note_thread(thread: threading.Thread) -> None:
 
     Nothing is set on the thread itself, which may be compared, copied or shown by the application.
     """
-    test, key, threads = submitting_test(), id(thread), _State.threads
+    test, key, threads = get_submitting_test(), id(thread), _State.threads
     if test is not None and key not in threads:
         threads[key] = weakref.ref(thread, lambda _: threads.pop(key, None)), test
 
@@ -128,7 +128,7 @@ def _test_of_thread() -> RunningTest | None:
 
 
 @contextmanager
-def working_for(test: RunningTest) -> Iterator[None]:
+def attribute_calls(test: RunningTest) -> Iterator[None]:
     """Attribute the calls of this context to a test for a while."""
     token = _owner.set(test)
     try:

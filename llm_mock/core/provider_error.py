@@ -33,7 +33,7 @@ TEMPLATES = {
 """The functions of `llm_mock.templates` by the names of the errors of SDKs."""
 
 
-def alternative_to(error: type[BaseException]) -> str:
+def suggest_template(error: type[BaseException]) -> str:
     """Return the end of a message that suggests a template for an exception of an SDK."""
     name = next(
         (TEMPLATES[base.__name__] for base in error.__mro__ if base.__name__ in TEMPLATES), None

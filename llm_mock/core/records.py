@@ -8,8 +8,8 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from llm_mock.core.keys import PassedKey
-from llm_mock.core.request import described_attachments, described_tool, plain
-from llm_mock.support.schemas import schema_name
+from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
+from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def new_record(request: Request) -> CallRecord:
     """Return the record of a call that is about to be answered, still without its number."""
     options = request.options
     text = request.prompt
-    schema = request.schema and schema_name(request.schema)
+    schema = request.schema and get_schema_name(request.schema)
     defaults = NOT_PASSED if request.passed else UNKNOWN
     kwargs = {"schema": schema, **defaults, **options}
     # Most calls have none of these, so each is looked at only if it is there.
@@ -151,7 +151,7 @@ def new_record(request: Request) -> CallRecord:
             {"name": result.name, "output": result.output} for result in request.tool_results
         ]
     if request.attachments:
-        descriptions = described_attachments(request.attachments, hashed=False)
+        descriptions = describe_attachments(request.attachments, hashed=False)
         kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]
     record: CallRecord = {
         "timestamp": now(),
@@ -161,8 +161,8 @@ def new_record(request: Request) -> CallRecord:
         "prompt": text,
         "prompt_length": len(text),
         "kwargs": kwargs,
-        "schema": plain(request.schema) if request.schema else None,
-        "tools": [described_tool(tool) for tool in request.tools] if request.tools else [],
+        "schema": to_plain_json(request.schema) if request.schema else None,
+        "tools": [describe_tool(tool) for tool in request.tools] if request.tools else [],
         "options": options,
         "key": PassedKey.of(request.key) if request.key else None,
         "response": None,
@@ -177,12 +177,12 @@ def new_record(request: Request) -> CallRecord:
     return record
 
 
-def schema_text(name: str | None) -> str:
+def format_schema(name: str | None) -> str:
     """Return the name of a schema on one line; `none` without a schema."""
     return shorten_name(name) if name else "none"
 
 
-def call_head(call: CallRecord) -> str:
+def format_request(call: CallRecord) -> str:
     """Return the request of a call on one line: model, prompt or tool results, schema."""
     inputs = []
     results = call["kwargs"].get("tool_results", ())
@@ -193,12 +193,12 @@ def call_head(call: CallRecord) -> str:
         inputs.append(f"{shorten_name(str(result['name']))} gave {shorten(result['output'])}")
     head = f"{shorten_name(call['model_id'])}  {', '.join(inputs)}"
     schema = call["kwargs"]["schema"]
-    return f"{head}  schema {schema_text(schema)}" if schema else head
+    return f"{head}  schema {format_schema(schema)}" if schema else head
 
 
-def call_line(call: CallRecord) -> str:
+def format_call(call: CallRecord) -> str:
     """Return a call on one line: model, prompt, schema, and the reply or the start of the error."""
-    head = call_head(call)
+    head = format_request(call)
     if call["error"] is None:
         note = "" if call["configured"] else "  (answered by default)"
         return f"{head}  → {shorten(call['response'])}{note}"
@@ -206,17 +206,17 @@ def call_line(call: CallRecord) -> str:
     return f"{head}  → raised: {shorten_name(first_line)}"
 
 
-def call_list(calls: Sequence[CallRecord]) -> str:
+def format_calls(calls: Sequence[CallRecord]) -> str:
     """Return numbered calls, one on each line, and only the latest of very many."""
     if not calls:
         return "  (none)"
     omitted = max(0, len(calls) - SHOWN_CALLS)
     lines = [f"  … {omitted} earlier calls"] if omitted else []
     for number, call in enumerate(calls[omitted:], start=omitted + 1):
-        lines.append(f"  {number}. {call_line(call)}")
+        lines.append(f"  {number}. {format_call(call)}")
     return "\n".join(lines)
 
 
-def calls_made(calls: Sequence[CallRecord]) -> str:
+def format_call_history(calls: Sequence[CallRecord]) -> str:
     """Return the list of calls under a heading."""
-    return f"Calls that were made:\n{call_list(calls)}"
+    return f"Calls that were made:\n{format_calls(calls)}"

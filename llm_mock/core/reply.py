@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from llm_mock.core.events import is_event, text_of
-from llm_mock.core.json_text import json_text
-from llm_mock.core.provider_error import alternative_to
-from llm_mock.core.tokens import estimate_tokens, input_tokens, length_of_call
-from llm_mock.core.tool_calls import checked_tool_calls
+from llm_mock.core.events import get_event_text, is_event
+from llm_mock.core.json_text import to_json_text
+from llm_mock.core.provider_error import suggest_template
+from llm_mock.core.tokens import count_input_tokens, estimate_tokens, measure_tool_call
+from llm_mock.core.tool_calls import check_tool_calls
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described, shorten, shorten_name
@@ -150,7 +150,7 @@ class Reply:
                 "is Reply(data=…)."
             )
         if error is not None:
-            exception_from(error)
+            to_exception(error)
         if error_after is not None and (error is None or not is_whole(error_after)):
             raise InvalidReply(
                 f"error_after={error_after!r} counts the chunks before error: give an error too, "
@@ -174,20 +174,20 @@ class Reply:
         fields["attachments"] = _check_attachments(attachments)
         # Values go through JSON, so that later changes to the arguments cannot reach the reply.
         fields["response_json"] = (
-            None if response_json is None else json.loads(json_text(response_json))
+            None if response_json is None else json.loads(to_json_text(response_json))
         )
-        fields["tool_calls"] = checked_tool_calls(tool_calls)
+        fields["tool_calls"] = check_tool_calls(tool_calls)
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         own_chunks: tuple[Any, ...] = fields["chunks"] or ()
         if has_data:
-            content = json_text(data)
+            content = to_json_text(data)
             fields["data"] = json.loads(content)
         else:
-            content = text or "".join(map(text_of, own_chunks))
+            content = text or "".join(map(get_event_text, own_chunks))
             fields["data"] = UNSET
         fields["content"] = content
-        calls_length = sum(map(length_of_call, self.tool_calls))
+        calls_length = sum(map(measure_tool_call, self.tool_calls))
         fields["estimated_tokens"] = estimate_tokens(
             len(content) + len(reasoning or "") + calls_length
         )
@@ -223,7 +223,7 @@ class Reply:
         """
         usage = self.usage
         if usage is None:
-            return None if request is None else input_tokens(request), self.estimated_tokens
+            return None if request is None else count_input_tokens(request), self.estimated_tokens
         if isinstance(usage, Mapping):
             return usage.get("input_tokens"), usage.get("output_tokens")
         return usage.input, usage.output
@@ -237,7 +237,7 @@ class Reply:
 
     def exception(self) -> BaseException:
         """Return the exception to raise for `error`: the configured instance, or a new one."""
-        error = exception_from(self.error).with_traceback(None)
+        error = to_exception(self.error).with_traceback(None)
         # An instance that was raised before keeps nothing of that.
         error.__context__ = None
         if hasattr(error, "__notes__"):
@@ -266,7 +266,7 @@ class Reply:
         """The response in the history: a new copy of the data or text, and any tool calls."""
         if self.error_after is not None:
             chunks = tuple(self.stream(stream=True))[: self.error_after]
-            return "".join(map(text_of, chunks))
+            return "".join(map(get_event_text, chunks))
         if self.tool_calls:
             calls = [
                 {"name": call.name, "arguments": copy.deepcopy(call.arguments)}
@@ -283,7 +283,7 @@ ReplyOrFunction = Reply | ReplyFunction
 """A configured reply, which may depend on the call."""
 
 
-def exception_from(error: Any) -> BaseException:
+def to_exception(error: Any) -> BaseException:
     """Return an exception instance as it is, or a new instance of an exception class.
 
     Raises:
@@ -302,7 +302,7 @@ def exception_from(error: Any) -> BaseException:
     except Exception as problem:
         raise InvalidReply(
             f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an "
-            f"instance of it{alternative_to(error)}."
+            f"instance of it{suggest_template(error)}."
         ) from None
 
 
@@ -359,10 +359,10 @@ def _check_single_content(has_text: bool, has_data: bool, has_chunks: bool) -> N
 
 def _check_latency(latency: Any) -> Latency:
     # Imported here, because few replies have a latency.
-    from llm_mock.core.latency import checked_latency
+    from llm_mock.core.latency import check_latency
 
     __tracebackhide__ = True
-    return checked_latency(latency)
+    return check_latency(latency)
 
 
 def _check_chunks(chunks: Any) -> tuple[Any, ...]:

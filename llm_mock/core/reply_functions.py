@@ -10,7 +10,7 @@ from typing import Any
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import compact, described
+from llm_mock.support.text import described, to_compact_json
 
 _NOT_OF_THE_FUNCTION = (
     os.path.dirname(__file__) + os.sep,
@@ -19,14 +19,14 @@ _NOT_OF_THE_FUNCTION = (
 """The folders of this module and of asyncio, whose frames are not those of the function."""
 
 
-def ask(function: ReplyFunction, native: Any) -> Reply:
+def call_reply_function(function: ReplyFunction, native: Any) -> Reply:
     """Call a reply function, running the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
     return _as_reply(function, _run(result) if inspect.iscoroutine(result) else result)
 
 
-async def ask_async(function: ReplyFunction, native: Any) -> Reply:
+async def call_reply_function_async(function: ReplyFunction, native: Any) -> Reply:
     """Call a reply function, awaiting the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
@@ -38,7 +38,10 @@ def explain_bug(error: BaseException) -> str | None:
     inside = None
     traceback = error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_code in (ask.__code__, ask_async.__code__):
+        if traceback.tb_frame.f_code in (
+            call_reply_function.__code__,
+            call_reply_function_async.__code__,
+        ):
             inside = traceback.tb_next
         traceback = traceback.tb_next
     if inside is None:
@@ -70,7 +73,7 @@ def _as_reply(function: ReplyFunction, result: Any) -> Reply:
     if not isinstance(answer, Reply):
         hint = " Is a return statement missing?" if result is None else ""
         raise InvalidReply(
-            f"The reply function {compact(function)} returned what is not a reply: "
+            f"The reply function {to_compact_json(function)} returned what is not a reply: "
             f"{described(result)}.{hint} It may return a str, a dict or a list, a pydantic "
             "instance, an exception, or a Reply."
         )
@@ -88,7 +91,7 @@ def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     # Else Python warns that the coroutine was never awaited.
     coroutine.close()
     raise InvalidReply(
-        f"The reply function {compact(coroutine)} is async, but the model was called synchronously "
+        f"The reply function {to_compact_json(coroutine)} is async, but the model was called synchronously "
         "inside a running event loop, where it cannot be awaited. Use a plain function, or call "
         "the model from llm.get_async_model()."
     )

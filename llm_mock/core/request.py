@@ -73,7 +73,7 @@ class Request:
         "parts"}`.
 
         A part is `{"type": "text" | "reasoning", "text"}`, `{"type": "tool_call", "name",
-        "arguments", "tool_call_id"}`, a `tool_result` as `described_result` has it, or `{"type":
+        "arguments", "tool_call_id"}`, a `tool_result` as `describe_tool_result` has it, or `{"type":
         "attachment", "attachment"}`.
         """
         raise NotImplementedError
@@ -112,12 +112,12 @@ class Request:
         return {
             "conversation": self.conversation_id,
             "messages": self.messages(),
-            "schema": plain(self.schema) if self.schema else None,
-            "tools": [described_tool(tool) for tool in self.tools],
+            "schema": to_plain_json(self.schema) if self.schema else None,
+            "tools": [describe_tool(tool) for tool in self.tools],
         }
 
 
-def plain(value: Any, depth: int = 0) -> Any:
+def to_plain_json(value: Any, depth: int = 0) -> Any:
     """Return a copy of a value as JSON values; other objects become their `repr`."""
     if value is None or isinstance(value, (str, int, float)):
         return value
@@ -125,41 +125,41 @@ def plain(value: Any, depth: int = 0) -> Any:
         return "…"
     # The test for the exact type is first, because it is the fastest, and dicts are frequent.
     if type(value) is dict or isinstance(value, Mapping):
-        return {str(key): plain(item, depth + 1) for key, item in value.items()}
+        return {str(key): to_plain_json(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(item, depth + 1) for item in value]
+        return [to_plain_json(item, depth + 1) for item in value]
     if hasattr(type(value), "model_dump"):
-        return plain(value.model_dump(mode="json", by_alias=True), depth + 1)
+        return to_plain_json(value.model_dump(mode="json", by_alias=True), depth + 1)
     text = value.__qualname__ if isinstance(value, type) else repr(value)
     # An address differs in each run, and would make equal calls differ.
     has_address = f"object at {id(value):#x}" in text
     return f"<{type(value).__qualname__}>" if has_address else text
 
 
-def described_tool(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: Any) -> dict[str, Any]:
     """Return `name`, `description` and `input_schema` of an offered tool."""
     return {
         "name": tool.name,
         "description": getattr(tool, "description", None),
-        "input_schema": plain(getattr(tool, "input_schema", None)),
+        "input_schema": to_plain_json(getattr(tool, "input_schema", None)),
     }
 
 
-def described_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, Any]:
+def describe_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, Any]:
     """Return `name`, `arguments` and `tool_call_id` of a tool call."""
     return {
         "name": call.name,
-        "arguments": plain(call.arguments),
+        "arguments": to_plain_json(call.arguments),
         "tool_call_id": call.tool_call_id or tool_call_id,
     }
 
 
-def described_result(result: Any) -> dict[str, Any]:
+def describe_tool_result(result: Any) -> dict[str, Any]:
     """Return a tool result as JSON values, with `exception` and `attachments` if it has them."""
     described: dict[str, Any] = {
         "type": "tool_result",
         "name": result.name,
-        "output": plain(result.output),
+        "output": to_plain_json(result.output),
         "tool_call_id": result.tool_call_id,
     }
     exception = getattr(result, "exception", None)
@@ -168,11 +168,11 @@ def described_result(result: Any) -> dict[str, Any]:
     if exception:
         described["exception"] = exception
     if attachments := getattr(result, "attachments", None):
-        described["attachments"] = described_attachments(attachments)
+        described["attachments"] = describe_attachments(attachments)
     return described
 
 
-def described_attachments(attachments: Iterable[Any], hashed: bool = True) -> list[dict[str, Any]]:
+def describe_attachments(attachments: Iterable[Any], hashed: bool = True) -> list[dict[str, Any]]:
     """Return attachments without content: the `type`, `path`, `url`, `bytes` and `sha256` of each.
 
     Args:

@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from llm_mock.core.records import CallRecord, call_head
+from llm_mock.core.records import CallRecord, format_request
 
 FINAL_STATUSES = (400, 401, 403, 404, 422)
 """The statuses with which a provider refuses the same request again."""
@@ -103,7 +103,7 @@ def format_attempts(calls: Sequence[CallRecord]) -> str:
     for call in ordered:
         elapsed = _time_of(call) - _time_of(ordered[0])
         outcome = _format_outcome(call)
-        lines.append(f"  {call['number']}. +{elapsed:.3f} s  {call_head(call)}  → {outcome}")
+        lines.append(f"  {call['number']}. +{elapsed:.3f} s  {format_request(call)}  → {outcome}")
     return "\n".join(lines)
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.matchers import Matchers
-from llm_mock.core.model_names import ANY_MODEL, ByModel, fits, is_glob
-from llm_mock.core.records import schema_text
+from llm_mock.core.model_names import ANY_MODEL, ByModel, is_glob, matches_name
+from llm_mock.core.records import format_schema
 from llm_mock.core.reply import ReplyOrFunction, format_reply
 from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.support.locks import Lock
@@ -56,11 +56,13 @@ class StandingReply:
     def misses(self, call: CallRecord) -> list[str]:
         """Return why a call does not match, a phrase for each unmet condition."""
         misses = []
-        if not fits(self.model, call["model_id"]):
+        if not matches_name(self.model, call["model_id"]):
             misses.append(f"the model is {call['model_id']}, not {self.model}")
         schema = call["kwargs"]["schema"]
         if self.schema is not None and self.schema != schema:
-            misses.append(f"the schema is {schema_text(schema)}, not {schema_text(self.schema)}")
+            misses.append(
+                f"the schema is {format_schema(schema)}, not {format_schema(self.schema)}"
+            )
         if self.matchers is not None:
             misses += self.matchers.misses(call)
         return misses
@@ -83,7 +85,7 @@ class StandingReply:
         """
         conditions = [shorten_name(self.model)]
         if self.schema:
-            conditions.append(f"schema {schema_text(self.schema)}")
+            conditions.append(f"schema {format_schema(self.schema)}")
         if self.matchers is not None:
             conditions.append(str(self.matchers))
         suffix = format_notes(format_location(self.place), *notes)
@@ -129,7 +131,7 @@ class QueuedReply(StandingReply):
 class Script:
     """The configured replies of one mock, where a match is found in constant time.
 
-    A model is named by its id, a glob of ids or `"*"`, a schema by `schema_name`.
+    A model is named by its id, a glob of ids or `"*"`, a schema by `get_schema_name`.
 
     Args:
         after: the script that this one replaces.
@@ -252,7 +254,7 @@ class Script:
         """Return the keys of the queues that may have a reply for a call."""
         names = [model, ANY_MODEL]
         if self._queued_globs:
-            names += [glob for glob in self._queued_globs if fits(glob, model)]
+            names += [glob for glob in self._queued_globs if matches_name(glob, model)]
         keys: list[Key] = [(name, None) for name in names]
         if schema is not None:
             keys += [(name, schema) for name in names]

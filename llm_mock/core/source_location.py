@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from types import FrameType
 
-from llm_mock.support.text import escaped, shown_path
+from llm_mock.support.text import escape_unprintable, format_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
@@ -73,7 +73,7 @@ def format_location(location: SourceLocation | None) -> str:
     file, line = location
     if file.startswith("<") or "site-packages" in file:
         return ""
-    return f"{escaped(shown_path(file))}:{line}"
+    return f"{escape_unprintable(format_path(file))}:{line}"
 
 
 def format_notes(*notes: str) -> str:

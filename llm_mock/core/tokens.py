@@ -21,20 +21,20 @@ def estimate_tokens(characters: int) -> int:
     return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 
-def input_tokens(request: Request) -> int:
+def count_input_tokens(request: Request) -> int:
     """Return the tokens of a request: conversation, attachments, schema and tools."""
     characters = request.characters()
     # A schema that is a tool is counted with the tools.
     if request.schema and not request.schema_is_a_tool:
-        characters += length_of(request.schema)
+        characters += measure_length(request.schema)
     for tool in request.tools:
         characters += len(getattr(tool, "name", None) or "")
         characters += len(getattr(tool, "description", None) or "")
-        characters += length_of(getattr(tool, "input_schema", None))
+        characters += measure_length(getattr(tool, "input_schema", None))
     return estimate_tokens(characters)
 
 
-def length_of(value: Any) -> int:
+def measure_length(value: Any) -> int:
     """Return the approximate length of a JSON value; a text counts without quotes."""
     if isinstance(value, str):
         return len(value)
@@ -42,12 +42,12 @@ def length_of(value: Any) -> int:
     return 0 if value is None else len(repr(value))
 
 
-def length_of_call(call: Any) -> int:
+def measure_tool_call(call: Any) -> int:
     """Return the length of the `name` and `arguments` of a tool call."""
-    return len(call.name or "") + length_of(call.arguments)
+    return len(call.name or "") + measure_length(call.arguments)
 
 
-def length_of_attachments(attachments: Iterable[Any]) -> int:
+def measure_attachments(attachments: Iterable[Any]) -> int:
     """Return the length of attachments: that of a text, else a fixed number for each."""
     return sum(map(_length_of_attachment, attachments))
 

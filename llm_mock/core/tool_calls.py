@@ -50,7 +50,7 @@ class BrokenToolCall(ToolCall):
         super().__init__(name, _object_or_raw(self.text), tool_call_id)
 
 
-def further_attributes(call: Any) -> dict[str, Any]:
+def get_further_attributes(call: Any) -> dict[str, Any]:
     """Return the attributes that a plugin added to a tool call, such as a `thought_signature`."""
     own = ("name", "arguments", "tool_call_id", "text")
     return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
@@ -65,7 +65,7 @@ def _object_or_raw(text: str) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {"_raw": text}
 
 
-def checked_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
+def check_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
     """Return a copy of the tool calls of a reply.
 
     Raises:

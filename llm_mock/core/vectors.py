@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TypedDict
 
 from llm_mock.core.keys import PassedKey
-from llm_mock.core.reply import exception_from
+from llm_mock.core.reply import to_exception
 
 WORD_WEIGHT = 2
 """The weight of a word; three neighbouring characters have weight 1."""
@@ -70,15 +70,15 @@ class EmbeddingState:
         state: EmbeddingState | None = self
         while state is not None:
             if state.error is not None:
-                raise exception_from(state.error).with_traceback(None)
+                raise to_exception(state.error).with_traceback(None)
             vector = state.vectors.get(item, ())
             if len(vector) == size:
                 return list(vector)
             state = state._parent
-        return made_vector(item, size)
+        return make_vector(item, size)
 
 
-def made_vector(item: str | bytes, dimensions: int) -> list[float]:
+def make_vector(item: str | bytes, dimensions: int) -> list[float]:
     """Return a vector of norm 1 for an item without a configured one, the same in every process.
 
     Each feature of the item adds its weight to one number, or subtracts it, so that items with

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llm_mock.core.records import call_line
+from llm_mock.core.records import format_call
 from llm_mock.cost.prices import amount, cost_of, describe_price_setting, tokens_of
 from llm_mock.errors import InvalidBudget
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.text import columns, described, shorten_name
-from llm_mock.support.text import dollars as money
+from llm_mock.support.text import described, format_columns, shorten_name
+from llm_mock.support.text import format_dollars as money
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
@@ -70,7 +70,7 @@ def format_usage_table(
         numbers = [cells[1:] for cells in numbers]
     lines = []
     # Names are not aligned: they may be long.
-    for aligned, name in zip(columns(numbers, leading=0), names, strict=True):
+    for aligned, name in zip(format_columns(numbers, leading=0), names, strict=True):
         lines.append(f"  {aligned}  {name}")
     return lines
 
@@ -112,7 +112,7 @@ class CallUsage:
         for call, cost in self._calls:
             input_tokens = call["input_tokens"] or 0
             output_tokens = call["output_tokens"] or 0
-            name = f"{call['number']}. {call_line(call)}"
+            name = f"{call['number']}. {format_call(call)}"
             rows.append(UsageRow(cost, (input_tokens, output_tokens), name))
         header = ("cost", "tokens in", "tokens out", "call")
         lines = format_usage_table(header, rows, SHOWN_CALLS, self._with_cost)

@@ -22,7 +22,7 @@ from llm_mock.migrate.patches import parse_patch
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_dotted_name
-from llm_mock.support.text import shown_path
+from llm_mock.support.text import format_path
 
 # libcst parses slowly, so files that cannot have a mock of `llm` are skipped.
 _MAY_MOCK_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response")
@@ -61,10 +61,10 @@ def parse_file(path: Path, source: bytes) -> cst.Module:
         return cst.parse_module(source)
     except cst.ParserSyntaxError as error:
         line, problem = _describe_syntax_error(source, error)
-        message = f"{shown_path(path)}:{line}: invalid Python: {problem}."
+        message = f"{format_path(path)}:{line}: invalid Python: {problem}."
         raise InvalidFile(message) from None
     except (UnicodeDecodeError, LookupError) as error:
-        message = f"{shown_path(path)}: the file cannot be decoded: {error}."
+        message = f"{format_path(path)}: the file cannot be decoded: {error}."
         raise InvalidFile(message) from None
 
 

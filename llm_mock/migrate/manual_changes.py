@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.support.text import shown_path
+from llm_mock.support.text import format_path
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -44,5 +44,5 @@ class ManualChange:
 
     def __str__(self) -> str:
         # The form of compilers and linters, which editors can open.
-        place = f"{shown_path(self.path)}:{self.line}"
+        place = f"{format_path(self.path)}:{self.line}"
         return f"{place}: {self.name}: {self.reason}. {self.advice}"

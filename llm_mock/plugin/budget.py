@@ -21,8 +21,8 @@ from llm_mock.cost.prices import cost_of, describe_missing_prices, has_provider_
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.runtest import calls_of_test
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import dollars, shorten_name
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import format_dollars, shorten_name
 
 SHOWN_TESTS = 10
 CostAndTokens = tuple["Decimal | None", int]
@@ -127,7 +127,7 @@ class BudgetOfRun:
         used = self._in_setup.pop(report.nodeid, []) + used
         if used and report.passed and (message := self._problem(used)):
             report.outcome = "failed"
-            report.longrepr = redacted(message)
+            report.longrepr = redact(message)
 
     def _problem(self, used: Sequence[tuple[str, CostAndTokens]]) -> str | None:
         limited = self._budget.cost is not None
@@ -170,7 +170,7 @@ class BudgetOfRun:
                 if unknown
                 else ""
             )
-            parts.append(f"{dollars(cost)} of {dollars(budget.cost)}{without}")
+            parts.append(f"{format_dollars(cost)} of {format_dollars(budget.cost)}{without}")
         if budget.tokens is not None:
             parts.append(f"{tokens} of {budget.tokens} tokens")
         if parts and terminalreporter.config.get_verbosity() >= 0:

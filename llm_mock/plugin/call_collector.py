@@ -22,7 +22,7 @@ from llm_mock.report.calls import (
     keep_calls,
     redacted_calls,
 )
-from llm_mock.support.redaction import KNOWN, redacted
+from llm_mock.support.redaction import KNOWN, redact
 
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
 """What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
@@ -134,9 +134,9 @@ class CallCollector:
         self._outside = []
         shipped = {
             "calls": redacted_calls(calls),
-            "steps": redacted(steps),
-            "checks": redacted(checks),
-            "not_mocked": redacted([f"not mocked: {request}" for request in not_mocked or ()]),
+            "steps": redact(steps),
+            "checks": redact(checks),
+            "not_mocked": redact([f"not mocked: {request}" for request in not_mocked or ()]),
             "outside": groups,
         }
         return json.dumps(shipped, default=_as_json)

@@ -21,7 +21,7 @@ from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.stash import RECORDINGS
 from llm_mock.support.redaction import OUTPUT
-from llm_mock.support.text import shorten, shorten_name, shown_path
+from llm_mock.support.text import format_path, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.cassettes.record_modes import RecordMode
@@ -103,7 +103,7 @@ def _ignores_case(file: Path) -> bool:
 
 def _conflict(path: Path, tests: Iterable[str]) -> str:
     listed = "\n".join(f"  {test}" for test in tests)
-    return f"These tests have one cassette, {shown_path(path)}, but each needs its own:\n{listed}\nGive each its own name."
+    return f"These tests have one cassette, {format_path(path)}, but each needs its own:\n{listed}\nGive each its own name."
 
 
 def settings_of(request: pytest.FixtureRequest) -> tuple[Path, RecordMode, CassetteConfig]:
@@ -170,7 +170,7 @@ class CassetteOfTest:
             problem = str(error)
         self._finished = len(self.cassette.recorded)
         if self.cassette.saved:
-            self._item.config.stash.setdefault(RECORDINGS, {})[shown_path(self.cassette.path)] = (
+            self._item.config.stash.setdefault(RECORDINGS, {})[format_path(self.cassette.path)] = (
                 self.cassette.saved
             )
         if problem and passed:
@@ -193,7 +193,7 @@ class CassetteOfTest:
         self._passed = False  # said once
         calls = "call was" if len(unused) == 1 else "calls were"
         lines = [
-            f"  {shown_path(self.cassette.path)}: {len(unused)} recorded {calls} not asked for"
+            f"  {format_path(self.cassette.path)}: {len(unused)} recorded {calls} not asked for"
         ]
         for request in (call.request for call in unused[:SHOWN_CALLS]):
             lines.append(f"    - {shorten_name(request.model)}  {shorten(request.prompt, 80)}")

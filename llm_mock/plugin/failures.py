@@ -15,7 +15,7 @@ import pytest
 
 import llm_mock
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import OUTPUT, redacted
+from llm_mock.support.redaction import OUTPUT, redact
 
 LONGEST_MESSAGE = 10_000
 LONGEST_TRACEBACK = 50_000
@@ -147,11 +147,11 @@ def traceback_of(report: pytest.TestReport) -> str | None:
     longrepr: Any = report.longrepr
     if not report.failed or getattr(longrepr, "reprcrash", None) is None:
         return None
-    return str(redacted(str(longrepr)))[-LONGEST_TRACEBACK:]
+    return str(redact(str(longrepr)))[-LONGEST_TRACEBACK:]
 
 
 def _cut(message: str) -> str:
-    return str(redacted(message))[:LONGEST_MESSAGE]
+    return str(redact(message))[:LONGEST_MESSAGE]
 
 
 def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -192,7 +192,7 @@ def _is_ours(error: BaseException) -> bool:
 def _redacted(shown: Any) -> Any:
     """What pytest is to show, in which each text is redacted: some lines are one text."""
     if isinstance(shown, str):
-        return redacted(shown)
+        return redact(shown)
     if isinstance(shown, list) and all(isinstance(line, str) for line in shown):
         return [
             line.removesuffix("\n") for line in OUTPUT.clean_pieces([f"{line}\n" for line in shown])

@@ -189,13 +189,15 @@ class OnRequest:
 
 def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
     """Every model with the number of its calls and the start of each prompt."""
-    from llm_mock.support.redaction import redacted
-    from llm_mock.support.text import escaped
+    from llm_mock.support.redaction import redact
+    from llm_mock.support.text import escape_unprintable
 
     lines = []
     for name, model in list(models.items()):
         lines.append(f"\nModel {name} called {model.prompt_count} times")
         for call in model.call_history:
-            prompt = redacted(call["prompt"])
-            lines.append(f"  - {escaped(prompt[:50])}{'...' if len(prompt) > 50 else ''}")
+            prompt = redact(call["prompt"])
+            lines.append(
+                f"  - {escape_unprintable(prompt[:50])}{'...' if len(prompt) > 50 else ''}"
+            )
     return "\n".join(lines)

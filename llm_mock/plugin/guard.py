@@ -186,9 +186,9 @@ def describe_fault(function: Callable[..., Any], fault: BaseException) -> str:
 
 def _without_secrets(text: str) -> str:
     try:
-        from llm_mock.support.redaction import redacted
+        from llm_mock.support.redaction import redact
 
-        return str(redacted(text))
+        return str(redact(text))
     except Exception:  # this may be what failed
         return text
 

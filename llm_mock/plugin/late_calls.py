@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from llm_mock.core.history import LateCall
-from llm_mock.support.text import count
+from llm_mock.support.text import format_count
 
 TITLE = "LLM calls after the end of their test"
 ADVICE = (
@@ -32,11 +32,11 @@ def late_calls_text(late_calls: Counter[LateCall]) -> str:
     """Return a line for each test, caller and model, and what to do."""
     lines = [_line(call, times) for call, times in sorted(late_calls.items())]
     if len(lines) > SHOWN:
-        lines[SHOWN:] = [f"  … {count(len(lines) - SHOWN, 'more line')}"]
+        lines[SHOWN:] = [f"  … {format_count(len(lines) - SHOWN, 'more line')}"]
     return "\n".join([*lines, ADVICE])
 
 
 def _line(call: LateCall, times: int) -> str:
-    called = f"{count(times, 'call')} of {call.model_id} by {call.caller}"
+    called = f"{format_count(times, 'call')} of {call.model_id} by {call.caller}"
     meanwhile = f" while {call.running} ran" if call.running else ""
     return f"  {call.test}: {called}, which it left running{meanwhile}"

@@ -109,10 +109,10 @@ def _problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Iterator
             except LLMMockError as error:
                 yield f"{_as_written(mark)}: {error} Write @pytest.mark.{TAKES[mark.name].example}"
         elif mark.name.startswith(PREFIX) and mark.name not in _registered(config):
-            from llm_mock.support.text import suggestion
+            from llm_mock.support.text import suggest_name
 
             known = [name for name in TAKES if name.startswith(PREFIX)]
-            yield f"There is no marker {mark.name}{suggestion(mark.name, known)}"
+            yield f"There is no marker {mark.name}{suggest_name(mark.name, known)}"
 
 
 def _registered(config: pytest.Config) -> set[str]:
@@ -122,9 +122,11 @@ def _registered(config: pytest.Config) -> set[str]:
 
 def _check_arguments(mark: pytest.Mark, takes: _Takes) -> None:
     if unknown := [name for name in mark.kwargs if name not in takes.names]:
-        from llm_mock.support.text import nearest
+        from llm_mock.support.text import suggest_nearest
 
-        raise LLMMockError(f"It takes no {unknown[0]}={nearest(unknown[0], takes.names) or '.'}")
+        raise LLMMockError(
+            f"It takes no {unknown[0]}={suggest_nearest(unknown[0], takes.names) or '.'}"
+        )
     if len(mark.args) > takes.unnamed:
         many = "one value" if takes.unnamed else "no value"
         raise LLMMockError(

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from llm_mock.support.exceptions import exception_text
+from llm_mock.support.exceptions import get_exception_text
 
 VARIABLES = frozenset(
     {
@@ -70,7 +70,7 @@ def missing_key_text(error: BaseException | None) -> str:
     names: list[str] = []
     for each in _chain(error):
         kind = type(each)
-        named = NAME.findall(exception_text(each)[:LONGEST])
+        named = NAME.findall(get_exception_text(each)[:LONGEST])
         known = [name for name in named if name in VARIABLES]
         names += known or BY_TYPE.get(f"{kind.__module__}.{kind.__qualname__}", ())
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]

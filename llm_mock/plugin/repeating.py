@@ -17,7 +17,7 @@ from llm_mock.plugin.marker_checks import WRONG_MARKERS, repeats_wanted
 from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.calls import sum_properties
 from llm_mock.suites.pass_rates import PassRate, format_percent
-from llm_mock.support.text import columns, shorten_name
+from llm_mock.support.text import format_columns, shorten_name
 
 MARKER = "llm_mock_repeat"
 REPEATS = "llm_mock_repeats"
@@ -202,7 +202,7 @@ def table(found: Iterable[tuple[str, Repeats]]) -> str:
             " to ".join(map(format_percent, rate.interval)),
         )
         rows.append((shorten_name(test), *shown, format_percent(repeats["threshold"])))
-    head, *lines = columns(rows, leading=1)
+    head, *lines = format_columns(rows, leading=1)
     with_failures = (
         [line, *_failures(repeats)] for line, (_, repeats) in zip(lines, known, strict=True)
     )

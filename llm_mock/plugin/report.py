@@ -18,7 +18,7 @@ from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.document import new_document, new_test, render_json
 from llm_mock.report.page import render_page
 from llm_mock.support.files import check_writable, write_atomically
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten_name
 
 SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "interrupted", "failed", "error")
@@ -205,9 +205,9 @@ class ReportWriter:
     def _document(self) -> dict[str, Any]:
         """The document without secrets. The fewer objects there are at once, the less garbage collection takes."""
         for test in self._tests:
-            test.update(redacted(test))
+            test.update(redact(test))
         for test, shipped in self._received:
-            received = redacted(json.loads(shipped))
+            received = redact(json.loads(shipped))
             test["calls"] += _continued(received["calls"], len(test["calls"]))
             if received["steps"]:
                 test["steps"] = received["steps"]

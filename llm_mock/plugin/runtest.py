@@ -18,7 +18,7 @@ from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.marker_checks import WRONG_MARKERS
 from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE
-from llm_mock.support.exceptions import exception_text
+from llm_mock.support.exceptions import get_exception_text
 
 if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
@@ -87,7 +87,7 @@ def _refusal_in(error: Exception, item: pytest.Item) -> str | None:
     noted = [*mock.problems, *mock.refusals]
     if not noted:
         return None
-    said = exception_text(error)
+    said = get_exception_text(error)
     problem: str | None = next(
         (problem for problem in noted if problem.splitlines()[0] in said), None
     )
@@ -125,14 +125,14 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     if call.when == "teardown" and (pool := sys.modules.get("llm_mock.agents.pool")):
         pool.pool_of_process().end_test()
-    redact = None
+    redact_report = None
     if call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception):
         from llm_mock.plugin.failures import prepare_failure
 
-        redact = prepare_failure(call, item.config)
+        redact_report = prepare_failure(call, item.config)
     report = yield
-    if report.outcome == "failed" and redact is not None:
-        redact(report)
+    if report.outcome == "failed" and redact_report is not None:
+        redact_report(report)
     if report.outcome == "failed" and call.when != "teardown":
         mock: Any = current_mock_if_created()
         if mock is not None and mock.misbehaviour is not None:
@@ -153,9 +153,9 @@ def pytest_runtest_makereport(
         and isinstance(report.longrepr, tuple)
         and _is_ours(report.longrepr[0])
     ):
-        from llm_mock.support.redaction import redacted
+        from llm_mock.support.redaction import redact
 
-        reason = redacted(report.longrepr[2])
+        reason = redact(report.longrepr[2])
         report.longrepr = (
             str(item.path),
             (item.location[1] or 0) + 1,
@@ -204,10 +204,10 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     if mock is None:
         return ""
     from llm_mock.core.diagnostics import explain_replies
-    from llm_mock.core.records import call_list
+    from llm_mock.core.records import format_calls
     from llm_mock.plugin.failures import payload_text
 
-    said = exception_text(call.excinfo and call.excinfo.value)
+    said = get_exception_text(call.excinfo and call.excinfo.value)
     unused = None if call.when == "setup" else mock.unused_replies()
     told = any(
         message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])]
@@ -218,8 +218,8 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     problem = next(iter(mock.problems), "") if not told and not replies else ""
     said += problem
     shown = (
-        call_list([_once(call, said) for call in calls])
-        if calls and call_list(calls) not in said
+        format_calls([_once(call, said) for call in calls])
+        if calls and format_calls(calls) not in said
         else ""
     )
     unread = sys.modules.get("llm_mock.boundaries.llm.unread")

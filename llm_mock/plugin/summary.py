@@ -97,11 +97,11 @@ def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
     if recorded := config.stash.get(RECORDINGS, {}):
-        from llm_mock.support.text import count
+        from llm_mock.support.text import format_count
 
         terminalreporter.section("Recorded LLM calls")
         lines = (
-            f"  {path}: {count(number, 'real call')} recorded"
+            f"  {path}: {format_count(number, 'real call')} recorded"
             for path, number in sorted(recorded.items())
         )
         terminalreporter.write_line("\n".join(lines))
@@ -129,15 +129,19 @@ def _write_not_mocked(terminalreporter: pytest.TerminalReporter, config: pytest.
     mock = config.stash[RUN].mock_if_made
     if mock is None or not mock.not_mocked:
         return
-    from llm_mock.support.text import count
+    from llm_mock.support.text import format_count
 
     terminalreporter.section("LLM calls that were not mocked")
     shown = sorted(mock.not_mocked.items(), key=lambda item: (-item[1], item[0]))
-    lines = [f"  {request}  ({count(number, 'call')})" for request, number in shown[:SHOWN_TESTS]]
+    lines = [
+        f"  {request}  ({format_count(number, 'call')})" for request, number in shown[:SHOWN_TESTS]
+    ]
     lines += (
-        [f"  … {count(len(shown) - SHOWN_TESTS, 'more URL')}"] if len(shown) > SHOWN_TESTS else []
+        [f"  … {format_count(len(shown) - SHOWN_TESTS, 'more URL')}"]
+        if len(shown) > SHOWN_TESTS
+        else []
     )
-    total = count(sum(mock.not_mocked.values()), "call")
+    total = format_count(sum(mock.not_mocked.values()), "call")
     lines.append(
         f"{total} of SDKs reached servers on this machine that this run did not start. Name a server in ini "
         "llm_mock_hosts to have the mock answer (localhost:11434), or to leave it alone (!localhost:11434)."
@@ -200,7 +204,7 @@ def _totals_text(
     costs: Mapping[str, tuple[Decimal | None, int]] | None = None,
 ) -> str:
     """The calls of a run, a line for each model, in columns; with what each model cost, where that is counted."""
-    from llm_mock.support.text import columns, dollars, shorten_name
+    from llm_mock.support.text import format_columns, format_dollars, shorten_name
 
     rows: list[tuple[str, ...]] = [
         ("model", "calls", "tokens in", "tokens out", "errors", "answered by default")
@@ -210,21 +214,27 @@ def _totals_text(
         (shorten_name(model), *(str(sums[model][name]) for name in names)) for model in sorted(sums)
     ]
     if costs is not None:
-        shown = ["cost", *(dollars(costs.get(model, (None, 0))[0]) for model in sorted(sums))]
+        shown = [
+            "cost",
+            *(format_dollars(costs.get(model, (None, 0))[0]) for model in sorted(sums)),
+        ]
         rows = [(*row, cost) for row, cost in zip(rows, shown, strict=True)]
-    return "\n".join(columns(rows, leading=1))
+    return "\n".join(format_columns(rows, leading=1))
 
 
 def _by_default_text(tests: Mapping[str, int]) -> str:
     """Which tests got answers that nobody configured, those with the most calls first, and how to make them errors."""
-    from llm_mock.support.text import count, shorten_name
+    from llm_mock.support.text import format_count, shorten_name
 
     most = sorted(tests, key=lambda test: (-tests[test], test))
     lines = [
-        f"  {shorten_name(test)}  ({count(tests[test], 'call')})" for test in most[:SHOWN_TESTS]
+        f"  {shorten_name(test)}  ({format_count(tests[test], 'call')})"
+        for test in most[:SHOWN_TESTS]
     ]
     lines += (
-        [f"  … {count(len(most) - SHOWN_TESTS, 'more test')}"] if len(most) > SHOWN_TESTS else []
+        [f"  … {format_count(len(most) - SHOWN_TESTS, 'more test')}"]
+        if len(most) > SHOWN_TESTS
+        else []
     )
     return "\n".join(
         [

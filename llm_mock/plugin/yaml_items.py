@@ -13,8 +13,8 @@ import pytest
 
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.run import mock_of_test, run_of
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import escaped, shown_path
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable, format_path
 
 _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")
 
@@ -35,7 +35,7 @@ class YAMLFile(pytest.File):
         except LLMMockError as error:
             text = str(error)
             raise self.CollectError(
-                redacted(text if str(self.path) in text else f"{self.path}: {text}")
+                redact(text if str(self.path) in text else f"{self.path}: {text}")
             ) from None
 
     def tests(self) -> Iterator[pytest.Item]:
@@ -78,7 +78,7 @@ class YAMLItem(pytest.Item):
     """
 
     def __init__(self, *, name: str, line: int | None, tags: Iterable[str], **kwargs: Any) -> None:
-        super().__init__(name=escaped(name), **kwargs)
+        super().__init__(name=escape_unprintable(name), **kwargs)
         self.line = line
         for tag in tags:
             self.add_marker(_marker_of(tag, self.config))
@@ -114,7 +114,7 @@ class YAMLItem(pytest.Item):
     @property
     def shown_path(self) -> Path:
         """The file, as messages name it: from where pytest was started, if it is below."""
-        return Path(shown_path(self.path, self.config.invocation_params.dir))
+        return Path(format_path(self.path, self.config.invocation_params.dir))
 
     def reportinfo(self) -> tuple[os.PathLike[str], int | None, str]:
         """Where it stands, for the summary of pytest."""

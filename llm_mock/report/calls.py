@@ -10,11 +10,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.call_log import CallLog, LoggedCall
-from llm_mock.core.request import plain
+from llm_mock.core.request import to_plain_json
 from llm_mock.cost.prices import cost_of
 from llm_mock.errors import LLMMockError
 from llm_mock.report.gen_ai import gen_ai_attributes
-from llm_mock.support.redaction import OUTPUT, redacted
+from llm_mock.support.redaction import OUTPUT, redact
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
@@ -72,7 +72,7 @@ def redacted_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
         if response and "chunks" in response:
             response = {**response, "chunks": _redact_chunks(response["chunks"])}
             call = {**call, "response": response}
-        without_secrets.append(redacted(call))
+        without_secrets.append(redact(call))
     return without_secrets
 
 
@@ -166,7 +166,7 @@ def _describe_call(
         "messages": request["messages"],
         "schema": {"name": schema, "json": request["schema"]} if schema else None,
         "tools": request["tools"],
-        "options": plain(record["options"]),
+        "options": to_plain_json(record["options"]),
         "usage": {
             "input_tokens": record["input_tokens"],
             "output_tokens": record["output_tokens"],
@@ -229,7 +229,7 @@ def _describe_response(record: CallRecord) -> dict[str, Any] | None:
     response = record["response"]
     if response is None:
         return None
-    text = response if isinstance(response, str) else json.dumps(plain(response))
+    text = response if isinstance(response, str) else json.dumps(to_plain_json(response))
     return {"text": text}
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from llm_mock.agents import leaderboard
 from llm_mock.agents.summary import Sums
 from llm_mock.cost.prices import has_provider_prices
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import escaped_json
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_json_text
 
 VERSION = 1
 """The version of the JSON format; new keys are added without a new version."""
@@ -49,8 +49,8 @@ def new_document(
         "outcomes": Counter(test["outcome"] for test in tests),
         "models": _sum_by_model([*tests, *outside_tests]),
         # The calls are redacted where they are described, the sums of agents are not.
-        "agents": redacted(leaderboard.rows(agents)),
-        "agents_by": redacted(leaderboard.rows_by_part(agents)),
+        "agents": redact(leaderboard.rows(agents)),
+        "agents_by": redact(leaderboard.rows_by_part(agents)),
         "tests": tests,
         "outside_tests": outside_tests,
     }
@@ -122,7 +122,7 @@ def render_json(document: dict[str, Any]) -> bytes:
         lines.append(f'  "{name}": {text}')
     text = "{\n" + ",\n".join(lines) + "\n}\n"
     # UTF-8 has no half of a surrogate pair, so its escape is written.
-    return escaped_json(text).encode(errors="backslashreplace")
+    return escape_json_text(text).encode(errors="backslashreplace")
 
 
 def _dump(value: Any) -> str:

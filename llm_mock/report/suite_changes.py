@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from llm_mock.report.suite_document import full_name, suite_name
 from llm_mock.report.suite_grid import decimal_of
 from llm_mock.suites.matrix import format_case_name, format_variant_name
-from llm_mock.support.text import dollars, short_seconds
+from llm_mock.support.text import format_dollars, format_short_seconds
 
 KINDS = ("broke", "mended", "new", "gone")
 
@@ -74,13 +74,13 @@ def _describe_differences(baseline: dict[str, Any]) -> Iterator[str]:
         yield _describe_difference(
             "cost",
             baseline["cost_usd"],
-            lambda cost: dollars(decimal_of(cost)),
+            lambda cost: format_dollars(decimal_of(cost)),
         )
     if baseline["duration_s"] and cases:
         yield _describe_difference(
             "time per case",
             baseline["duration_s"],
-            lambda duration: short_seconds(duration / cases),
+            lambda duration: format_short_seconds(duration / cases),
         )
 
 

@@ -39,7 +39,7 @@ from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
 from llm_mock.suites.scores import format_score, format_scores, reaches
-from llm_mock.support.text import escaped_json
+from llm_mock.support.text import escape_json_text
 
 VERSION = 1
 STATUS = {True: "passed", False: "failed", None: "skipped"}
@@ -62,7 +62,7 @@ def render_json(document: dict[str, Any]) -> bytes:
     """Render the document as JSON in UTF-8."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
     # UTF-8 has no half of a surrogate pair, so its escape is written.
-    return f"{escaped_json(text)}\n".encode(errors="backslashreplace")
+    return f"{escape_json_text(text)}\n".encode(errors="backslashreplace")
 
 
 def _describe_suite(suite: FinishedSuite) -> dict[str, Any]:

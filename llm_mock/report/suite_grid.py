@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import format_percent
 from llm_mock.suites.scores import format_score_cell
-from llm_mock.support.text import dollars, short_seconds
+from llm_mock.support.text import format_dollars, format_short_seconds
 
 
 class Grid(NamedTuple):
@@ -49,7 +49,7 @@ class Grid(NamedTuple):
         yield from self._pass_rates()
         # Dry runs cost nothing, and the cost of a target is unknown.
         if not any(suite["dry_run"] or suite["target"] for suite in suites):
-            yield "Cost", [dollars(decimal_of(suite["cost_usd"])) for suite in suites]
+            yield "Cost", [format_dollars(decimal_of(suite["cost_usd"])) for suite in suites]
         yield "Time per case", [_format_time_per_case(suite) for suite in suites]
 
     def _metrics(self) -> Iterator[tuple[str, list[str]]]:
@@ -102,4 +102,4 @@ def _format_time_per_case(suite: dict[str, Any]) -> str:
     durations = [case["duration_s"] for case in suite["cases"] if case["attempts"]]
     if not durations:
         return ""
-    return short_seconds(sum(durations) / len(durations))
+    return format_short_seconds(sum(durations) / len(durations))

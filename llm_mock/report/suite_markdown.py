@@ -20,7 +20,12 @@ from llm_mock.report.suite_document import (
 )
 from llm_mock.report.suite_grid import Grid, decimal_of, grids
 from llm_mock.suites.scores import format_score_cell
-from llm_mock.support.text import count, dollars, escaped, short_seconds
+from llm_mock.support.text import (
+    escape_unprintable,
+    format_count,
+    format_dollars,
+    format_short_seconds,
+)
 
 SIGNS = {
     "passed": "✅ PASS",
@@ -61,7 +66,7 @@ def _render_suite(suite: dict[str, Any]) -> Iterator[str]:
             rule += " ---: |"
         yield f"{header}\n{rule}"
     for case in suite["cases"]:
-        duration = short_seconds(case["duration_s"]) if case["attempts"] else ""
+        duration = format_short_seconds(case["duration_s"]) if case["attempts"] else ""
         row = f"| {_neutralize(case['name'])} | {SIGNS[case['status']]} | {duration} |"
         if has_repeats:
             row += f" {html.escape(repeats_text(case) or '')} |"
@@ -131,8 +136,8 @@ def _render_failures(suite: dict[str, Any]) -> Iterator[str]:
         text = explanation(suite, case)
         if len(text) > MAX_BLOCK:
             text = f"{text[:MAX_BLOCK]}…"
-        # `escaped` would escape a tab.
-        lines = [escaped(line.expandtabs(4)) for line in text.splitlines()]
+        # `escape_unprintable` would escape a tab.
+        lines = [escape_unprintable(line.expandtabs(4)) for line in text.splitlines()]
         block = html.escape("\n".join(lines))
         yield f"<details><summary>{_neutralize(full_name(suite, case))}</summary>\n"
         yield f"<pre>\n{block}\n</pre>\n\n</details>\n"
@@ -156,13 +161,13 @@ def _render_summary(suite: dict[str, Any]) -> str:
 
 def _describe_usage(suite: dict[str, Any]) -> str:
     total = sum(tokens(case) for case in suite["cases"])
-    cost = dollars(decimal_of(suite["cost_usd"]))
-    return f"{count(total, 'token')}, cost {cost}"
+    cost = format_dollars(decimal_of(suite["cost_usd"]))
+    return f"{format_count(total, 'token')}, cost {cost}"
 
 
 def _neutralize(text: str) -> str:
     """Return a text on one line in which special characters are written as numeric entities."""
-    one_line = escaped(" ".join(text.split()))
+    one_line = escape_unprintable(" ".join(text.split()))
     return f"<code>{_SPECIAL.sub(_write_as_entity, one_line)}</code>"
 
 

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
-from llm_mock.support.text import error_text, shorten, shorten_name
+from llm_mock.support.text import format_error, shorten, shorten_name
 
 BODY_LIMIT = 10_240
 """The number of bytes that are read of the body of a response."""
@@ -150,7 +150,7 @@ class BuiltinTools:
                 "response."
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            reason = shorten_name(error_text(error), 300).rstrip(".")
+            reason = shorten_name(format_error(error), 300).rstrip(".")
             raise LLMMockError(f"{subject} failed: {reason}. Is the server running?") from None
 
     async def _send(self, request: httpx2.Request, subject: str) -> dict[str, Any]:

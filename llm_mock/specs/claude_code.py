@@ -25,9 +25,9 @@ from llm_mock.specs.steps import Report
 from llm_mock.specs.verdict_consistency import check_verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 from llm_mock.support.temporary import TemporaryFolder
-from llm_mock.support.text import exit_status, shorten_name
+from llm_mock.support.text import describe_exit, shorten_name
 
 SERVER = "llm_mock"
 """The name of the tool server in Claude Code."""
@@ -198,10 +198,10 @@ def _write_configuration(task: Task) -> Iterator[Path]:
 
 
 def _describe_failure(command: str, status: int, answer: str, stderr: str) -> str:
-    lines = [f"The command {shorten_name(command)!r} failed, {exit_status(status)}."]
+    lines = [f"The command {shorten_name(command)!r} failed, {describe_exit(status)}."]
     if answer.strip():
         lines.append(f"It said: {shorten_name(answer, MAX_SHOWN)}")
-    stderr_lines = redacted(stderr).strip().splitlines()
+    stderr_lines = redact(stderr).strip().splitlines()
     last_lines = stderr_lines[-MAX_LINES:]
     if last_lines:
         lines.append("The last that it wrote to stderr:")

@@ -11,7 +11,7 @@ from llm_mock.errors import TimeIsUp
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.prompt import render_prompt
 from llm_mock.specs.steps import Deadline, Report, StepRunner
-from llm_mock.support.text import count, shorten_name
+from llm_mock.support.text import format_count, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.specs.tools_server import RunningTools
@@ -90,6 +90,6 @@ class DryRun(Driver):
         if skipped:
             verb = "needs" if skipped == 1 else "need"
             others = f"; {skipped} more {verb} a model"
-        calls = count(len(passed), "call")
+        calls = format_count(len(passed), "call")
         reason = f"Dry run: {calls} succeeded{others}. Nobody judged the criteria."
         return Verdict(verdict="PASS", reason=reason, steps=results)

@@ -9,7 +9,7 @@ from pathlib import Path
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import SEPARATOR, iterate_steps
-from llm_mock.support.text import indented
+from llm_mock.support.text import indent_text
 
 _NUMBER = re.compile(r" \[\d+/\d+\]")
 
@@ -31,17 +31,17 @@ class LLMTestFailed(LLMMockError, AssertionError):
 def _format_failure(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[str]:
     lines = _find_lines(spec)
     line = _find_line_of_failure(verdict, lines) or spec.line_of("test") or 1
-    yield f"{path}:{line}: {indented(verdict.reason, '  ')}"
+    yield f"{path}:{line}: {indent_text(verdict.reason, '  ')}"
     for issue in verdict.issues:
         if issue != verdict.reason:
-            yield f"  ! {indented(issue, '    ')}"
+            yield f"  ! {indent_text(issue, '    ')}"
     for result in verdict.steps:
         parts = [f"  {result.head}"]
         line_of_step = _get_line(result, lines)
         if line_of_step:
             parts.append(f"  (line {line_of_step})")
         if result.details:
-            parts.append(f"  {indented(result.details, '      ')}")
+            parts.append(f"  {indent_text(result.details, '      ')}")
         yield "".join(parts)
         if result.extra_output:
             yield f"      → {result.extra_output}"

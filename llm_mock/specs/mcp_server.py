@@ -43,7 +43,7 @@ from llm_mock.specs.tool_functions import (
     create_server,
 )
 from llm_mock.support.files import write_atomically
-from llm_mock.support.text import error_text, shorten_name
+from llm_mock.support.text import format_error, shorten_name
 
 CLEANUP_TIMEOUT = 5.0
 """The seconds that all plugins together may take to clean up."""
@@ -101,7 +101,7 @@ async def _clean_up(loaded: LoadedPlugin) -> None:
         raise
     except BaseException as error:  # Including SystemExit: the other plugins clean up as well.
         sys.excepthook(type(error), error, error.__traceback__)
-        text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+        text = shorten_name(format_error(error), MAX_SHOWN_ERROR)
         name = loaded.plugin.name
         print(f"{CLEANUP} {name!r} failed: {text}", file=sys.stderr)
 

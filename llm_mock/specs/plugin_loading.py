@@ -16,7 +16,7 @@ from typing import Any
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.plugin_base import LLMPlugin
 from llm_mock.specs.tool_functions import MAX_SHOWN_ERROR, ToolFunction
-from llm_mock.support.text import error_text, shorten, shorten_name
+from llm_mock.support.text import format_error, shorten, shorten_name
 
 MAX_NAME_LENGTH = 64
 """The number of characters that providers allow in the name of a tool."""
@@ -126,7 +126,7 @@ def _import_file(file: Path, name: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # pytest.skip and sys.exit raise exceptions of this kind.
-        text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+        text = shorten_name(format_error(error), MAX_SHOWN_ERROR)
         problem = f"the plugin cannot be imported: {text}"
         if isinstance(error, ModuleNotFoundError):
             package = (error.name or "").partition(".")[0]
@@ -156,7 +156,7 @@ def _create_plugin(plugin_class: type[LLMPlugin], file: Path) -> LoadedPlugin:
     try:
         loaded = LoadedPlugin(plugin_class(), file)
     except Exception as error:
-        text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+        text = shorten_name(format_error(error), MAX_SHOWN_ERROR)
         line = _find_error_line(error, file)
         raise InvalidFile(f"{file}:{line}: {subject} cannot be created: {text}") from error
     name = loaded.plugin.name

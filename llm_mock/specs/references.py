@@ -15,7 +15,7 @@ from typing import Any
 from llm_mock.errors import UnknownReference
 from llm_mock.support import interpolation
 from llm_mock.support.interpolation import LARGEST_TEXT
-from llm_mock.support.text import listed, nearest, shorten, shorten_name
+from llm_mock.support.text import join_names, shorten, shorten_name, suggest_nearest
 
 STORED = "stored."
 """The prefix of the names of stored values among those of saved results."""
@@ -48,7 +48,7 @@ def resolve_references(value: Any, saved: Mapping[str, Any]) -> Any:
         reference = interpolation.whole_reference(text)
         if reference is not None:
             return _look_up(reference, saved)
-        return interpolation.interpolated(text, format_result)
+        return interpolation.interpolate(text, format_result)
 
     resolved = interpolation.map_texts(value, resolve_text)
     # Results that refer to results could otherwise fill the memory.
@@ -112,10 +112,10 @@ def describe_invalid_reference(reference: str, saved: Collection[str]) -> str | 
     is_stored_in_run = name.startswith(STORED) and ANY_STORED in saved
     if name in saved or is_stored_in_run:
         return None
-    names = f"saved by then: {listed([*saved])}" if saved else "nothing is saved by then"
+    names = f"saved by then: {join_names([*saved])}" if saved else "nothing is saved by then"
     return (
         f"{written} refers to {shorten_name(name)!r}, which no earlier step saves"
-        f"{nearest(name, saved)} ({names}); write ${written} if that text is meant"
+        f"{suggest_nearest(name, saved)} ({names}); write ${written} if that text is meant"
     )
 
 
@@ -152,7 +152,7 @@ def _get_items(value: Any) -> Any:
 def _describe_value(missing_key: str, value: Any) -> str:
     if isinstance(value, Mapping):
         keys = ", ".join(map(shorten_name, value))
-        return f"it has {keys or 'nothing'}{nearest(missing_key, value)}"
+        return f"it has {keys or 'nothing'}{suggest_nearest(missing_key, value)}"
     if isinstance(value, list):
         return f"it is a list of {len(value)}, from 0"
     return f"it is {shorten(value)}"

@@ -18,7 +18,7 @@ from llm_mock.specs.steps import Deadline, Report, StepRunner, iterate_calls, na
 from llm_mock.specs.tool_check import describe_unknown_tool
 from llm_mock.specs.tools_server import RunningTools, find_project_root, run_tools_server
 from llm_mock.support.numbers import LONGEST, is_number
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_name
 
 TEARDOWN_TIME = 10.0
@@ -137,7 +137,7 @@ class _Run:
         verdict = verdict.model_copy(update={"steps": results})
         whole = _add_problems(verdict, problems)
         # The text of the model may quote a secret that a tool returned.
-        cleaned = redacted(whole.model_dump())
+        cleaned = redact(whole.model_dump())
         return Verdict.model_validate(cleaned)
 
     def _find_unknown_tools(self) -> list[StepResult]:
@@ -198,10 +198,10 @@ class _Run:
     def _record(self, event: StepResult | str) -> None:
         """Report a result or a text, without secrets, and keep results."""
         if isinstance(event, StepResult):
-            event = StepResult.model_validate(redacted(event.model_dump()))
+            event = StepResult.model_validate(redact(event.model_dump()))
             self.results.append(event)
         else:
-            event = str(redacted(event))
+            event = str(redact(event))
         self.report(event)
 
 

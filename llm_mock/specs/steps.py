@@ -16,7 +16,7 @@ from llm_mock.specs.references import (
     get_saved_name,
     resolve_references,
 )
-from llm_mock.support.text import call_text, shorten, shorten_name
+from llm_mock.support.text import format_tool_call, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
@@ -134,7 +134,7 @@ class StepRunner:
         except LLMMockError as error:
             self._add_result(name, "fail", str(error))
             return
-        call = call_text(step.tool, arguments)
+        call = format_tool_call(step.tool, arguments)
         try:
             output, problem = self._call_until_success(step, arguments)
         except TimeIsUp as error:

@@ -10,7 +10,7 @@ from llm_mock.specs.allowed_hosts import LOOPBACK
 from llm_mock.specs.models import PARTS, TestSpec
 from llm_mock.specs.steps import Location, iterate_steps
 from llm_mock.specs.tools_server import run_tools_server
-from llm_mock.support.text import listed, nearest, shorten_name, suggestion
+from llm_mock.support.text import join_names, shorten_name, suggest_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import ServerTool
@@ -37,13 +37,13 @@ def describe_unknown_tool(tool: str, known: Mapping[str, Any]) -> str:
             f"{problem}: cleanup() of a plugin is not a tool. It runs by itself when the test "
             "ends: leave this step out."
         )
-    hint = nearest(tool, known) or "."
+    hint = suggest_nearest(tool, known) or "."
     for name in known:
         # Forgetting the name of the plugin, or adding one, is the most common mistake.
         if name.endswith(f"_{tool}") or tool.endswith(f"_{name}"):
             hint = f"; did you mean {name!r}?"
             break
-    return f"{problem}{hint} The tools are {listed([*known])}."
+    return f"{problem}{hint} The tools are {join_names([*known])}."
 
 
 def find_tool_problems(
@@ -70,7 +70,7 @@ def _find_argument_problems(
     subject = f"the tool {shorten_name(tool)!r}"
     for argument in arguments:
         if argument not in known and not allows_others:
-            hint = suggestion(argument, known) or "; it takes none"
+            hint = suggest_name(argument, known) or "; it takes none"
             problem = f"{subject} has no argument {shorten_name(argument)!r}{hint}"
             yield ("args", argument), problem
     for argument in schema.get("required", ()):

@@ -17,7 +17,7 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 
 import llm_mock
 from llm_mock.errors import LLMMockError
-from llm_mock.support.text import error_text, shorten, shorten_name
+from llm_mock.support.text import format_error, shorten, shorten_name
 
 MAX_SHOWN_ERROR = 1_000
 """The number of characters that messages show of an exception of a plugin."""
@@ -80,12 +80,12 @@ class ToolFunction:
             # pytest.fail and sys.exit raise exceptions that would end the server.
             # The traceback goes to stderr, for the author of the tool.
             sys.excepthook(type(error), error, error.__traceback__)
-            text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+            text = shorten_name(format_error(error), MAX_SHOWN_ERROR)
             return build_error_result(f"The tool {self.name!r} failed: {text}")
         try:
             return _build_result(value)
         except (ValueError, TypeError, RecursionError) as error:
-            text = shorten_name(error_text(error), MAX_SHOWN_ERROR)
+            text = shorten_name(format_error(error), MAX_SHOWN_ERROR)
             return build_error_result(
                 f"The tool {self.name!r} has run, but its result is not a JSON value: {text}"
             )

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.specs.models import MAX_SHOWN, StepResult, Verdict
-from llm_mock.support.json_in_text import json_objects_in
+from llm_mock.support.json_in_text import find_json_objects
 from llm_mock.support.text import shorten, shorten_name
 
 
@@ -53,7 +53,7 @@ def parse_verdict(text: str) -> Verdict:
     """
     answer = _extract_claude_result(text)
     quote = shorten_name(answer, MAX_SHOWN) or "(nothing)"
-    objects = list(json_objects_in(answer, "verdict"))
+    objects = list(find_json_objects(answer, "verdict"))
     if not objects:
         reason = f"The model gave no verdict. It said: {quote}"
         return Verdict(verdict="UNCLEAR", reason=reason)
@@ -69,7 +69,7 @@ def parse_verdict(text: str) -> Verdict:
 
 def has_verdict(text: str) -> bool:
     """Return whether the text of a model has one of the three verdicts."""
-    objects = list(json_objects_in(text, "verdict"))
+    objects = list(find_json_objects(text, "verdict"))
     if not objects:
         return False
     return _get_word(objects[-1].data) in WORDS

@@ -25,8 +25,8 @@ from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import CaseTurn, TestCase, ToolCallsAssertion
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import error_text
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import format_error
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -80,7 +80,7 @@ class CaseRunner(RepeatingRunner):
                 refuse_remote_servers(self.agent.servers)
             pool_of_process().tools(self.agent.servers)
         except Exception as error:
-            message = str(redacted(_describe_error(error)))
+            message = str(redact(_describe_error(error)))
             return Attempt((), (), message, agent_fails=isinstance(error, AGENT_ERRORS))
         return None
 
@@ -205,4 +205,4 @@ def _describe_error(error: Exception) -> str:
     # Their messages say what to do; the type adds nothing.
     if isinstance(error, (LLMMockError, llm.NeedsKeyException)):
         return str(error)
-    return error_text(error)
+    return format_error(error)

@@ -13,7 +13,7 @@ from llm_mock.boundaries import HOSTS_VARIABLE, OFFLINE_VARIABLE
 from llm_mock.boundaries.http.providers import is_this_machine
 from llm_mock.boundaries.http.wanted import MODES, Wanted
 from llm_mock.errors import InvalidFile, ServerError
-from llm_mock.support.pytest_settings import find_settings, words_of
+from llm_mock.support.pytest_settings import find_settings, get_words
 from llm_mock.support.text import shorten_name
 
 ADVICE = "A dry run asks only servers of this machine: run without --dry-run, or give a local one"
@@ -67,7 +67,7 @@ def project_settings() -> tuple[str, tuple[str, ...]]:
         raise InvalidFile(
             f"llm_mock_http is {mode!r} in the settings of pytest; it must be one of {', '.join(MODES)}"
         )
-    return mode, words_of(settings, "llm_mock_hosts")
+    return mode, get_words(settings, "llm_mock_hosts")
 
 
 def offline_environment(environment: Mapping[str, str]) -> dict[str, str]:

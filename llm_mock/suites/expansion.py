@@ -24,8 +24,8 @@ from llm_mock.suites.schema import (
 from llm_mock.suites.variables import SuiteSize, VariableReplacer, format_value, has_reference
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME
-from llm_mock.support.text import shorten, shorten_name, suggestion
-from llm_mock.support.validation import described, problems_of
+from llm_mock.support.text import shorten, shorten_name, suggest_name
+from llm_mock.support.validation import describe_data, list_problems
 
 MAX_ROW_LABEL = 60
 """The most characters of the values of a row in the name of its case."""
@@ -274,9 +274,9 @@ class _CaseExpansion:
             # Validated again: a value may make a pattern invalid.
             return _ASSERTION.validate_python(variables.replace_assertion(assertion))
         except pydantic.ValidationError as error:
-            for problem in problems_of(error, _ASSERTION.json_schema()):
+            for problem in list_problems(error, _ASSERTION.json_schema()):
                 location = (*place, *problem.location)
-                self.problems.append((location, yaml_files.placed(problem)))
+                self.problems.append((location, yaml_files.locate_problem(problem)))
             return assertion
 
 
@@ -381,7 +381,7 @@ def _check_variables(place: Place, variables: Mapping[str, Any]) -> Iterator[Sui
             label = shorten(name, 60)
             yield (*place, name), f"invalid name of a variable, {label}: {rule}"
         if value is not None and not isinstance(value, (str, bool, int, float)):
-            actual = described(value)
+            actual = describe_data(value)
             problem = f"the variable {name!r} should be {expected}, not {actual}"
             yield (*place, name), problem
 
@@ -389,4 +389,4 @@ def _check_variables(place: Place, variables: Mapping[str, Any]) -> Iterator[Sui
 def _describe_unknown(name: str, known: Sequence[str]) -> str:
     if name in known:
         return f"${{{name}}} has no value in every row: give it one in each, or in 'variables'"
-    return f"unknown variable ${{{name}}}{suggestion(name, known)}"
+    return f"unknown variable ${{{name}}}{suggest_name(name, known)}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult
 from llm_mock.suites.scores import format_score
-from llm_mock.support.text import count, indented, shorten_name
+from llm_mock.support.text import format_count, indent_text, shorten_name
 
 SIGNS = {True: "✓", False: "✗", None: "–"}  # noqa: RUF001 (as wide as the others)
 MAX_PROMPT = 300
@@ -60,9 +60,9 @@ def _make_lines(
     for position in _find_turns(attempt, failed):
         yield from _format_turn(result, attempt, position)
     if attempt.error is not None:
-        yield f"  {signs[False]} {indented(attempt.error, _INDENT)}"
+        yield f"  {signs[False]} {indent_text(attempt.error, _INDENT)}"
     for assertion in attempt.assertions:
-        text = indented(format_assertion(assertion, result), _INDENT)
+        text = indent_text(format_assertion(assertion, result), _INDENT)
         yield f"  {signs[assertion.passed]} {text}"
 
 
@@ -130,7 +130,7 @@ def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterato
     for call in turn.tool_calls[:MAX_CALLS]:
         yield f"  called: {call}"
     for line in turn.model_calls[:MAX_CALLS]:
-        text = indented(line, _INDENT)
+        text = indent_text(line, _INDENT)
         yield f"  asked: {text}"
     if turn.output or attempt.error is None:
         yield _format_output(f"output{number}", turn.output)
@@ -139,7 +139,7 @@ def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterato
 
 
 def _format_output(label: str, output: str) -> str:
-    text = indented(output or "(nothing)", _INDENT)
+    text = indent_text(output or "(nothing)", _INDENT)
     return f"  {label}: {text}"
 
 
@@ -151,7 +151,7 @@ def format_cassette_usage(replayed: int, recorded: int, without: int) -> str:
         recorded: the number of recorded calls.
         without: the number of runs without such calls.
     """
-    text = f"Cassettes: {count(replayed, 'call')} replayed, {recorded:,} recorded"
+    text = f"Cassettes: {format_count(replayed, 'call')} replayed, {recorded:,} recorded"
     if without:
-        text += f"; {count(without, 'run')} asked no model that could be recorded"
+        text += f"; {format_count(without, 'run')} asked no model that could be recorded"
     return text

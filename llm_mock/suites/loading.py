@@ -14,7 +14,7 @@ from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.suites.target_checks import find_target_problems
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
-from llm_mock.support.validation import Location, described
+from llm_mock.support.validation import Location, describe_data
 from llm_mock.support.yaml_files import Document
 
 _EXPECTED = "a suite holds apiVersion, kind: TestSuite, metadata and cases"
@@ -49,7 +49,7 @@ def load_suite(
     if data is None:
         raise document.error(f"the file is empty; {_EXPECTED}")
     if not isinstance(data, dict):
-        raise document.error(f"this is {described(data)}; {_EXPECTED}")
+        raise document.error(f"this is {describe_data(data)}; {_EXPECTED}")
     if data.get("kind") == "Agent":
         problem = "this is a role (kind: Agent), not a suite (kind: TestSuite)"
         raise document.error(problem, ["kind"])

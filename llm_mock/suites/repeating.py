@@ -15,7 +15,7 @@ from llm_mock.suites.assertion_types.base import CassetteState
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import TestCase
 from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 
 if TYPE_CHECKING:
     from llm_mock.suites.suite_cassettes import SuiteCassettes
@@ -89,7 +89,7 @@ class RepeatingRunner(ABC):
         start = time.perf_counter()
         turns, assertions, error, agent_fails, transcript = self._run_turns(case)
         if error is not None:
-            error = str(redacted(error))
+            error = str(redact(error))
             # Those of earlier turns would look as if the others had passed.
             assertions = ()
         return Attempt(

@@ -21,7 +21,7 @@ from llm_mock.suites.role_file import (
     is_flat_agent,
 )
 from llm_mock.support import yaml_files
-from llm_mock.support.text import listed, shorten, shorten_name
+from llm_mock.support.text import join_names, shorten, shorten_name
 from llm_mock.support.validation import Location
 from llm_mock.support.yaml_files import Document
 
@@ -211,7 +211,7 @@ def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:
         raise InvalidServer(f"{problem}; name the others in tool_filter")
     transports = get_args(Transport)
     if tool.transport not in transports:
-        known = listed(transports)
+        known = join_names(transports)
         transport = shorten(tool.transport)
         raise InvalidServer(f"the transport {transport} is not supported; write one of {known}")
     options: dict[str, Any] = {

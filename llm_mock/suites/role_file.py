@@ -11,7 +11,7 @@ import pydantic
 from pydantic import AliasChoices, ConfigDict, Field
 
 from llm_mock.errors import InvalidFile
-from llm_mock.support.text import nearest, shorten, shorten_name
+from llm_mock.support.text import shorten, shorten_name, suggest_nearest
 from llm_mock.support.validation import Location, Number, Seconds, Text, Whole, WithExtensions
 from llm_mock.support.yaml_files import Document
 
@@ -319,7 +319,7 @@ def _format_keys(
     lines = sorted((document.line_of((*location, key)), key) for key in keys)
     for line, key in lines:
         other_keys = [name for name in known_keys if name != key]
-        yield f"{prefix}{shorten_name(key)} (line {line}{nearest(key, other_keys)})"
+        yield f"{prefix}{shorten_name(key)} (line {line}{suggest_nearest(key, other_keys)})"
 
 
 def _format_location(location: Location) -> str:

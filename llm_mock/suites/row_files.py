@@ -11,7 +11,7 @@ from typing import Any
 from llm_mock.errors import InvalidFile
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
-from llm_mock.support.validation import described
+from llm_mock.support.validation import describe_data
 
 Row = tuple[int, dict[str, Any]]
 """The first line of a row, from 1, and its values by the names of variables."""
@@ -90,7 +90,7 @@ def _parse_yaml(path: Path, text: str) -> Iterator[Row]:
     """Yield the mappings of a list."""
     document = yaml_files.parse(path, text)
     if not isinstance(document.data, list):
-        kind = described(document.data)
+        kind = describe_data(document.data)
         raise document.error(f"should be a list of mappings, not {kind}")
     for position, row in enumerate(document.data):
         line = document.line_of([position])
@@ -104,7 +104,7 @@ def _validate_row(path: Path, line: int, row: Any) -> dict[str, Any]:
         # JSON has only texts as keys, YAML others, too.
         is_valid = all(isinstance(name, str) for name in row)
     if not is_valid:
-        kind = described(row)
+        kind = describe_data(row)
         problem = f"a row should be a mapping of names to values, not {kind}"
         raise InvalidFile(f"{path}:{line}: {problem}")
     return dict(row)

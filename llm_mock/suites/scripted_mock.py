@@ -16,7 +16,7 @@ from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE
 from llm_mock.core.context import LazyMock, activate, current_mock, get_activated
 from llm_mock.core.model_names import ANY_MODEL
-from llm_mock.core.records import call_line, calls_made
+from llm_mock.core.records import format_call, format_call_history
 from llm_mock.core.settings import Settings
 from llm_mock.suites.schema import CaseTurn
 from llm_mock.support.environment import set_environment
@@ -79,11 +79,11 @@ class ScriptedMock:
         unused = self.mock.unused_replies() if succeeded else None
         if unused is None:
             return None
-        return f"{unused}\n{calls_made(self.mock.calls)}"
+        return f"{unused}\n{format_call_history(self.mock.calls)}"
 
     def format_calls(self) -> tuple[str, ...]:
         """Return a line for each call of the turn."""
-        return tuple(map(call_line, self.mock.calls[self._first_call :]))
+        return tuple(map(format_call, self.mock.calls[self._first_call :]))
 
     def get_prompts(self) -> tuple[str, str]:
         """Return the prompts of the turn's calls, and their system prompts."""

@@ -10,7 +10,7 @@ from llm_mock.agents.result import now
 from llm_mock.cost.prices import amount, cost_of
 from llm_mock.errors import InvalidBudget
 from llm_mock.suites.results import CaseResult
-from llm_mock.support.text import dollars, shorten, shorten_name
+from llm_mock.support.text import format_dollars, shorten, shorten_name
 
 
 class CostLimit:
@@ -47,8 +47,10 @@ class CostLimit:
     def _compare(self) -> None:
         # The first reason counts: an unknown cost stays one.
         if self._spent >= self._limit and self.stop_reason is None:
-            spent = dollars(self._spent)
-            self.stop_reason = f"the cases cost {spent}, and max_cost is {dollars(self._limit)}"
+            spent = format_dollars(self._spent)
+            self.stop_reason = (
+                f"the cases cost {spent}, and max_cost is {format_dollars(self._limit)}"
+            )
 
 
 def _require_price(model_id: str) -> None:

@@ -26,8 +26,8 @@ from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import Attempt
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.suites.scripted_mock import activate_in_process, pass_calls_to_parent
-from llm_mock.support.redaction import OUTPUT, redacted
-from llm_mock.support.text import escaped, shorten, shorten_name
+from llm_mock.support.redaction import OUTPUT, redact
+from llm_mock.support.text import escape_unprintable, shorten, shorten_name
 
 ONE_JOB_ADVICE = "Run one case after the other: -j 1."
 
@@ -141,7 +141,7 @@ class SuiteCassettes:
             cassette = Cassette(path, self.mode, self.config, self.as_user, at_once=True)
         except LLMMockError as error:
             # A cassette that cannot be read fails its case only.
-            failed = Attempt((), (), str(redacted(str(error))))
+            failed = Attempt((), (), str(redact(str(error))))
             yield lambda _: failed
             return
         mock = CassetteMock(cassette, self._parent, self.variables)
@@ -185,7 +185,7 @@ def create_suite_cassettes(
     OUTPUT.hide_pattern(*config.redact)
 
     def get_path(case: TestCase) -> Path:
-        return get_cassette_path(path, escaped(format_case_name(case.name, variant)))
+        return get_cassette_path(path, escape_unprintable(format_case_name(case.name, variant)))
 
     return SuiteCassettes(path_of=get_path, mode=mode, config=config)
 
@@ -207,7 +207,7 @@ def _run_with_cassette(run_once: RunOnce, case: TestCase, mock: CassetteMock) ->
     else:
         cassette.forget_failed()
     if problem is not None:
-        attempt = replace(attempt, error=str(redacted(problem)), assertions=())
+        attempt = replace(attempt, error=str(redact(problem)), assertions=())
     # Not below zero: `forget_failed` may forget calls of an earlier run.
     recorded = max(0, len(cassette.recorded) - recorded_before)
     replayed = cassette.replayed - replayed_before

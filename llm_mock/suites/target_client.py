@@ -26,8 +26,8 @@ from llm_mock.suites.assertion_types.text_assertion import extract_text, to_text
 from llm_mock.suites.dry_run_hosts import ADVICE, is_local_url
 from llm_mock.suites.target import PROMPT, Target
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
-from llm_mock.support.interpolation import interpolated, map_texts
-from llm_mock.support.text import exit_status, shorten, shorten_name
+from llm_mock.support.interpolation import interpolate, map_texts
+from llm_mock.support.text import describe_exit, shorten, shorten_name
 
 MAX_ERROR_LENGTH = 2_000
 """Characters of the standard error of a failed command that a message shows, from the end."""
@@ -147,7 +147,7 @@ def run_command(
         # Arguments cannot contain null characters.
         raise TargetError(f"{name} cannot be given the prompt: {error}") from None
     if completed.returncode:
-        status = exit_status(completed.returncode)
+        status = describe_exit(completed.returncode)
         message = _format_stderr(completed.stderr)
         raise TargetError(f"{name} ended {status}, and said: {message}")
     output = completed.stdout.decode(errors="replace")
@@ -262,7 +262,7 @@ def _build_request(target: Target, url: str, prompt: str) -> urllib.request.Requ
     body = map_texts(target.body, lambda text: text.replace(PROMPT, prompt))
     headers = {"Content-Type": "application/json"}
     for name, value in target.headers.items():
-        headers[name] = interpolated(value, _get_variable)
+        headers[name] = interpolate(value, _get_variable)
     return urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
 
 

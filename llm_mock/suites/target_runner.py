@@ -34,7 +34,7 @@ from llm_mock.suites.target_client import (
     send_request,
 )
 from llm_mock.suites.time_limit import CaseTimedOut
-from llm_mock.support.text import error_text
+from llm_mock.support.text import format_error
 
 if TYPE_CHECKING:
     from llm_mock.suites.suite_cassettes import CassetteMock
@@ -189,4 +189,4 @@ class TargetRunner(RepeatingRunner):
             return self._describe_timeout(case, problem)
         if isinstance(problem, (TargetError, TransformFailed)):
             return str(problem)
-        return error_text(problem)
+        return format_error(problem)

@@ -10,7 +10,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, JSONAssertion
 from llm_mock.support.interpolation import (
     NAME,
-    interpolated,
+    interpolate,
     map_texts,
     references_in,
     whole_reference,
@@ -58,7 +58,7 @@ class VariableReplacer:
         """Return a text with the variables replaced."""
         replaced = text
         if self.values:
-            replaced = interpolated(text, self._get_replacement)
+            replaced = interpolate(text, self._get_replacement)
         self._size.add(len(replaced))
         return replaced
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def exception_text(error: BaseException | None) -> str:
+def get_exception_text(error: BaseException | None) -> str:
     """Return the text of an exception; empty for none, and for one whose own `__str__` fails."""
     try:
         return "" if error is None else str(error)

@@ -11,7 +11,7 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def of_part(
+def forward_method(
     part: str, method: Callable[Concatenate[Part, Parameters], Result]
 ) -> Callable[Concatenate[Any, Parameters], Result]:
     """Return a method that calls one of the attribute `part`, with its signature and docstring."""

@@ -25,7 +25,7 @@ def whole_reference(text: str) -> str | None:
     return match[2] if match and not match[1] else None
 
 
-def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
+def interpolate(text: str, replacement: Callable[[str], str | None]) -> str:
     """Return a text with its references replaced.
 
     Args:
@@ -55,8 +55,8 @@ def interpolated(text: str, replacement: Callable[[str], str | None]) -> str:
     return _REFERENCE.sub(replace, text)
 
 
-def literal(text: str) -> str:
-    """Return a text with its references escaped, so that `interpolated` restores it."""
+def escape_references(text: str) -> str:
+    """Return a text with its references escaped, so that `interpolate` restores it."""
     return _REFERENCE.sub(lambda match: f"${match[0]}", text)
 
 

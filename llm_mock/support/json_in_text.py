@@ -30,7 +30,7 @@ _STRICT = json.JSONDecoder(parse_constant=_no_constant)
 _FENCED = re.compile(r"\s*```[^\n]*\n.*```\s*", re.DOTALL)
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Parse a text as JSON.
 
     Raises:
@@ -59,7 +59,7 @@ class FoundObject(NamedTuple):
     end: int
 
 
-def json_values_in(text: str) -> Iterator[Any]:
+def find_json_values(text: str) -> Iterator[Any]:
     """Yield the outermost JSON objects and lists in a text, in order."""
     position = 0
     while (found := _BEGINNING.search(text, position)) is not None:
@@ -69,7 +69,7 @@ def json_values_in(text: str) -> Iterator[Any]:
             yield value
 
 
-def json_objects_in(text: str, key: str) -> Iterator[FoundObject]:
+def find_json_objects(text: str, key: str) -> Iterator[FoundObject]:
     """Yield the outermost JSON objects in a text that have a key, in order.
 
     An object with a duplicate key is skipped, because its meaning is unclear.

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 from llm_mock.errors import LLMMockError
-from llm_mock.support.text import shorten, suggestion
+from llm_mock.support.text import shorten, suggest_name
 
 _STEP = re.compile(r"""\.?([^.\[\]\s"'$*]+)|\[(-?\d+)\]|\[(?:"([^"]+)"|'([^']+)')\]""")
 WANTED = "keys and positions, such as choices.0.message.content"
 
 
-def steps_of(path: str) -> list[str]:
+def parse_path(path: str) -> list[str]:
     """Return the keys and positions of a path.
 
     Raises:
@@ -30,17 +30,17 @@ def steps_of(path: str) -> list[str]:
     return steps
 
 
-def value_at(value: Any, path: str) -> Any:
+def get_value(value: Any, path: str) -> Any:
     """Return the value at a path.
 
     Raises:
         LLMMockError: there is no value; the message says what there is.
     """
     there = "$"
-    for step in steps_of(path):
+    for step in parse_path(path):
         if isinstance(value, dict):
             if step not in value:
-                keys = suggestion(step, list(value)) if value else ", which is empty"
+                keys = suggest_name(step, list(value)) if value else ", which is empty"
                 raise LLMMockError(f"there is no {shorten(step, 60)} in {there}{keys}")
             value = value[step]
         elif isinstance(value, list) and re.fullmatch(r"-?\d+", step):

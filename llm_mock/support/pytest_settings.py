@@ -47,7 +47,7 @@ def find_settings(folder: Path) -> Mapping[str, Any]:
     return {}
 
 
-def words_of(settings: Mapping[str, Any], key: str) -> tuple[str, ...]:
+def get_words(settings: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """Return a setting that is a list of words."""
     value = settings.get(key, ())
     return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))

@@ -14,7 +14,7 @@ from llm_mock.support.text import described
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
-def schema_name(schema: Any) -> str | None:
+def get_schema_name(schema: Any) -> str | None:
     """Return the name of a schema in replies and in the history; None for None or an empty dict.
 
     A pydantic class is named by its title, and a JSON schema by its `title` or its content. A text
@@ -29,7 +29,7 @@ def schema_name(schema: Any) -> str | None:
         if not (isinstance(schema, type) and hasattr(schema, "model_json_schema")):
             wanted = "a pydantic class, a JSON-schema dict, or the name of one"
             raise InvalidReply(f"This is not a schema: {described(schema)}. Give {wanted}.")
-        schema = json_schema(schema)
+        schema = to_json_schema(schema)
     reference, definitions = str(schema.get("$ref")).rpartition("/")[2], schema.get("$defs")
     itself = (
         definitions.get(reference) if isinstance(definitions, dict) else None
@@ -40,7 +40,7 @@ def schema_name(schema: Any) -> str | None:
     return json.dumps(schema, sort_keys=True, default=repr)
 
 
-def json_schema(schema: Any) -> Any:
+def to_json_schema(schema: Any) -> Any:
     """Return a new dict with the JSON schema of a pydantic class; any other value as it is.
 
     It is kept as text, because generating it takes far longer than the rest of a mocked call.
@@ -52,7 +52,7 @@ def json_schema(schema: Any) -> Any:
     return json.loads(_generated[schema])
 
 
-def problem_of(schema: dict[str, Any]) -> str | None:
+def find_schema_problem(schema: dict[str, Any]) -> str | None:
     """Return why a JSON schema is invalid, on one line; None for a valid one."""
     from jsonschema.exceptions import SchemaError
 
@@ -69,7 +69,7 @@ def problem_of(schema: dict[str, Any]) -> str | None:
     return None
 
 
-def violations(
+def find_violations(
     schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
 ) -> Iterator[str]:
     """Yield a line for each violation of a schema by a JSON value.
@@ -82,7 +82,7 @@ def violations(
         called: the name of the value in messages.
         strict: whether a reference to another address, which is never followed, is a violation.
     """
-    validator, unresolvable = validator_of(json.dumps(schema))
+    validator, unresolvable = get_validator(json.dumps(schema))
     if validator is None:
         return
     try:
@@ -98,7 +98,7 @@ def violations(
         yield f"{called}{_path(error.absolute_path)}: {error.message}"
 
 
-def text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
+def find_text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
     """Return a line for each violation of a schema by the text of an answer."""
     return _text_violations(json.dumps(schema), text)
 
@@ -109,11 +109,11 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         return (f"the text is no JSON: {error}",)
-    return tuple(violations(json.loads(schema), value))
+    return tuple(find_violations(json.loads(schema), value))
 
 
 @functools.lru_cache(maxsize=256)
-def validator_of(schema: str) -> tuple[Any, type[Exception]]:
+def get_validator(schema: str) -> tuple[Any, type[Exception]]:
     """Return a validator, None for an invalid schema, and its exception for unknown references."""
     from jsonschema.exceptions import SchemaError
     from referencing import Registry

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from llm_mock.support.redaction import redacted
+from llm_mock.support.redaction import redact
 
 SHOWN_CHARACTERS = 120
 SHOWN_TEXT = 2_000
@@ -30,30 +30,30 @@ COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
     """Return a value on one line without secrets, cut at a length: text in quotes, data as JSON."""
     if isinstance(value, str):
-        start = redacted_start(value, length)
+        start = redact_start(value, length)
         if (
             len(value) > length and len(start) < length
         ):  # its end is not shown, so neither is the closing quote
             return f"{shorten_name(repr(start)[:-1], length)}…"
         return shorten_name(repr(start), length)
-    return shorten_name(compact(redacted(_start_of(value, [length + MARGIN]))), length)
+    return shorten_name(to_compact_json(redact(_start_of(value, [length + MARGIN]))), length)
 
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """Return a name or a message on one line without secrets or control characters."""
-    text = escaped(" ".join(redacted_start(name, length + MARGIN).split()))
+    text = escape_unprintable(" ".join(redact_start(name, length + MARGIN).split()))
     is_whole = len(text) <= length and len(name) <= length + MARGIN
     return text if is_whole else f"{text[: length - 1]}…"
 
 
-def redacted_start(text: str, length: int) -> str:
+def redact_start(text: str, length: int) -> str:
     """Return at least the first `length` characters of a text without secrets.
 
     What comes long after is not even looked at, so a message about a huge prompt costs no more
     than about a small one.
     """
     if len(text) <= length + MARGIN:
-        return str(redacted(text))
+        return str(redact(text))
     from llm_mock.support.redaction import OUTPUT
 
     return str(OUTPUT.clean_pieces([text[:length], text[length : length + MARGIN] + "…"])[0])
@@ -91,7 +91,7 @@ def _start_of(value: Any, left: list[int]) -> Any:
     return value
 
 
-def escaped(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Return a text with all unprintable characters escaped, including line breaks."""
     if text.isprintable():
         return text
@@ -100,7 +100,7 @@ def escaped(text: str) -> str:
     )
 
 
-def escaped_json(text: str) -> str:
+def escape_json_text(text: str) -> str:
     """Return JSON with the control characters escaped that JSON permits."""
     return re.sub(
         "[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]",
@@ -109,7 +109,7 @@ def escaped_json(text: str) -> str:
     )
 
 
-def compact(value: Any) -> str:
+def to_compact_json(value: Any) -> str:
     """Return a value as JSON, or the name of a function."""
     if callable(value) or hasattr(
         value, "__qualname__"
@@ -136,20 +136,20 @@ def described(value: Any) -> str:
     return f"an object of type {type(value).__qualname__}"
 
 
-def call_text(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
+def format_tool_call(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
     """Return a tool call on one line, as Python code."""
     given = ", ".join(
-        f"{argument}={_as_json(redacted(value))}" for argument, value in arguments.items()
+        f"{argument}={_as_json(redact(value))}" for argument, value in arguments.items()
     )
     return shorten_name(f"{name}({given})", length)
 
 
-def error_text(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """Return the type and message of an exception, such as `ValueError: no number`."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def exit_status(returncode: int) -> str:
+def describe_exit(returncode: int) -> str:
     """Return the exit status of a process, such as `with exit code 1` or `killed by SIGKILL`."""
     if returncode >= 0:
         return f"with exit code {returncode}"
@@ -159,15 +159,15 @@ def exit_status(returncode: int) -> str:
         return f"killed by signal {-returncode}"
 
 
-def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
+def indent_text(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     """Return the start of a text with indented further lines and escaped control characters.
 
     The indentation keeps its lines apart from those of the message. Empty lines and secrets are
     removed.
     """
-    cut = redacted_start(text, length)[:length]
+    cut = redact_start(text, length)[:length]
     lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
-    shown = [escaped(line) for line in lines if line][:SHOWN_LINES]
+    shown = [escape_unprintable(line) for line in lines if line][:SHOWN_LINES]
     rest = len(text) - length
     if rest > 0:
         shown.append(f"… {rest:,} more characters")
@@ -176,26 +176,26 @@ def indented(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     return f"\n{indent}".join(shown)
 
 
-def count(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 case` and `2,000 cases`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def seconds(duration: float) -> str:
+def format_seconds(duration: float) -> str:
     """Return a duration in words, such as `12 ms`, `1.5 s` or `2 min 5 s`."""
     if duration >= 60:
         return f"{int(duration // 60)} min {duration % 60:.0f} s"
     return f"{duration:.1f} s" if duration >= 1 else f"{duration * 1000:.0f} ms"
 
 
-def short_seconds(duration: float) -> str:
+def format_short_seconds(duration: float) -> str:
     """Return a duration for a table, such as `12ms`, `1.5s` or `2m 05s`."""
     if duration >= 60:
         return f"{int(duration // 60)}m {int(duration % 60):02}s"
     return f"{duration:.1f}s" if round(duration * 1000) >= 1000 else f"{duration * 1000:.0f}ms"
 
 
-def dollars(amount: Decimal | None) -> str:
+def format_dollars(amount: Decimal | None) -> str:
     """Return US dollars to six digits, and at least to the cent; `unknown` for None."""
     if amount is None:
         return "unknown"
@@ -203,7 +203,7 @@ def dollars(amount: Decimal | None) -> str:
     return f"${whole}.{places[:2]}{places[2:].rstrip('0')}"
 
 
-def shown_path(path: str | Path, folder: Path | None = None) -> str:
+def format_path(path: str | Path, folder: Path | None = None) -> str:
     """Return a path relative to a folder above it, by default the working directory."""
     path = Path(path)
     try:
@@ -213,7 +213,7 @@ def shown_path(path: str | Path, folder: Path | None = None) -> str:
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
-def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
+def format_columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
     """Return rows as aligned lines: the first `leading` columns to the left, others to the
     right."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -224,7 +224,7 @@ def columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
     ]
 
 
-def nearest(unknown: str, known: Iterable[str]) -> str:
+def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
     """Return the end of a message that suggests the nearest name, or an empty text."""
     import difflib
 
@@ -234,12 +234,12 @@ def nearest(unknown: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def suggestion(unknown: str, known: Sequence[str]) -> str:
+def suggest_name(unknown: str, known: Sequence[str]) -> str:
     """Return the end of a message that suggests the nearest known name, or all."""
-    return nearest(unknown, known) or (f"; known are {listed(known)}" if known else "")
+    return suggest_nearest(unknown, known) or (f"; known are {join_names(known)}" if known else "")
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names joined by commas, and only the first of very many."""
     more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(names[:SHOWN_NAMES]) + more

@@ -11,7 +11,7 @@ import pydantic
 from pydantic import ConfigDict
 
 from llm_mock.support.numbers import LONGEST
-from llm_mock.support.text import nearest, shorten, suggestion
+from llm_mock.support.text import shorten, suggest_name, suggest_nearest
 
 Whole = Annotated[int, pydantic.Field(strict=True)]
 """A whole number in a file; true is none, as it would be for pydantic."""
@@ -84,7 +84,7 @@ class Problem(NamedTuple):
     """Whether the text itself names the last key of the location."""
 
 
-def problems_of(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
+def list_problems(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
     """Yield the problems of a pydantic error.
 
     Args:
@@ -107,7 +107,7 @@ def _problem(found: Any, steps: list[str | int], schema: dict[str, Any]) -> Prob
         known = [name for part in parts for name in part.get("properties", {})]
         return Problem(
             (*location, steps[-1]),
-            f"unknown key {steps[-1]!r}{suggestion(str(steps[-1]), known)}",
+            f"unknown key {steps[-1]!r}{suggest_name(str(steps[-1]), known)}",
             True,
         )
     location, parts = _followed(steps, schema)
@@ -122,8 +122,10 @@ def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[An
     union = next(part["discriminator"] for part in parts if "discriminator" in part)
     key, known = union["propertyName"], list(union["mapping"])
     there = given.get(key) if isinstance(given, dict) else None
-    near = nearest(there, known) if isinstance(there, str) else ""
-    problem = f"{key!r} is missing" if there is None else f"unknown {key} {described(there)}{near}"
+    near = suggest_nearest(there, known) if isinstance(there, str) else ""
+    problem = (
+        f"{key!r} is missing" if there is None else f"unknown {key} {describe_data(there)}{near}"
+    )
     return Problem(
         (*location, key), f"{problem}{' Known' if near else '; known'} are {', '.join(known)}", True
     )
@@ -135,9 +137,9 @@ def _text(found: Any) -> str:
         in_quotes = (
             "; put it in quotes" if _WANTED[kind] == "text" and isinstance(given, QUOTABLE) else ""
         )
-        return f"should be {_WANTED[kind]}, not {described(given)}{in_quotes}"
+        return f"should be {_WANTED[kind]}, not {describe_data(given)}{in_quotes}"
     if kind == "literal_error":
-        return f"should be {found['ctx']['expected']}, not {described(given)}"
+        return f"should be {found['ctx']['expected']}, not {describe_data(given)}"
     if kind in _LIMITS:
         return _LIMITS[kind](found["ctx"])
     if kind == "value_error":
@@ -145,7 +147,7 @@ def _text(found: Any) -> str:
     return str(found["msg"][:1].lower() + found["msg"][1:])
 
 
-def described(value: Any) -> str:
+def describe_data(value: Any) -> str:
     """Return a value in the notation of its file."""
     if value is None:
         return "empty"

@@ -15,7 +15,7 @@ import yaml
 from llm_mock.errors import InvalidFile
 from llm_mock.support.files import LARGEST_FILE, read_file
 from llm_mock.support.text import shorten
-from llm_mock.support.validation import Location, Problem, problems_of
+from llm_mock.support.validation import Location, Problem, list_problems
 
 if TYPE_CHECKING:
     from yaml import CSafeDumper as SafeDumper
@@ -94,10 +94,10 @@ class Document:
         try:
             return model.model_validate(self.data)
         except pydantic.ValidationError as error:
-            found = list(islice(problems_of(error, model.model_json_schema()), MOST_PROBLEMS))
+            found = list(islice(list_problems(error, model.model_json_schema()), MOST_PROBLEMS))
             total = error.error_count()
         raise self.errors(
-            [(problem.location, placed(problem, owner)) for problem in found], total
+            [(problem.location, locate_problem(problem, owner)) for problem in found], total
         ) from None
 
     def errors(self, problems: Sequence[tuple[Location, str]], total: int = 0) -> InvalidFile:
@@ -115,7 +115,7 @@ class Document:
         return InvalidFile("\n".join(lines))
 
 
-def placed(problem: Problem, owner: Owner | None = None) -> str:
+def locate_problem(problem: Problem, owner: Owner | None = None) -> str:
     """Return a problem with its location; for `owner` see `Document.as_model`."""
     name, steps = owner(problem.location) if owner else ("", 0)
     place = "" if problem.names_place else ".".join(map(str, problem.location[steps:]))

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from llm_mock import Latency, MockLLMModel, create_mock_get_model
-from llm_mock.core.request import plain
+from llm_mock.core.request import to_plain_json
 
 
 class Answer(BaseModel):
@@ -100,7 +100,7 @@ def test_the_schema_and_the_tools_are_recorded_whole_beside_their_names() -> Non
 
 
 def test_a_plain_copy_shows_no_addresses() -> None:
-    assert plain([object(), MockLLMModel("m"), Path("a")]) == [
+    assert to_plain_json([object(), MockLLMModel("m"), Path("a")]) == [
         "<object>",
         "<MockLLMModel: m>",
         repr(Path("a")),

@@ -18,7 +18,7 @@ from llm_mock import (
     create_mock_get_model,
 )
 from llm_mock.cost.prices import cost_of, has_provider_prices, parse_prices
-from llm_mock.support.text import dollars
+from llm_mock.support.text import format_dollars
 from tests.conftest import RunPython
 
 needs_prices = pytest.mark.skipif(not has_provider_prices(), reason="needs genai-prices")
@@ -324,4 +324,4 @@ def test_what_is_no_number_of_tokens_is_refused(value: Any) -> None:
     ],
 )
 def test_amounts_are_shown_to_six_digits(amount: str, shown: str) -> None:
-    assert dollars(Decimal(amount)) == shown
+    assert format_dollars(Decimal(amount)) == shown

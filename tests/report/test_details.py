@@ -72,18 +72,18 @@ def test_a_file_that_is_missing_or_huge_has_no_hash(
     monkeypatch.setattr(request, "LARGEST_FILE", 2)
     (tmp_path / "large.txt").write_bytes(b"123")
     (tmp_path / "small.txt").write_bytes(b"12")
-    described = request.described_attachments(
+    described = request.describe_attachments(
         llm.Attachment(path=str(tmp_path / f"{name}.txt")) for name in ("large", "small")
     )
     assert ["sha256" in each for each in described] == [False, True]
     missing = llm.Attachment(path=str(tmp_path / "missing.png"), type="image/png")
-    assert request.described_attachments([missing]) == [
+    assert request.describe_attachments([missing]) == [
         {"type": "image/png", "path": str(tmp_path / "missing.png")}
     ]
 
 
 def test_a_tool_call_that_raised_is_described_with_its_error() -> None:
-    assert request.described_result(Picture())["exception"] == "OSError: no"
+    assert request.describe_tool_result(Picture())["exception"] == "OSError: no"
 
 
 def test_an_answer_needs_no_more_than_its_text() -> None:

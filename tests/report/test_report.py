@@ -458,7 +458,7 @@ def test_what_cannot_be_described_fails_no_test(pytester: pytest.Pytester) -> No
             content = property(lambda self: 1 / 0, lambda self, value: None)
 
         def test_it(monkeypatch):
-            monkeypatch.setattr("llm_mock.core.request.described_tool", None)
+            monkeypatch.setattr("llm_mock.core.request.describe_tool", None)
             llm.get_model("m").prompt("Hi", tools=[test_it]).text()
         """,
     )

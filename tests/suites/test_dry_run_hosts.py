@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.errors import InvalidFile
-from llm_mock.support.pytest_settings import find_settings, words_of
+from llm_mock.support.pytest_settings import find_settings, get_words
 
 KEY = "sk-real-key-of-the-person-4711"
 HOSTS = """
@@ -195,7 +195,7 @@ def test_the_settings_of_pytest_are_found_from_a_folder_below(
     (tmp_path / file).write_text(text)
     below = tmp_path / "below"
     below.mkdir()
-    assert words_of(find_settings(below), "llm_mock_hosts") == ("a.test", "b.test:1")
+    assert get_words(find_settings(below), "llm_mock_hosts") == ("a.test", "b.test:1")
 
 
 def test_a_broken_configuration_file_is_an_error_with_its_path(tmp_path: Path) -> None:

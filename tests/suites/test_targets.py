@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.suites import load_suite, run_suite
-from llm_mock.support.json_paths import value_at
+from llm_mock.support.json_paths import get_value
 from tests.suites.conftest import Project, statuses
 
 APP = """
@@ -311,7 +311,7 @@ def test_an_endpoint_is_sent_the_body_and_its_output_is_found_by_a_path(
     ("path", "found"), [("a", {"b": [1, 2]}), ("$.a.b[1]", 2), ("a.b.0", 1), ('$["a"]["b"][-1]', 2)]
 )
 def test_a_path_leads_to_a_part_of_json(path: str, found: Any) -> None:
-    assert value_at({"a": {"b": [1, 2]}}, path) == found
+    assert get_value({"a": {"b": [1, 2]}}, path) == found
 
 
 def test_cases_at_once_have_no_reply_of_each_other(project: Project) -> None:

@@ -21,7 +21,7 @@ from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_respon
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
-from llm_mock.core.tokens import estimate_tokens, input_tokens
+from llm_mock.core.tokens import count_input_tokens, estimate_tokens
 from llm_mock.core.vectors import EmbeddingRecord
 
 MAX_DIMENSIONS = 100_000
@@ -177,12 +177,12 @@ def _model_of_path(path: str) -> str:
 def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer a request for the token count of a prompt, of OpenAI, Anthropic or Google."""
     if sent.path.endswith(":countTokens"):
-        tokens = input_tokens(load_protocol("gemini").parse_request(sent))
+        tokens = count_input_tokens(load_protocol("gemini").parse_request(sent))
         return json_response({"totalTokens": tokens})
     if sent.path.endswith("/input_tokens"):
-        tokens = input_tokens(load_protocol("openai_responses").parse_request(sent))
+        tokens = count_input_tokens(load_protocol("openai_responses").parse_request(sent))
         return json_response({"object": "response.input_tokens", "input_tokens": tokens})
-    tokens = input_tokens(load_protocol("anthropic_messages").parse_request(sent))
+    tokens = count_input_tokens(load_protocol("anthropic_messages").parse_request(sent))
     return json_response({"input_tokens": tokens})
 
 

@@ -16,8 +16,8 @@ from llm_mock.boundaries.http.errors import (
     to_wire_error,
 )
 from llm_mock.boundaries.http.wire import WireRequest
-from llm_mock.core.request import Request, described_attachments, plain
-from llm_mock.core.tokens import length_of, length_of_attachments
+from llm_mock.core.request import Request, describe_attachments, to_plain_json
+from llm_mock.core.tokens import measure_attachments, measure_length
 
 PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
 """The providers of the APIs that are not OpenAI's."""
@@ -114,7 +114,7 @@ class HTTPRequest(Request):
         self.native = self
         self.system = system
         self.tools = tools
-        self.options = plain(options) if options else {}
+        self.options = to_plain_json(options) if options else {}
         self.passed = False
         self.conversation_id = None
         self.api = api
@@ -252,7 +252,7 @@ def _snake_case(name: str) -> str:
 def _describe_part(part: Message) -> Message:
     if part["type"] != "attachment":
         return part
-    (description,) = described_attachments([part["attachment"]])
+    (description,) = describe_attachments([part["attachment"]])
     return {"type": "attachment", "attachment": description}
 
 
@@ -261,11 +261,11 @@ def _part_length(part: Message) -> int:
     if kind == "text":
         return len(part["text"])
     if kind == "attachment":
-        return length_of_attachments([part["attachment"]])
+        return measure_attachments([part["attachment"]])
     if kind == "tool_call":
-        return len(part["name"] or "") + length_of(part["arguments"])
+        return len(part["name"] or "") + measure_length(part["arguments"])
     if kind == "tool_result":
-        return length_of(part["output"])
+        return measure_length(part["output"])
     return 0  # the model does not see its earlier reasoning
 
 
@@ -334,7 +334,7 @@ def tool_result_part(output: Any, tool_call_id: str | None, name: str | None = N
     return {
         "type": "tool_result",
         "name": name,
-        "output": plain(output),
+        "output": to_plain_json(output),
         "tool_call_id": tool_call_id,
     }
 
@@ -344,6 +344,6 @@ def tool_call_part(name: str, arguments: Any, tool_call_id: str | None) -> Messa
     return {
         "type": "tool_call",
         "name": name,
-        "arguments": plain(arguments),
+        "arguments": to_plain_json(arguments),
         "tool_call_id": tool_call_id,
     }

@@ -9,7 +9,7 @@ import llm
 from pydantic import ConfigDict
 
 from llm_mock.boundaries.llm.standing_for import StandsFor
-from llm_mock.support.schemas import json_schema
+from llm_mock.support.schemas import to_json_schema
 
 LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
 TRAITS = (
@@ -87,5 +87,5 @@ def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, An
     for name, value in arguments.items():
         taken = model.refuses or name in LLM_ARGUMENTS or name in options.model_fields
         taken = taken or (takes_any and name != "model")
-        (for_llm if taken else others)[name] = json_schema(value) if name == "schema" else value
+        (for_llm if taken else others)[name] = to_json_schema(value) if name == "schema" else value
     return for_llm, others

@@ -16,7 +16,7 @@ from llm_mock.boundaries.llm.standing_for import StandsFor
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.provider_error import ProviderError
-from llm_mock.core.reply import Reply, exception_from
+from llm_mock.core.reply import Reply, to_exception
 from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, shorten
@@ -129,7 +129,7 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         __tracebackhide__ = True
         error = exception.error if isinstance(exception, Reply) else exception
         if exception is not None:
-            exception_from(error)
+            to_exception(error)
         self._state.error = error
 
     def embed_batch(

@@ -20,15 +20,15 @@ from llm_mock.boundaries.llm.names import (
 )
 from llm_mock.boundaries.processes import CassetteElsewhere, SharedFolder, check_sendable
 from llm_mock.core.assertions import CallAssertions
-from llm_mock.core.configurator import ResponseConfigurator, checked_name
+from llm_mock.core.configurator import ResponseConfigurator, check_name
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import ANY_MODEL, is_named
-from llm_mock.core.reply import Reply, exception_from
+from llm_mock.core.reply import Reply, to_exception
 from llm_mock.core.script import StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
-from llm_mock.support.forwarding import of_part
+from llm_mock.support.forwarding import forward_method
 from llm_mock.support.text import described
 
 if TYPE_CHECKING:
@@ -86,23 +86,23 @@ class LLMMock(Mock):
         for model, response in (responses or {}).items():
             self.set(model, response)
         if side_effect is not None:
-            exception_from(side_effect)
+            to_exception(side_effect)
             self.responses.script.side_effect = StandingReply(
                 ANY_MODEL, None, Reply(error=side_effect), None
             )
 
-    set = of_part("responses", ResponseConfigurator.set)
-    add = of_part("responses", ResponseConfigurator.add)
-    add_all = of_part("responses", ResponseConfigurator.add_all)
-    set_error = of_part("responses", ResponseConfigurator.set_error)
-    set_unknown = of_part("responses", ResponseConfigurator.set_unknown)
-    set_latency = of_part("responses", ResponseConfigurator.set_latency)
-    set_response = of_part("responses", ResponseConfigurator.set_response)
-    assert_not_called = of_part("_assertions", CallAssertions.assert_not_called)
-    assert_called_once = of_part("_assertions", CallAssertions.assert_called_once)
-    assert_called_with = of_part("_assertions", CallAssertions.assert_called_with)
-    assert_called_once_with = of_part("_assertions", CallAssertions.assert_called_once_with)
-    assert_resilient = of_part("_assertions", CallAssertions.assert_resilient)
+    set = forward_method("responses", ResponseConfigurator.set)
+    add = forward_method("responses", ResponseConfigurator.add)
+    add_all = forward_method("responses", ResponseConfigurator.add_all)
+    set_error = forward_method("responses", ResponseConfigurator.set_error)
+    set_unknown = forward_method("responses", ResponseConfigurator.set_unknown)
+    set_latency = forward_method("responses", ResponseConfigurator.set_latency)
+    set_response = forward_method("responses", ResponseConfigurator.set_response)
+    assert_not_called = forward_method("_assertions", CallAssertions.assert_not_called)
+    assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
+    assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
+    assert_called_once_with = forward_method("_assertions", CallAssertions.assert_called_once_with)
+    assert_resilient = forward_method("_assertions", CallAssertions.assert_resilient)
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
         """What an application calls as `llm.get_model`; without a name it is `llm`'s default model."""
@@ -192,7 +192,7 @@ class LLMMock(Mock):
 
     def _entry(self, name: str, listing: str) -> Any:
         __tracebackhide__ = True
-        entry = find_registered(name, listing) if checked_name(name) and self._at_boundary else None
+        entry = find_registered(name, listing) if check_name(name) and self._at_boundary else None
         self.responses.script.named.add(name if entry is None else id_of(entry))
         return entry
 

@@ -9,7 +9,7 @@ from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
 from llm_mock.core.records import CallRecord
-from llm_mock.support.forwarding import of_part
+from llm_mock.support.forwarding import forward_method
 
 
 class ModelHistory:
@@ -71,7 +71,7 @@ class ModelHistory:
         __tracebackhide__ = True
         return self._assertions.last_call
 
-    assert_not_called = of_part("_assertions", CallAssertions.assert_not_called)
-    assert_called_once = of_part("_assertions", CallAssertions.assert_called_once)
-    assert_called_with = of_part("_assertions", CallAssertions.assert_called_with)
-    assert_called_once_with = of_part("_assertions", CallAssertions.assert_called_once_with)
+    assert_not_called = forward_method("_assertions", CallAssertions.assert_not_called)
+    assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
+    assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
+    assert_called_once_with = forward_method("_assertions", CallAssertions.assert_called_once_with)

@@ -12,7 +12,7 @@ from typing import Any
 from llm_mock.boundaries.llm.plugin_sources import may_be_alias, may_be_registered
 from llm_mock.boundaries.llm.user_folder import files_of_models
 from llm_mock.core.context import passes_through
-from llm_mock.support.text import nearest
+from llm_mock.support.text import suggest_nearest
 
 MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"
 """The functions of `llm` that list what plugins register."""
@@ -142,7 +142,7 @@ def unknown_model(message: str) -> Exception:
 
 def nobody_knows(name: str, named: set[str]) -> str:
     """What to say of a name that no plugin registers and no test names, where that is refused."""
-    near = nearest(name, registered_names() | named) or "."
+    near = suggest_nearest(name, registered_names() | named) or "."
     return (
         f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
         "(ini llm_mock_unknown_models = refuse): correct the name, install the plugin, or set() a reply for it."

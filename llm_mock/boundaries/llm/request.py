@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.user_folder import stored_key
-from llm_mock.core.request import Request, plain
+from llm_mock.core.request import Request, to_plain_json
 
 if TYPE_CHECKING:
     import llm
@@ -86,6 +86,6 @@ class LLMRequest(Request):
 def _given(options: Any) -> dict[str, Any]:
     """The options that were given; a prompt that somebody made by hand may have them in a dict."""
     if isinstance(options, dict):
-        return {name: plain(value) for name, value in options.items()}
+        return {name: to_plain_json(value) for name, value in options.items()}
     given = options.model_fields_set
-    return {name: plain(getattr(options, name)) for name in given} if given else {}
+    return {name: to_plain_json(getattr(options, name)) for name in given} if given else {}

@@ -25,7 +25,7 @@ from llm_mock.boundaries.llm.response import (
 )
 from llm_mock.boundaries.llm.unread import is_read
 from llm_mock.core.mock import Mock
-from llm_mock.core.request import plain
+from llm_mock.core.request import to_plain_json
 
 
 class Scripted(AcceptsAnything, ModelHistory):
@@ -86,7 +86,7 @@ class ScriptedModel(Scripted, llm.models._Model):
             return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
         response: MockResponse = prompt_with_mock_response(self, prompt, **for_llm)
         if others:
-            response.passed = plain(others)
+            response.passed = to_plain_json(others)
         scripted = type(self).execute is EXECUTE and "execute" not in vars(
             self
         )  # else it answers by itself

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from llm_mock.core.request import described_attachments, described_result, described_tool_call
-from llm_mock.core.tokens import length_of, length_of_attachments, length_of_call
+from llm_mock.core.request import describe_attachments, describe_tool_call, describe_tool_result
+from llm_mock.core.tokens import measure_attachments, measure_length, measure_tool_call
 from llm_mock.errors import LLMTooOld
 
 
@@ -86,31 +86,31 @@ def characters_of(prompt: Any, conversation: Any) -> int:
     if conversation and not hasattr(prompt, "messages"):
         for response in conversation.responses:
             characters += _length_of_prompt(response.prompt) + len(response.text_or_raise())
-            characters += sum(map(length_of_call, response.tool_calls_or_raise()))
+            characters += sum(map(measure_tool_call, response.tool_calls_or_raise()))
     return characters
 
 
 def _length_of_prompt(prompt: Any) -> int:
     characters = len(prompt.prompt or "") + len(prompt.system or "")
     for result in prompt.tool_results:
-        characters += length_of(result.output) + length_of_attachments(
+        characters += measure_length(result.output) + measure_attachments(
             getattr(result, "attachments", None) or ()
         )
     return (
-        characters + length_of_attachments(prompt.attachments) if prompt.attachments else characters
+        characters + measure_attachments(prompt.attachments) if prompt.attachments else characters
     )
 
 
 def _length_of_part(part: Any) -> int:
     """That of a part of a message; reasoning is not sent again."""
     if hasattr(part, "attachment"):
-        return length_of_attachments([part.attachment]) if part.attachment else 0
+        return measure_attachments([part.attachment]) if part.attachment else 0
     if hasattr(part, "output"):
-        return length_of(part.output) + length_of_attachments(
+        return measure_length(part.output) + measure_attachments(
             getattr(part, "attachments", None) or ()
         )
     if hasattr(part, "arguments"):
-        return length_of_call(part)
+        return measure_tool_call(part)
     return 0 if hasattr(part, "redacted") else len(getattr(part, "text", None) or "")
 
 
@@ -133,12 +133,12 @@ def last_user_text(prompt: Any) -> str:
 def _part(part: Any) -> dict[str, Any]:
     """A part of a message; what kind it is shows in what it has."""
     if hasattr(part, "attachment"):
-        [attachment] = described_attachments([part.attachment]) if part.attachment else [{}]
+        [attachment] = describe_attachments([part.attachment]) if part.attachment else [{}]
         return {"type": "attachment", "attachment": attachment}
     if hasattr(part, "output"):
-        return described_result(part)
+        return describe_tool_result(part)
     if hasattr(part, "arguments"):
-        return {"type": "tool_call", **described_tool_call(part)}
+        return {"type": "tool_call", **describe_tool_call(part)}
     if hasattr(part, "redacted"):
         return {
             "type": "reasoning",
@@ -160,7 +160,7 @@ def _messages_before_llm_032(prompt: Any, conversation: Any) -> Iterator[dict[st
             [{"type": "text", "text": response.text_or_raise()}] if response.text_or_raise() else []
         )
         calls = [
-            {"type": "tool_call", **described_tool_call(call)}
+            {"type": "tool_call", **describe_tool_call(call)}
             for call in response.tool_calls_or_raise()
         ]
         yield {"role": "assistant", "parts": parts + calls}
@@ -171,12 +171,12 @@ def _messages_of_prompt(prompt: Any) -> Iterator[dict[str, Any]]:
     if prompt.tool_results:
         yield {
             "role": "tool",
-            "parts": [described_result(result) for result in prompt.tool_results],
+            "parts": [describe_tool_result(result) for result in prompt.tool_results],
         }
     parts: list[dict[str, Any]] = [{"type": "text", "text": prompt.prompt}] if prompt.prompt else []
     parts += [
         {"type": "attachment", "attachment": each}
-        for each in described_attachments(prompt.attachments)
+        for each in describe_attachments(prompt.attachments)
     ]
     if parts:
         yield {"role": "user", "parts": parts}

@@ -12,8 +12,8 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.agents.result import AgentResult
-from llm_mock.support.redaction import redacted
-from llm_mock.support.text import escaped, shorten_name
+from llm_mock.support.redaction import redact
+from llm_mock.support.text import escape_unprintable, shorten_name
 from llm_mock.support.validation import Number, Text
 
 MAX_QUOTED = 120
@@ -124,11 +124,11 @@ class BaseAssertion(StrictModel, ABC):
 
 def quote(text: str, length: int = MAX_QUOTED) -> str:
     """Return a text in quotes: shortened, without secrets, control characters escaped."""
-    text = redacted(text)
+    text = redact(text)
     cut = text
     if len(text) > length:
         cut = f"{text[: length - 1]}…"
-    return f"'{escaped(cut)}'"
+    return f"'{escape_unprintable(cut)}'"
 
 
 def format_external_text(text: str) -> str:

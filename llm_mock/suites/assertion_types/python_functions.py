@@ -20,7 +20,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import RunContext, format_error
 from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.files import read_file
-from llm_mock.support.text import shown_path, suggestion
+from llm_mock.support.text import format_path, suggest_name
 
 _loaded_files: dict[Path, tuple[bytes, ModuleType]] = {}
 """The loaded files: each with its source and its module."""
@@ -57,7 +57,7 @@ def find_error_source(error: BaseException, function: Callable[..., Any]) -> tup
     frame = _find_frame(error, code.co_filename if code else None)
     if frame is None:
         return "", ""
-    path = shown_path(frame.filename)
+    path = format_path(frame.filename)
     return frame.line or "", f" ({path}:{frame.lineno})"
 
 
@@ -146,12 +146,12 @@ def load_function(reference: str, folder: Path) -> Callable[..., Any]:
         if isinstance(error, SyntaxError) and error.filename:
             # Code with a syntax error never ran, so no frame is in it.
             place = error
-        where = f"{shown_path(place.filename)}:{place.lineno}"
+        where = f"{format_path(place.filename)}:{place.lineno}"
         raise LLMMockError(f" cannot be loaded: {format_error(error)} ({where})") from None
     function: Any = getattr(module, function_name, None)
     if not callable(function):
         known = [name for name, value in vars(module).items() if inspect.isfunction(value)]
-        hint = suggestion(function_name, known)
+        hint = suggest_name(function_name, known)
         raise LLMMockError(f": {module_name} has no function {function_name!r}{hint}")
     return function  # type: ignore[no-any-return]
 

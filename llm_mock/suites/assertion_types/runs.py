@@ -19,7 +19,7 @@ from llm_mock.suites.assertion_types.base import (
     StrictModel,
     accept_text_items,
 )
-from llm_mock.support.text import dollars, shorten, shorten_name, suggestion
+from llm_mock.support.text import format_dollars, shorten, shorten_name, suggest_name
 from llm_mock.support.validation import Number, Text, Whole
 
 # The usage details of OpenAI, of Gemini (the API and the SDK), and of other plugins of llm.
@@ -91,7 +91,7 @@ class ToolCallsAssertion(_RunAssertion):
             if call.name in context.offered:
                 continue
             if context.offered:
-                hint = suggestion(call.name, context.offered)
+                hint = suggest_name(call.name, context.offered)
             else:
                 hint = "; it offers no tools"
             return f"The agent offers no tool {shorten(call.name, 60)}{hint}"
@@ -238,7 +238,9 @@ class MaxCostAssertion(_RunAssertion):
             )
         # By way of text: Decimal(0.1) is not 0.1.
         limit = Decimal(str(self.value))
-        return _compare(f"Cost {dollars(result.cost)}", dollars(limit), result.cost <= limit)
+        return _compare(
+            f"Cost {format_dollars(result.cost)}", format_dollars(limit), result.cost <= limit
+        )
 
 
 def _compare(usage: str, limit: str, is_within: bool) -> AssertionOutcome:

@@ -16,13 +16,13 @@ from llm_mock.suites.assertion_types.python_functions import (
     load_function,
     validate_reference,
 )
-from llm_mock.support.json_in_text import FencedJSON, parsed
-from llm_mock.support.json_paths import steps_of, value_at
+from llm_mock.support.json_in_text import FencedJSON, parse_json
+from llm_mock.support.json_paths import get_value, parse_path
 from llm_mock.support.text import shorten, shorten_name
 
 
 def _validate_path(path: str) -> str:
-    steps_of(path)
+    parse_path(path)
     return path
 
 
@@ -106,7 +106,7 @@ def extract_text(output: str, path: str) -> str:
         LLMMockError: there is none; the message is the part after the path.
     """
     try:
-        value = value_at(parsed(output), path)
+        value = get_value(parse_json(output), path)
     except FencedJSON as error:  # A ValueError, too; it has advice of its own.
         raise LLMMockError(
             f" needs JSON, and {error}: ask the model for JSON alone, "

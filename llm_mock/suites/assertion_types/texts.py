@@ -21,9 +21,9 @@ from llm_mock.suites.assertion_types.base import (
 from llm_mock.suites.assertion_types.text_assertion import JSONPath, TextAssertion
 from llm_mock.suites.time_limit import search_pattern
 from llm_mock.support import schemas
-from llm_mock.support.json_in_text import FencedJSON, json_values_in, parsed
-from llm_mock.support.json_paths import value_at
-from llm_mock.support.redaction import redacted
+from llm_mock.support.json_in_text import FencedJSON, find_json_values, parse_json
+from llm_mock.support.json_paths import get_value
+from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_name
 
 # The empty text is excluded: every output contains it.
@@ -193,7 +193,7 @@ class _JSONAssertionBase(TextAssertion):
     def _validate_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
         if schema is None:
             return None
-        problem = schemas.problem_of(schema)
+        problem = schemas.find_schema_problem(schema)
         if problem is not None:
             raise ValueError(f"is not a valid JSON schema: {problem}")
         return schema
@@ -213,14 +213,14 @@ class _JSONAssertionBase(TextAssertion):
         """Return the outcome for parsed JSON; messages begin with the subject."""
         if self.path is not None:
             try:
-                value = value_at(value, self.path)
+                value = get_value(value, self.path)
             except LLMMockError as error:
                 return AssertionOutcome(False, f"{subject}: {error}")
             subject = f"{subject} at {self.path}"
         if self._has_value:
             # By a schema, as in Python 1 == True and 1 == 1.0 hold inside of lists, too.
             expected = {"const": self.value}
-            if list(schemas.violations(expected, value, called="", strict=True)):
+            if list(schemas.find_violations(expected, value, called="", strict=True)):
                 message = f"{subject} is {shorten(value)}, not {shorten(self.value)}"
                 return AssertionOutcome(False, message)
         if self.json_schema is not None:
@@ -237,7 +237,7 @@ class JSONAssertion(_JSONAssertionBase):
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
         try:
-            value = parsed(output)
+            value = parse_json(output)
         except FencedJSON as error:  # A ValueError, too; it has advice of its own.
             advice = "assert contains_json to accept that, or ask the model for JSON alone"
             return AssertionOutcome(False, f"Output is not JSON: {error}; {advice}")
@@ -255,7 +255,7 @@ class ContainsJSONAssertion(_JSONAssertionBase):
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
         first_failure: AssertionOutcome | None = None
-        for value in json_values_in(output):
+        for value in find_json_values(output):
             if self._accepts_any_json:
                 return AssertionOutcome(True, "Output contains JSON")
             outcome = self._check_value(value, "JSON in the output")
@@ -271,7 +271,7 @@ class ContainsJSONAssertion(_JSONAssertionBase):
 
 def _check_schema(json_schema: dict[str, Any], value: Any, subject: str) -> AssertionOutcome:
     try:
-        problems = list(schemas.violations(json_schema, value, called="", strict=True))
+        problems = list(schemas.find_violations(json_schema, value, called="", strict=True))
     except (ArithmeticError, RecursionError, ValueError) as error:
         # Such as a schema that refers to itself, or an invalid address in it.
         message = f"{subject} cannot be checked by the schema: {format_error(error)}"
@@ -294,7 +294,7 @@ def _quote_all(texts: Sequence[str]) -> str:
 def _describe_difference(value: str, output: str) -> str:
     """Return a text, and the first difference of the output from it."""
     # Redacted before they are compared, so that positions are those of the message.
-    value, output = redacted(value), redacted(output)
+    value, output = redact(value), redact(output)
     position = 0
     for one, other in zip(value, output, strict=False):
         if one != other:

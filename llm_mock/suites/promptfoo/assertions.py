@@ -12,8 +12,8 @@ from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.suites.schema import Assertion
 from llm_mock.support.interpolation import map_texts
 from llm_mock.support.numbers import is_number
-from llm_mock.support.validation import problems_of
-from llm_mock.support.yaml_files import placed
+from llm_mock.support.validation import list_problems
+from llm_mock.support.yaml_files import locate_problem
 
 _ASSERTION: pydantic.TypeAdapter[Assertion] = pydantic.TypeAdapter(Assertion)
 _TEXT_TYPES = ("contains", "icontains", "equals", "starts-with")
@@ -214,7 +214,7 @@ def _is_valid(
     try:
         _ASSERTION.validate_python(converted)
     except pydantic.ValidationError as error:
-        first = next(problems_of(error, _ASSERTION.json_schema()))
-        findings.report(part, f"the assertion {kind} is not imported: {placed(first)}")
+        first = next(list_problems(error, _ASSERTION.json_schema()))
+        findings.report(part, f"the assertion {kind} is not imported: {locate_problem(first)}")
         return False
     return True

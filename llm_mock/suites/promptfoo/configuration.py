@@ -25,7 +25,7 @@ from llm_mock.suites.promptfoo.source import (
 )
 from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
-from llm_mock.support.interpolation import NAME, literal
+from llm_mock.support.interpolation import NAME, escape_references
 from llm_mock.support.numbers import MOST_REPETITIONS, is_number, is_whole
 from llm_mock.support.validation import is_extension
 
@@ -282,7 +282,7 @@ class _Importer:
         case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
         if variables:
             # The name is a template as soon as the case has variables.
-            case["name"] = literal(case["name"])
+            case["name"] = escape_references(case["name"])
         assertions: list[dict[str, Any]] = []
         for part in test.parts:
             findings.report_keys(part, _TEST_KEYS, " of a test")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from llm_mock.errors import InvalidFile
 from llm_mock.support import yaml_files
-from llm_mock.support.interpolation import literal
-from llm_mock.support.text import shown_path
+from llm_mock.support.interpolation import escape_references
+from llm_mock.support.text import format_path
 from llm_mock.support.yaml_files import Document
 
 FILE = "file://"
@@ -73,7 +73,7 @@ class ImportFindings:
     def report(self, part: Part, message: str) -> None:
         """Report a part that has no counterpart, or one that differs."""
         document = part.document
-        path = shown_path(document.path)
+        path = format_path(document.path)
         line = document.line_of(part.place)
         self._findings[path, line, message] = None
 
@@ -116,7 +116,7 @@ class ImportFindings:
         if not variables:
             # A case without variables replaces nothing, so nothing needs an escape.
             return template
-        return _VARIABLE.sub(lambda match: f"${{{match[1]}}}", literal(template))
+        return _VARIABLE.sub(lambda match: f"${{{match[1]}}}", escape_references(template))
 
 
 def find_variables(template: Any) -> list[str]:

@@ -1,6 +1,6 @@
 """Keeps keys, tokens and passwords out of everything that is shown or written.
 
-There is one redactor for that, `redacted`, and every text goes through it where it leaves: a
+There is one redactor for that, `redact`, and every text goes through it where it leaves: a
 failure, a warning, a line of a log, a file. A text that is cut is redacted before, so that no half
 of a key is left. Recordings have a redactor of their own, with what the project wants hidden in
 them.
@@ -26,7 +26,7 @@ __all__ = [
     "hide",
     "hide_carried",
     "is_secret_name",
-    "redacted",
+    "redact",
 ]
 
 hide = KNOWN.hide
@@ -35,7 +35,7 @@ hide_carried = KNOWN.hide_carried
 """Take the credentials of a request as secret, for the rest of the process."""
 
 
-def redacted(value: Any) -> Any:
+def redact(value: Any) -> Any:
     """Return a copy of a text or of a JSON value without secrets."""
     from llm_mock.support.redaction.redactor import OUTPUT
 

@@ -14,8 +14,8 @@ import re
 import string
 from collections.abc import Callable, Iterator
 
-from llm_mock.support.redaction.known import long_words
-from llm_mock.support.redaction.marks import FORM, covered
+from llm_mock.support.redaction.known import find_long_words
+from llm_mock.support.redaction.marks import FORM, make_mark
 
 Span = tuple[int, int]
 """The start and the end of a secret in a text."""
@@ -131,7 +131,7 @@ def cover_forms(text: str) -> str:
     base64."""
     pieces, position = [], 0
     for start, end in _merged(sorted(_find(text, encoded=True))):
-        pieces += [text[position:start], covered(text[start:end], FORM)]
+        pieces += [text[position:start], make_mark(text[start:end], FORM)]
         position = end
     return "".join([*pieces, text[position:]]) if pieces else text
 
@@ -169,7 +169,7 @@ def _find(text: str, encoded: bool = False) -> Iterator[Span]:
     data = text.encode(
         "ascii", "replace"
     ).lower()  # one byte for each character, so positions are the same
-    for start, end in long_words(data):
+    for start, end in find_long_words(data):
         yield from _keys_in(text, start, end)
         if encoded:
             yield from _encoded_in(text, start, end)

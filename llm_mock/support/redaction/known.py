@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from llm_mock.support.redaction.marks import SECRET, covered
+from llm_mock.support.redaction.marks import SECRET, make_mark
 
 SHORTEST = 8
 """Values of fewer characters are not looked for: they would be found in innocent texts."""
@@ -40,7 +40,7 @@ def _cut() -> re.Pattern[str]:
     return re.compile(r"\[…[^\]]{0,200}…\]|…|\.{3,}")
 
 
-def long_words(data: bytes) -> Iterator[tuple[int, int]]:
+def find_long_words(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where at least `LONG_WORD` characters of keys stand in a row, in linear time.
 
     Args:
@@ -137,7 +137,7 @@ class Known:
         """Yield the forms that stand in a text."""
         words = text
         if len(text) > LONG_TEXT and self._rows:
-            spans = long_words(text.encode("ascii", "replace"))
+            spans = find_long_words(text.encode("ascii", "replace"))
             words = "\n".join(text[start:end] for start, end in spans)
         for form in self.forms:
             if form in (words if form in self._rows else text):
@@ -176,7 +176,7 @@ def cover_known(text: str, known: Known) -> str:
     """Return a text with the values covered, also what is left of one where the text was cut
     within it."""
     for form in known.found_in(text):
-        text = text.replace(form, covered(form, SECRET))
+        text = text.replace(form, make_mark(form, SECRET))
     if known.forms and ("…" in text or "..." in text):
         return _cover_cut(text, known)
     return text
@@ -188,8 +188,8 @@ def _cover_cut(text: str, known: Known) -> str:
     for start, end in _cuts(text):
         before = _length_of_start(text, position, start, known)
         behind = _length_of_end(text, end, known)
-        pieces += [text[position : start - before], covered(text[start - before : start], SECRET)]
-        pieces += [text[start:end], covered(text[end : end + behind], SECRET)]
+        pieces += [text[position : start - before], make_mark(text[start - before : start], SECRET)]
+        pieces += [text[start:end], make_mark(text[end : end + behind], SECRET)]
         position = end + behind
     return "".join([*pieces, text[position:]])
 

@@ -17,21 +17,21 @@ FORM, SECRET, REST = "\ufdd0", "\ufdd1", "\ufdd2"
 there."""
 
 
-def covered(text: str, first: str) -> str:
+def make_mark(text: str, first: str) -> str:
     """Return the replacement for a secret text."""
     return first + REST * (len(text) - 1) if text else ""
 
 
-def protected(text: str) -> str:
+def protect_marks(text: str) -> str:
     """Return a text with earlier marks covered, so that no part of them is taken for a secret."""
     if REDACTED[:-1] not in text:
         return text
-    return text.replace(REDACTED_SECRET, covered(REDACTED_SECRET, SECRET)).replace(
-        REDACTED, covered(REDACTED, FORM)
+    return text.replace(REDACTED_SECRET, make_mark(REDACTED_SECRET, SECRET)).replace(
+        REDACTED, make_mark(REDACTED, FORM)
     )
 
 
-def shown(text: str) -> str:
+def render_marks(text: str) -> str:
     """Return a text, or a piece of one, with one mark for each secret that begins in it."""
     if FORM in text or SECRET in text or REST in text:
         return text.replace(REST, "").replace(SECRET, REDACTED_SECRET).replace(FORM, REDACTED)

@@ -10,7 +10,7 @@ from typing import Any
 
 from llm_mock.support.redaction.forms import cover_forms, is_secret_field
 from llm_mock.support.redaction.known import KNOWN, Known, cover_known
-from llm_mock.support.redaction.marks import FORM, REDACTED, covered, protected, shown
+from llm_mock.support.redaction.marks import FORM, REDACTED, make_mark, protect_marks, render_marks
 
 LONGEST_CACHED = 2_000
 """Longer texts are not kept, as ten thousand of them could fill the memory."""
@@ -56,7 +56,7 @@ class Redactor:
         """Return the pieces of a text without secrets, even of those that span several pieces."""
         self._look()
         text, ends = self._cover("".join(pieces)), [0, *accumulate(map(len, pieces))]
-        return [shown(text[start:end]) for start, end in pairwise(ends)]
+        return [render_marks(text[start:end]) for start, end in pairwise(ends)]
 
     def _look(self) -> None:
         """Find out what is secret now."""
@@ -67,7 +67,7 @@ class Redactor:
 
     def _clean(self, value: Any, by_name: bool) -> Any:
         if isinstance(value, str):
-            return shown(self._cover(value))
+            return render_marks(self._cover(value))
         if isinstance(value, Mapping):
             return {
                 self._clean(name, by_name): self._clean_field(name, item, by_name)
@@ -89,12 +89,12 @@ class Redactor:
 
     def _covered(self, text: str) -> str:
         """Return a text of the same length with each secret covered."""
-        text = protected(text)
+        text = protect_marks(text)
         if self._known is not None:
             text = cover_known(text, self._known)
         text = cover_forms(text)
         for pattern in self._patterns:
-            text = pattern.sub(lambda match: covered(match[0], FORM), text)
+            text = pattern.sub(lambda match: make_mark(match[0], FORM), text)
         return text
 
 

@@ -24,8 +24,8 @@ from llm_mock.boundaries.http import connection, http1
 from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.wire import WireRequest
-from llm_mock.core.records import call_line
-from llm_mock.support.redaction import Redactor, redacted
+from llm_mock.core.records import format_call
+from llm_mock.support.redaction import Redactor, redact
 
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 
@@ -449,9 +449,9 @@ def test_what_a_request_carries_as_credential_is_secret_from_then_on(server: Moc
     }
     for header, key in keys.items():
         sent(server, request_of(QUESTION, "/v1/chat/completions", header.format(key)))
-        assert key not in str(redacted(f"it is {header.format(key)} or Bearer {key}"))
+        assert key not in str(redact(f"it is {header.format(key)} or Bearer {key}"))
     sent(server, request_of(QUESTION, "/v1beta/models/m:generateContent?key=plum-tree-77"))
-    assert redacted("a plum-tree-77 grows") == "a [redacted secret] grows"
+    assert redact("a plum-tree-77 grows") == "a [redacted secret] grows"
 
 
 def test_the_last_calls_are_kept_and_all_are_counted(mock: LLMMock) -> None:
@@ -504,7 +504,7 @@ def test_the_line_of_a_huge_prompt_is_made_of_its_start(
         )
         == "Hi!"
     )
-    line = call_line(mock.calls[0])
+    line = format_call(mock.calls[0])
     assert line.startswith("m  'a-sk-")
     assert len(line) < 200
     assert sum(looked_at) < 50_000
