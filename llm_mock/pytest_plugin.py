@@ -47,6 +47,11 @@ from llm_mock.plugin.fixtures import (
 )
 from llm_mock.plugin.guard import begin, guard, reporting_hook
 from llm_mock.plugin.hand_patches import HandPatches
+from llm_mock.plugin.hooks import (
+    call_configure_hooks,
+    pytest_addhooks,
+    pytest_plugin_registered,
+)
 from llm_mock.plugin.judged import llm_assert, llm_score, pytest_assertrepr_compare
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
@@ -59,11 +64,6 @@ from llm_mock.plugin.runtest import (
     pytest_runtest_call,
     pytest_runtest_makereport,
     pytest_runtest_setup,
-)
-from llm_mock.plugin.standing_answers import (
-    configure_standing_answers,
-    pytest_addhooks,
-    pytest_plugin_registered,
 )
 from llm_mock.plugin.summary import (
     BUDGET_OF_RUN,
@@ -114,7 +114,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(guard(config.stash[HAND_PATCHES].end))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
-    configure_standing_answers(config)
+    call_configure_hooks(config)
 
 
 @reporting_hook(tryfirst=True)

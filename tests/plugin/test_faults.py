@@ -12,9 +12,9 @@ from tests.plugin.files import write
 
 STARTS_THE_RUN = {
     "llm_mock.plugin.options:pytest_addoption",
-    "llm_mock.plugin.standing_answers:HookSpecs.pytest_llm_mock_configure",
-    "llm_mock.plugin.standing_answers:pytest_addhooks",
-    "llm_mock.plugin.standing_answers:pytest_plugin_registered",
+    "llm_mock.plugin.hooks:HookSpecs.pytest_llm_mock_configure",
+    "llm_mock.plugin.hooks:pytest_addhooks",
+    "llm_mock.plugin.hooks:pytest_plugin_registered",
     "llm_mock.plugin.learned_models:pytest_configure",
     "llm_mock.pytest_plugin:pytest_configure",
     "llm_mock.pytest_plugin:pytest_load_initial_conftests",

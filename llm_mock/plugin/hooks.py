@@ -1,0 +1,69 @@
+"""The hook `pytest_llm_mock_configure`, with which a conftest configures the whole run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from llm_mock.errors import LLMMockError
+from llm_mock.plugin.run import run_of
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.llm.get_model import LLMMock
+
+CALLED_HOOKS = pytest.StashKey[set[Any]]()
+"""The implementations of `pytest_llm_mock_configure` that were called so far."""
+
+
+class HookSpecs:
+    """The specification of the hook that the plugin calls."""
+
+    @staticmethod
+    @pytest.hookspec
+    def pytest_llm_mock_configure(config: pytest.Config, mock: LLMMock) -> None:
+        """Configure the standing replies of the whole run, outside of tests too.
+
+        Called once a run (with pytest-xdist once in each worker) for each conftest or plugin that
+        has it. The hook of an outer folder is called first, so that an inner one can override it.
+        Only standing replies are supported: `mock.set`, `mock.set_error`, `mock.set_unknown`. The
+        configuration of a test takes precedence.
+
+        Args:
+            config: the pytest configuration.
+            mock: the mock of the whole run.
+        """
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(HookSpecs)
+
+
+def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
+    """Call the hook of a conftest that is loaded during the run, such as that of a subfolder."""
+    config = getattr(manager, "llm_mock_config", None)
+    if config is not None:
+        call_configure_hooks(config)
+
+
+def call_configure_hooks(config: pytest.Config) -> None:
+    """Call each `pytest_llm_mock_configure` once, those of outer folders first.
+
+    Raises:
+        pytest.UsageError: a hook configures something that is not supported.
+    """
+    # `pytest_plugin_registered` has no other way to the configuration.
+    config.pluginmanager.llm_mock_config = config  # type: ignore[attr-defined]
+    run = run_of(config)
+    called = config.stash.setdefault(CALLED_HOOKS, set())
+    # Not `config.hook.pytest_llm_mock_configure()`: pluggy would call the innermost hook first, and
+    # all of them again for each conftest that is loaded later.
+    for implementation in config.hook.pytest_llm_mock_configure.get_hookimpls():
+        if run.pending is None or implementation.function in called:
+            continue
+        called.add(implementation.function)
+        arguments = {"config": config, "mock": run.mock}
+        try:
+            implementation.function(*(arguments[name] for name in implementation.argnames))
+        except LLMMockError as error:
+            raise pytest.UsageError(str(error)) from None
