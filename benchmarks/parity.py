@@ -78,7 +78,10 @@ def _runs(clone: Path) -> Iterator[Row]:
             )
             asked += len(theirs)
             different += [
-                f"{report.name}, run {runs}: {question}: {theirs[question]!r}, here {ours.get(question)!r}"
+                (
+                    f"{report.name}, run {runs}: {question}: {theirs[question]!r}, here "
+                    f"{ours.get(question)!r}"
+                )
                 for question in theirs
                 if theirs[question] != ours.get(question)
             ]

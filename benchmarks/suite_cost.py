@@ -121,7 +121,10 @@ PEERS = {
     "InitRunner": Contestant(("initrunner",), SUITE_ARGUMENTS, "{cases}/{cases} passed"),
     "promptfoo": Contestant(
         ("promptfoo",),
-        "eval -c promptfoo-{cases}.yaml --no-cache --no-share --no-write --no-table --no-progress-bar",
+        (
+            "eval -c promptfoo-{cases}.yaml --no-cache --no-share --no-write --no-table "
+            "--no-progress-bar"
+        ),
         "{cases:,} passed",
     ),
 }

@@ -39,7 +39,8 @@ def test_what_does_not_fails_by_itself_with_answer_criterion_and_reason(
     with pytest.raises(AssertionError) as failure:
         llm_assert("Go away.\nNow!", "Is a greeting", judge="judge")
     assert str(failure.value) == (
-        "Not met: Is a greeting\n  the judge judge: It sends the user away.\n  answer:\n    Go away.\n    Now!"
+        "Not met: Is a greeting\n  the judge judge: It sends the user away.\n  answer:\n"
+        "    Go away.\n    Now!"
     )
 
 

@@ -147,9 +147,8 @@ def test_a_call_has_a_timeout_of_its_own(pool: ServerPool) -> None:
     )
     answer = tool.call({})
     assert answer.is_error
-    assert (
-        answer.text
-        == "The command 'python' was still running after 0.5 seconds, and was killed.\nstdout:\nbegun"
+    assert answer.text == (
+        "The command 'python' was still running after 0.5 seconds, and was killed.\nstdout:\nbegun"
     )
     start = time.monotonic()
     assert "after 0.1 seconds" in tool.call({}, timeout=0.1).text
@@ -218,5 +217,6 @@ def test_arguments_longer_than_a_system_takes_are_refused_at_once(pool: ServerPo
     answer = tool_of(pool, CLIServer("echo", "echo")).call({"args": "a '" * 1_000_000})
     assert answer.is_error
     assert answer.text == (
-        "args has 3,000,000 characters, and a command takes 100,000 at most. Put long input into a file."
+        "args has 3,000,000 characters, and a command takes 100,000 at most. Put long input "
+        "into a file."
     )

@@ -231,7 +231,8 @@ def test_the_transcript_shows_everything_in_order() -> None:
 
 def test_the_repr_is_one_line() -> None:
     assert repr(RESULT) == (
-        '<AgentResult: succeeded; tool calls: read(path="a.txt", lines=3), write(path="b.txt"), read(path="b.txt"); '
+        '<AgentResult: succeeded; tool calls: read(path="a.txt", lines=3), write(path="b.txt"), '
+        'read(path="b.txt"); '
         "final response 'Done.'>"
     )
     assert repr(result(success=False, error="no\nroute")).startswith(

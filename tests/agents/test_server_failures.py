@@ -76,7 +76,10 @@ def test_a_server_that_hangs_since_a_call_is_started_anew(
         ("refuse", "no"),
         (
             "break_protocol",
-            "The call of the tool 'break_protocol' of the MCP server 'raw' failed: Internal error: no such",
+            (
+                "The call of the tool 'break_protocol' of the MCP server 'raw' failed: Internal "
+                "error: no such"
+            ),
         ),
     ],
 )
@@ -113,7 +116,10 @@ def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, r
     [
         (
             "no-such-server",
-            "The server 'it' cannot be started: 'no-such-server' was not found; it is in none of the",
+            (
+                "The server 'it' cannot be started: 'no-such-server' was not found; it is in none "
+                "of the"
+            ),
         ),
         (
             "python -c 'import sys; sys.exit(\"no config\")'",
@@ -121,11 +127,17 @@ def test_lines_on_stdout_that_are_no_messages_are_overlooked(pool: ServerPool, r
         ),
         (
             "python -c pass",
-            "The MCP server 'it' ended when it was started, with exit code 0. It wrote nothing to stderr.",
+            (
+                "The MCP server 'it' ended when it was started, with exit code 0. It wrote "
+                "nothing to stderr."
+            ),
         ),
         (
             "yes",
-            "'it' is not an MCP server; it was ended.\nIt wrote lines to stdout that are not messages of MCP:\n  'y'\n",
+            (
+                "'it' is not an MCP server; it was ended.\n"
+                "It wrote lines to stdout that are not messages of MCP:\n  'y'\n"
+            ),
         ),
     ],
 )
@@ -142,20 +154,32 @@ def test_a_server_that_does_not_start_says_why(
     [
         (
             ["--hang"],
-            "within 0.5 seconds (start_timeout); it was ended.\nThe last lines of its stderr:\n  waiting for",
+            (
+                "within 0.5 seconds (start_timeout); it was ended.\n"
+                "The last lines of its stderr:\n  waiting for"
+            ),
         ),
         (
             ["--hang", "--banner"],
-            "It wrote lines to stdout that are not messages of MCP:\n  'Welcome to the raw server!'",
+            (
+                "It wrote lines to stdout that are not messages of MCP:\n"
+                "  'Welcome to the raw server!'"
+            ),
         ),
         (["--hang-at-list"], "did not start within 0.5 seconds (start_timeout)"),
         (
             ["--refuse-version"],
-            "The MCP server 'it' refused to start: I am too old for this. It wrote nothing to stderr.",
+            (
+                "The MCP server 'it' refused to start: I am too old for this. It wrote nothing to "
+                "stderr."
+            ),
         ),
         (
             ["--die-at-list"],
-            "ended when it was started, with exit code 1.\nThe last lines of its stderr:\n  no tools today",
+            (
+                "ended when it was started, with exit code 1.\nThe last lines of its stderr:\n"
+                "  no tools today"
+            ),
         ),
         (["--endless"], "The MCP server 'it' lists more than 100 pages of tools"),
     ],

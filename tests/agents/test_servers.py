@@ -68,7 +68,8 @@ def test_a_command_may_be_a_string_which_no_shell_reads() -> None:
 def test_the_repr_shows_what_is_not_the_default() -> None:
     server = MCPServer(["python", "server.py"], args=["--fast"], cwd="folder", start_timeout=5)
     assert repr(server) == (
-        f"MCPServer(command=['python', 'server.py'], args=['--fast'], cwd={Path('folder')!r}, start_timeout=5)"
+        f"MCPServer(command=['python', 'server.py'], args=['--fast'], cwd={Path('folder')!r}, "
+        "start_timeout=5)"
     )
     assert repr(MCPServer(url="http://127.0.0.1/mcp")) == "MCPServer(url='http://127.0.0.1/mcp')"
     assert (
@@ -251,7 +252,8 @@ def test_a_missing_variable_is_named(pool: ServerPool) -> None:
     with pytest.raises(ServerError) as caught:
         pool.tools([MCPServer("python", name="bank", env={"KEY": "x${NO_SUCH_VARIABLE}"})])
     assert str(caught.value) == (
-        "The server 'bank' needs the environment variable NO_SUCH_VARIABLE (env['KEY'] has ${NO_SUCH_VARIABLE}), which "
+        "The server 'bank' needs the environment variable NO_SUCH_VARIABLE (env['KEY'] has "
+        "${NO_SUCH_VARIABLE}), which "
         "is not set. Set it, or write $${NO_SUCH_VARIABLE} if that very text is meant."
     )
     with pytest.raises(ServerError, match=r"\(headers\['A'\] has \${NO_SUCH_VARIABLE}\)"):

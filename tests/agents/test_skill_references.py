@@ -101,6 +101,9 @@ def test_two_tools_of_one_name_are_refused(
     agent = Agent("m", cli_servers=[CLIServer("echo", "echo")], skill=Skill.from_path(folder))
     with pytest.raises(
         InvalidAgent,
-        match="Two tools are named echo_execute: one for the references of the skill 'sums', and one of a server",
+        match=(
+            "Two tools are named echo_execute: one for the references of the skill 'sums', "
+            "and one of a server"
+        ),
     ):
         run(agent, "Hello")

@@ -92,7 +92,8 @@ def test_another_value_of_our_own_variable_is_warned_of_and_does_nothing(
     result = run_python(code, LLM_MOCK=value, PFLOW_TESTING=None)
     assert result.stdout == "False\n"
     assert result.stderr == (
-        f"llm-mock: LLM_MOCK={value!r} is ignored: set it to 1, true, yes or on to mock the models of every Python "
+        f"llm-mock: LLM_MOCK={value!r} is ignored: set it to 1, true, yes or on to mock the models "
+        "of every Python "
         "process, or to 0.\n"
     )
 

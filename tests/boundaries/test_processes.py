@@ -300,7 +300,8 @@ def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pyte
 
 def test_nothing_is_left_behind(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        "def test_it(mock_llm_calls): print('FOLDER', mock_llm_calls.environment()['LLM_MOCK_FOLDER'])"
+        "def test_it(mock_llm_calls): print('FOLDER', "
+        "mock_llm_calls.environment()['LLM_MOCK_FOLDER'])"
     )
     result = pytester.runpytest_subprocess("-s")
     (folder,) = [line.split()[-1] for line in result.outlines if "FOLDER" in line]

@@ -154,7 +154,10 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
         (
             {"x": object()},
             None,
-            "The response of 'scripted' to 'Hi' cannot be recorded: a part of it is not a JSON value",
+            (
+                "The response of 'scripted' to 'Hi' cannot be recorded: a part of it is not a "
+                "JSON value"
+            ),
         ),
         (
             None,

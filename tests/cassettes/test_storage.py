@@ -140,7 +140,10 @@ def test_a_cassette_that_was_cut_off_at_any_byte_is_an_error_with_its_line_or_re
     [
         (
             -1,
-            "cassette.yaml:25: is cut off here: the last line, with the `count` of calls, is missing",
+            (
+                "cassette.yaml:25: is cut off here: the last line, with the `count` of calls, is "
+                "missing"
+            ),
         ),
         (20, "cassette.yaml:20: is cut off here: "),
         (2, "cassette.yaml:2: is cut off here: "),

@@ -18,7 +18,8 @@ def test_pytest_accepts_what_is_recommended(
 ) -> None:
     (pytester.path / file).write_text(CliRunner().invoke(main, ["config", *options]).output)
     pytester.makepyfile(
-        "import llm\n\ndef test_it(mock_llm_responses):\n    llm.get_model('gpt-4o').prompt('Hi').text()\n"
+        "import llm\n\ndef test_it(mock_llm_responses):\n"
+        "    llm.get_model('gpt-4o').prompt('Hi').text()\n"
     )
     result = pytester.runpytest("--strict-config")
     result.assert_outcomes(failed=1)

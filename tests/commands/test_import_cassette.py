@@ -75,8 +75,12 @@ def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
         "imported  gpt-4o  'Hello'",
         "imported  claude  'Hello'",
         "imported  gpt-4o  'a fail'",
-        "skipped   POST 127.0.0.1/v1/embeddings: this asks no model for an answer that a cassette records",
-        "skipped   POST 127.0.0.1/v1/chat/completions: its request is not one of this API: Missing required parameter: "
+        (
+            "skipped   POST 127.0.0.1/v1/embeddings: this asks no model for an answer that a "
+            "cassette records"
+        ),
+        "skipped   POST 127.0.0.1/v1/chat/completions: its request is not one of this API: Missing "
+        "required parameter: "
         "'messages'.",
     ]
     numbers = [int(line.split(":")[1]) for line in lines[:-1]]
@@ -130,7 +134,10 @@ def completion(text: str) -> bytes:
         ('{"interactions": [\n  oops]}', ":2: is not valid JSON: Expecting value"),
         (
             "calls: []",
-            ":1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette of VCR",
+            (
+                ":1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette "
+                "of VCR"
+            ),
         ),
         (
             "interactions:\n- request: {uri: x}\n  response: {}\n",

@@ -157,7 +157,10 @@ def test_what_was_imported_runs_dry(folder: Path) -> None:
         ),
         ("prompts: ['{{a}}']\ntests: [file://more.yaml]", "5", ""),
         (
-            "prompts: ['{{a}} {{b}}']\nscenarios: [{config: [{vars: {a: 1}}], tests: [{vars: {b: 2}}]}]",
+            (
+                "prompts: ['{{a}} {{b}}']\nscenarios: [{config: [{vars: {a: 1}}], tests: [{vars: "
+                "{b: 2}}]}]"
+            ),
             "1 2",
             "",
         ),
@@ -221,7 +224,10 @@ def test_strange_values_are_told_and_what_is_written_can_be_read(
     [
         (
             "a: 1",
-            "promptfooconfig.yaml:1: this is neither a configuration of promptfoo (prompts, tests) nor a cassette",
+            (
+                "promptfooconfig.yaml:1: this is neither a configuration of promptfoo (prompts, "
+                "tests) nor a cassette"
+            ),
         ),
         (
             "prompts: [file://none.py:f]",
@@ -247,7 +253,10 @@ def test_nothing_is_written_over(folder: Path) -> None:
     code, said = run(folder, "prompts: [Hi]")
     assert (code, said) == (
         1,
-        "Error: promptfooconfig.suite.yaml exists already: remove it, or name another file by --output.\n",
+        (
+            "Error: promptfooconfig.suite.yaml exists already: remove it, or name another file by "
+            "--output.\n"
+        ),
     )
     assert run(folder, "prompts: [Hi]", "-o", "other.yaml") == (
         0,

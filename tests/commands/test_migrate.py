@@ -182,9 +182,9 @@ def test_in_order(get_model):
     assert 'mock_llm_responses.set("gpt-4o-mini", "Hello")\n    assert ask()  ==' in text
     assert 'mock_llm_responses.set("*", "Hello")\n    assert ask("gpt-4o") ==' in text
     assert (
-        'mock_llm_responses.set("gpt-4o", "First")\n    mock_llm_responses.set("gpt-4o-mini", "Second")'
-        in text
-    )
+        'mock_llm_responses.set("gpt-4o", "First")\n'
+        '    mock_llm_responses.set("gpt-4o-mini", "Second")'
+    ) in text
 
 
 def test_a_run_that_fails_is_told_and_the_rest_goes_on(folder: Path) -> None:
@@ -192,9 +192,9 @@ def test_a_run_that_fails_is_told_and_the_rest_goes_on(folder: Path) -> None:
     code, output = run("--learn", ".")
     assert code == 0
     assert (
-        "Warning: Which models are asked for was not learned everywhere. pytest ended with exit code 1: 1 failed"
-        in output
-    )
+        "Warning: Which models are asked for was not learned everywhere. pytest ended with "
+        "exit code 1: 1 failed"
+    ) in output
     assert '+    mock_llm_responses.set("gpt-4o-mini", "Hello")' not in output
 
 
@@ -210,5 +210,8 @@ def test_a_missing_libcst_is_named_with_what_installs_it(tmp_path: Path) -> None
     )
     assert (process.returncode, process.stderr) == (
         1,
-        "Error: Rewriting tests needs libcst, which is not installed. Run: pip install 'pytest-llm-mock[migrate]'\n",
+        (
+            "Error: Rewriting tests needs libcst, which is not installed. Run: pip install "
+            "'pytest-llm-mock[migrate]'\n"
+        ),
     )

@@ -95,7 +95,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
     served = serve("script.yaml")
     assert served.ready == (
-        f"Ready: {served.url}/openai/v1  {served.url}/anthropic  {served.url}/gemini  {served.url}/mistral"
+        f"Ready: {served.url}/openai/v1  {served.url}/anthropic  {served.url}/gemini  "
+        f"{served.url}/mistral"
         "  (Ctrl-C ends it)\n"
     )
     assert served.url.startswith("http://127.0.0.1:")

@@ -140,7 +140,8 @@ def test_tools_and_arguments_that_there_are_not_are_named_with_near_ones(tmp_pat
     (tmp_path / "pyproject.toml").touch()
     path = plugins.parent / "test.yaml"
     path.write_text(
-        "test: {name: x}\nsetup: [{tool: slep, args: {seconds: 1}}]\nsteps:\n- tool: http_get\n  args: {ulr: x}\n"
+        "test: {name: x}\nsetup: [{tool: slep, args: {seconds: 1}}]\nsteps:\n- tool: http_get\n"
+        "  args: {ulr: x}\n"
         "- steps:\n  - tool: shop_buy\n    args:\n      item: x\n      numbr: 2\n"
         "- {tool: shop_by}\n- {tool: shop_buy}\nverdict: {pass_if: x, fail_if: y}\n"
     )

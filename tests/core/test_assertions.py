@@ -35,7 +35,8 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
     with pytest.raises(AssertionError) as caught:
         model.assert_called_with("pears", schema=Answer, system="Be brief")
     assert str(caught.value) == (
-        "No call of model 'm' fits: schema Answer, prompt contains 'pears', system contains 'Be brief'.\n"
+        "No call of model 'm' fits: schema Answer, prompt contains 'pears', system contains 'Be "
+        "brief'.\n"
         "Nearest is call 1, but the prompt 'Count the apples' is not one that contains 'pears' and "
         "the system prompt '' is not one that contains 'Be brief'.\n"
         "Calls that were made:\n"

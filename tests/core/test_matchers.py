@@ -326,7 +326,10 @@ async def later(text: str) -> bool:
         ),
         (
             {"prompt": 5},
-            "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a function",
+            (
+                "prompt=5: give a text that the prompt contains, a compiled pattern of text, or a "
+                "function"
+            ),
         ),
         ({"prompt": re.compile(b"x")}, "prompt=an object of type Pattern: give a text"),
         ({"system": ["x"]}, 'system=["x"]: give a text that the system contains'),
@@ -366,11 +369,17 @@ def test_what_no_call_can_be_like_is_refused_by_add(wanted: dict[str, Any], mess
     [
         (
             {"times": 2},
-            "set() takes no times=. A standing answer is for every call; a reply that is used once is queued",
+            (
+                "set() takes no times=. A standing answer is for every call; a reply that is used "
+                "once is queued"
+            ),
         ),
         (
             {"schemas": "x"},
-            "set() takes no schemas=. What a call must be like is said by schema, prompt, system, tools",
+            (
+                "set() takes no schemas=. What a call must be like is said by schema, prompt, "
+                "system, tools"
+            ),
         ),
     ],
 )

@@ -289,7 +289,8 @@ def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> N
         "  unknown         10          10  1. small  'A small one'  → 'x'\n"
         "    $0.05       1000        2000  2. large  'A large one'  → 'x'\n"
         "Set the price in US dollars per million tokens of input and of output: "
-        "mock_llm_responses.set_price('medium', INPUT, OUTPUT), or for the whole run a line in ini llm_mock_prices: "
+        "mock_llm_responses.set_price('medium', INPUT, OUTPUT), or for the whole run a line in ini "
+        "llm_mock_prices: "
         "medium = INPUT OUTPUT"
     )
 

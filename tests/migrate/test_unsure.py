@@ -38,7 +38,10 @@ UNSURE = {
                     get_model.return_value.prompt.return_value.text.return_value = "Hi"
                     app.ask()
         """,
-        "a method of unittest.TestCase takes no fixtures. Let an autouse fixture of the class keep it",
+        (
+            "a method of unittest.TestCase takes no fixtures. Let an autouse fixture of the class "
+            "keep it"
+        ),
     ),
     "a patch that is started": (
         """
@@ -56,7 +59,10 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 return app.ask()
         """,
-        "mocked: it is called by tests, and takes no fixtures. Give it mock_llm_responses as an argument.",
+        (
+            "mocked: it is called by tests, and takes no fixtures. Give it mock_llm_responses as "
+            "an argument."
+        ),
     ),
     "a function of the prompt": (
         """
@@ -82,7 +88,10 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.return_value = answer
                 app.ask()
         """,
-        'test_old.py:8: test_it: answer may not be a string. If it is: mock_llm_responses.set("*", answer).',
+        (
+            "test_old.py:8: test_it: answer may not be a string. If it is: "
+            'mock_llm_responses.set("*", answer).'
+        ),
     ),
     "another part of llm": (
         """
@@ -138,7 +147,10 @@ UNSURE = {
                 get_model.return_value.prompt.return_value.text.side_effect = ["one", "two"]
                 app.ask()
         """,
-        'returns another value each time. Add a reply for each call, in order: mock_llm_responses.add_all("*", [...]).',
+        (
+            "returns another value each time. Add a reply for each call, in order: "
+            'mock_llm_responses.add_all("*", [...]).'
+        ),
     ),
     "a fixture of a class": (
         """
@@ -152,7 +164,10 @@ UNSURE = {
                 model.prompt.return_value.text.return_value = "Hi"
                 app.ask()
         """,
-        "test_old.py:8: TestAll::model: it is a fixture of a class. Move it out of the class, without self, and run",
+        (
+            "test_old.py:8: TestAll::model: it is a fixture of a class. Move it out of the class, "
+            "without self, and run"
+        ),
     ),
     "an async text that is not awaited": (
         """
@@ -200,7 +215,10 @@ UNSURE = {
                 app.ask()
                 assert "Hi" in str(get_model.return_value.prompt.call_args)
         """,
-        "mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, tools), options.",
+        (
+            "mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, "
+            "tools), options."
+        ),
     ),
     "two patches after each other": (
         """
@@ -265,7 +283,10 @@ UNSURE = {
             app.ask()
             model.prompt.assert_called_once()
         """,
-        "test_sure: it uses the fixture model, which cannot be rewritten. Rewrite that one first, then run this again.",
+        (
+            "test_sure: it uses the fixture model, which cannot be rewritten. Rewrite that one "
+            "first, then run this again."
+        ),
     ),
 }
 

@@ -88,7 +88,10 @@ def test_a_failure_shows_the_transcripts_of_its_test_only(pytester: pytest.Pytes
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*assert <AgentResult: failed: max_turns=2 was reached, and the model still wanted to call echo_execute*",
+            (
+                "E*assert <AgentResult: failed: max_turns=2 was reached, and the model still "
+                "wanted to call echo_execute*"
+            ),
             "*- Agent runs -*",
             "Agent m: failed after 2 turns, 1 tool call, * tokens, *",
             "  max_turns=2 was reached, and the model still wanted to call echo_execute",
@@ -119,7 +122,10 @@ def test_a_failed_assertion_says_what_was_called(pytester: pytest.Pytester) -> N
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(
         [
-            'E*assert <False: no call of echo_execute(args="goodbye"), but echo_execute(args="hello")>'
+            (
+                'E*assert <False: no call of echo_execute(args="goodbye"), but '
+                'echo_execute(args="hello")>'
+            )
         ]
     )
 
@@ -445,7 +451,8 @@ def test_a_run_without_agents_imports_nothing_of_them(pytester: pytest.Pytester)
 
 def test_configuring_an_agent_imports_neither_llm_nor_mcp() -> None:
     code = (
-        "import sys; from llm_mock.agents import Agent, CLIServer, MCPServer, Skill, call_every_tool;"
+        "import sys; from llm_mock.agents import Agent, CLIServer, MCPServer, Skill, "
+        "call_every_tool;"
         "Agent('m', [MCPServer(['a'])], [CLIServer('a', 'b')]);"
         "print({'llm', 'mcp', 'tenacity', 'anyio'} & set(sys.modules))"
     )

@@ -41,7 +41,10 @@ CALLS = """
         (
             "cost=0.01, tokens=0",
             "dear",
-            "llm_mock_budget: the calls of this test cost $0.10 (budget $0.01) and took 100 tokens (budget 0).",
+            (
+                "llm_mock_budget: the calls of this test cost $0.10 (budget $0.01) and took 100 "
+                "tokens (budget 0)."
+            ),
         ),
         ("cost=0", "unknown", "The cost of the calls is unknown: no price is known for unknown."),
     ],
@@ -53,7 +56,10 @@ def test_a_test_over_the_budget_of_its_marker_fails_once(
     pytester.makeini(TWO_PRICES)
     pytester.makepyfile(
         CALLS
-        + f"\n    @pytest.mark.llm_mock_budget({budget})\n    def test_it():\n        ask({model!r})"
+        + (
+            f"\n    @pytest.mark.llm_mock_budget({budget})\n    def test_it():\n"
+            f"        ask({model!r})"
+        )
     )
     result = pytester.runpytest("--strict-markers")
     result.assert_outcomes(passed=int(message is None), failed=int(message is not None))
@@ -414,7 +420,10 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
         ),
         (
             "llm_mock_prices = m",
-            "Invalid line in ini llm_mock_prices: 'm'; expected model = input output, such as my-model = 0.15 0.60*",
+            (
+                "Invalid line in ini llm_mock_prices: 'm'; expected model = input output, such as "
+                "my-model = 0.15 0.60*"
+            ),
         ),
         (
             "llm_mock_prices = m = 1 x",

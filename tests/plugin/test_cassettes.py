@@ -155,7 +155,10 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
             "  +prompt: What is one and two?",
             "  +options:",
             "  +  temperature: 0.5",
-            "Record new calls, with the real model: pytest test_it.py::test_hi --llm-mock-record new_episodes",
+            (
+                "Record new calls, with the real model: pytest test_it.py::test_hi "
+                "--llm-mock-record new_episodes"
+            ),
         ],
         consecutive=False,
     )
@@ -168,7 +171,10 @@ def test_a_miss_fails_the_test_and_shows_the_nearest_recorded_call_although_the_
         ("", "There is no cassette cassettes/test_it/test_hi.llm.yaml for this call:"),
         (
             prompt_test("Hi"),
-            "The cassette cassettes/test_it/test_hi.llm.yaml holds this call once, and it was made once more:",
+            (
+                "The cassette cassettes/test_it/test_hi.llm.yaml holds this call once, and it was "
+                "made once more:"
+            ),
         ),
     ],
     ids=["no file", "used up"],
@@ -399,7 +405,10 @@ def test_a_run_that_records_says_so_and_what_it_wrote(
     recording = pytester.runpytest("--llm-mock-record", "once", *arguments)
     recording.stdout.fnmatch_lines(
         [
-            "llm-mock: * mocked, except in tests with a cassette: real calls are made and recorded (mode once)",
+            (
+                "llm-mock: * mocked, except in tests with a cassette: real calls are made and "
+                "recorded (mode once)"
+            ),
             "*= Recorded LLM calls =*",
             "  cassettes/test_it/test_hi.llm.yaml: 2 real calls recorded",
             "  cassettes/test_it/test_three.llm.yaml: 1 real call recorded",
@@ -489,7 +498,10 @@ def test_a_file_that_is_not_ours_is_never_replaced(
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(
         [
-            f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, and stays as it is. *"
+            (
+                f"*test_hi.yaml:1: is not a cassette of pytest-llm-mock, but {what}, and stays as "
+                "it is. *"
+            )
         ]
     )
     assert server.requests == []
@@ -616,7 +628,10 @@ def test_a_name_that_no_file_can_have_is_one_clear_error(
     result.assert_outcomes(errors=1)
     result.stdout.re_match_lines(
         [
-            "(The cassette .*…? cannot be used: File name too long|llm_mock_cassette.*: the name of).*"
+            (
+                "(The cassette .*…? cannot be used: File name too long|llm_mock_cassette.*: the "
+                "name of).*"
+            )
         ]
     )
     result.stdout.no_fnmatch_line("*OSError*")

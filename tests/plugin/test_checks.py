@@ -160,7 +160,8 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
     result.stdout.fnmatch_lines(
         [
             "*::test_broken",
-            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' (test_a_*.py:13) "
+            "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' "
+            "(test_a_*.py:13) "
             "breaks the schema Person that the call asked for:",
             "    - the answer.age: 'old' is not of type 'integer'",
             '  The reply: {"name": "Ada", "age": "old"}',
@@ -179,7 +180,10 @@ def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(
         [
             "*_ test_broken _*",
-            "The reply scripted for 'm' (test_a_*.py:13) breaks the schema Person that the call asked for:",
+            (
+                "The reply scripted for 'm' (test_a_*.py:13) breaks the schema Person that the "
+                "call asked for:"
+            ),
             "  - the answer.age: 'old' is not of type 'integer'",
         ]
     )

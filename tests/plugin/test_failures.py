@@ -100,7 +100,10 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
             "    nearest call: 1, but the schema is none, not Discovery",
             "  - n  → raises ValueError('bad')  (test_*.py:6)",
             "    nearest call: 1, but the model is m, not n",
-            "Remove the add(), correct what it wants, or say optional=True for a reply that may be unused.",
+            (
+                "Remove the add(), correct what it wants, or say optional=True for a reply that "
+                "may be unused."
+            ),
             "*- LLM calls -*",
             "  1. m  'Hello'  → 'x'",
         ],
@@ -267,8 +270,14 @@ def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_lef
         "  - gpt-4o  schema Other  → 'x'  (conftest.py:1)",
         "    nearest call: 2, but the schema is none, not Other",
         "  1. gpt-4o-mini  'Hi'  → raised: bad",
-        "  - *  prompt satisfies test_a_matcher_that_fails.<locals>.<lambda>()  → 'x'  (test_it.py:19, not used)",
-        "    nearest call: 1, but what it wants of the call raised ZeroDivisionError: division by zero",
+        (
+            "  - *  prompt satisfies test_a_matcher_that_fails.<locals>.<lambda>()  → 'x'  "
+            "(test_it.py:19, not used)"
+        ),
+        (
+            "    nearest call: 1, but what it wants of the call raised ZeroDivisionError: "
+            "division by zero"
+        ),
         "  - *  → raises ValueError('bad')  (test_it.py:16)",
     ]
 
@@ -436,7 +445,8 @@ def test_items_that_are_no_functions_show_their_own_calls(pytester: pytest.Pytes
 
 def test_debug_llm_prints_nothing_that_a_terminal_could_act_on(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        "import llm\n\ndef test_it(debug_llm):\n    llm.get_model('m').prompt('\\x1b[31mred \\x9b2J')\n"
+        "import llm\n\ndef test_it(debug_llm):\n    llm.get_model('m').prompt('\\x1b[31mred "
+        "\\x9b2J')\n"
     )
     result = pytester.runpytest("-s")
     result.assert_outcomes(passed=1)
@@ -610,7 +620,10 @@ def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     assert [line for line in result.outlines if "which hides" in line] == [
-        "mock_llm_calls is the fixture of conftest.py:3, which hides that of pytest-llm-mock: rename it for ours."
+        (
+            "mock_llm_calls is the fixture of conftest.py:3, which hides that of pytest-llm-mock: "
+            "rename it for ours."
+        )
     ]
 
 

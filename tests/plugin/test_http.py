@@ -77,7 +77,10 @@ def test_llm_and_an_sdk_share_replies_and_history(project: pytest.Pytester) -> N
             "POST /v1/images/generations of api.openai.com is not supported*",
         ),
         (
-            "anthropic.Anthropic().messages.create(model='claude', max_tokens=1, messages=QUESTION)",
+            (
+                "anthropic.Anthropic().messages.create(model='claude', max_tokens=1, "
+                "messages=QUESTION)"
+            ),
             "No reply was*",
         ),
     ],

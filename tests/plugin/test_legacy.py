@@ -80,7 +80,10 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(
-        app="from llm import get_model\n\ndef ask():\n    return get_model('gpt-4o').prompt('Hi').text()"
+        app=(
+            "from llm import get_model\n\ndef ask():\n"
+            "    return get_model('gpt-4o').prompt('Hi').text()"
+        )
     )
     pytester.makepyfile(
         """
@@ -124,9 +127,15 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
         [
             "No model was called, but replies were configured:",
             "  - gpt-4o  → 'new'  (test_a_test_that_still*.py:21, not used)",
-            "This test patches app.get_model by hand. What is asked of the patch never reaches the mock. Take the *",
+            (
+                "This test patches app.get_model by hand. What is asked of the patch never "
+                "reaches the mock. Take the *"
+            ),
             "*::test_half_migrated",
-            "*LegacyMockWarning: This test patches app.get_model by hand, and configures replies that were not used:",
+            (
+                "*LegacyMockWarning: This test patches app.get_model by hand, and configures "
+                "replies that were not used:"
+            ),
             "    - gpt-4o  → 'new'  (test_a_test_that_still*.py:7)",
             "*rewrites such tests.",
             "*::test_patched_later",

@@ -56,13 +56,17 @@ def test_without_names_the_test_is_run_once_for_each(pytester: pytest.Pytester) 
     result.assert_outcomes(passed=len(CATALOGUE) - len(unfit), skipped=len(unfit))
     result.stdout.fnmatch_lines(
         [
-            f"*::test_the_application_copes[[]{name}[]] {'SKIPPED' if name in unfit else 'PASSED'} *"
+            (
+                f"*::test_the_application_copes[[]{name}[]] "
+                f"{'SKIPPED' if name in unfit else 'PASSED'} *"
+            )
             for name in CATALOGUE
         ]
     )
     result.stdout.fnmatch_lines(
         [
-            "SKIPPED [[]1[]] test_without_names*.py:*: unknown-tool changed no call of this test: it needs a call that "
+            "SKIPPED [[]1[]] test_without_names*.py:*: unknown-tool changed no call of this test: "
+            "it needs a call that "
             "offers tools, and 1 call was made",
         ]
     )

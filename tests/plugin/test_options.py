@@ -79,7 +79,8 @@ def test_opting_out_wins_over_the_environment(
     monkeypatch.setenv("PFLOW_TESTING", "1")
     project.makeini("[pytest]\nllm_mock = false")
     project.makepyfile(
-        "import llm\ndef test_it(): assert llm.get_model('own-fake').prompt('').text() == 'own-fake ran'"
+        "import llm\ndef test_it(): assert llm.get_model('own-fake').prompt('').text() == "
+        "'own-fake ran'"
     )
     project.runpytest().assert_outcomes(passed=1)
 

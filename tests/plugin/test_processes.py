@@ -93,11 +93,13 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
             "*_ test_strict _*",
             "No reply was configured for this call:",
             "*_ test_function _*",
-            "The reply to this call needs the function of *test_what_a_process_asks*.py:*, which the process that the "
+            "The reply to this call needs the function of *test_what_a_process_asks*.py:*, which "
+            "the process that the "
             "test started cannot have: *",
             "  1. other  'Hi from other'  → 'text'",
             "*_ test_cassette _*",
-            "The model 'other' was called in a process that the test started. A cassette records and replays the calls "
+            "The model 'other' was called in a process that the test started. A cassette records "
+            "and replays the calls "
             "of the test's own process only: *",
         ]
     )

@@ -199,7 +199,8 @@ def test_an_inner_conftest_has_the_last_word(
     (folder / "test_inner.py").write_text(
         "import llm\n"
         "def test_it():\n"
-        "    assert [llm.get_model(name).prompt('').text() for name in ('judge', 'both')] == ['inner', 'outer']"
+        "    assert [llm.get_model(name).prompt('').text() for name in ('judge', 'both')] == "
+        "['inner', 'outer']"
     )
     (pytester.mkdir("outer") / "test_outer.py").write_text("def test_it(): ...")
     pytester.runpytest(*arguments).assert_outcomes(passed=1 if arguments == ("inner",) else 2)

@@ -83,7 +83,8 @@ def test_without_the_option_nothing_is_collected_and_nothing_imported(
     project: pytest.Pytester,
 ) -> None:
     project.makepyfile(
-        "import sys\ndef test_it(): assert not any(m.startswith('llm_mock.specs') for m in sys.modules)"
+        "import sys\ndef test_it(): assert not any(m.startswith('llm_mock.specs') for m in "
+        "sys.modules)"
     )
     project.runpytest_subprocess().assert_outcomes(passed=1)
 
@@ -339,8 +340,14 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
     assert (pytester.path / "journal").read_text() == "start\nstop\n"
     result.stdout.fnmatch_lines_random(
         [
-            "*{connection} cannot be put into a step: the fixture 'connection' is of type object, and tools *",
-            "*tests/llm/test_4.yaml:1: there is no fixture 'servce' for this test; `pytest --fixtures` lists them",
+            (
+                "*{connection} cannot be put into a step: the fixture 'connection' is of type "
+                "object, and tools *"
+            ),
+            (
+                "*tests/llm/test_4.yaml:1: there is no fixture 'servce' for this test; `pytest "
+                "--fixtures` lists them"
+            ),
             "E *ValueError: no database",
         ]
     )

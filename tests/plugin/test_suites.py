@@ -197,7 +197,10 @@ def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(
     result.assert_outcomes(passed=1, failed=2, errors=1)
     result.stdout.fnmatch_lines(
         [
-            "*nobody.yaml: nothing answers its prompts: name a role, or write a 'target' into the suite*",
+            (
+                "*nobody.yaml: nothing answers its prompts: name a role, or write a 'target' into "
+                "the suite*"
+            ),
             "*  asked: m  'Hi'  → raised: No reply was configured for this call*",
             "*the prompt 'Hi' is not one that contains 'Ho'*",
             "*Write one into the 'replies' of the case.*",
@@ -279,7 +282,10 @@ def test_each_case_is_a_test_in_every_variant_of_a_matrix(
     result.assert_outcomes(passed=4, failed=4)
     result.stdout.fnmatch_lines(
         [
-            "suites/greetings.yaml:9: says-sorry[[]gpt-5-mini, kind[]]: Output does not contain 'sorry'"
+            (
+                "suites/greetings.yaml:9: says-sorry[[]gpt-5-mini, kind[]]: Output does not "
+                "contain 'sorry'"
+            )
         ]
     )
     if not workers:

@@ -40,7 +40,10 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
             "Answered by default, as nothing was configured for the call:",
             "  outside of tests  (1 call)",
             *(f"  test_unconfigured*.py::test_it[[]{number}[]]  (1 call)" for number in range(6)),
-            "ini llm_mock_strict = true makes such calls errors; the command llm-mock config prints what we recommend.",
+            (
+                "ini llm_mock_strict = true makes such calls errors; the command llm-mock config "
+                "prints what we recommend."
+            ),
         ]
     )
 

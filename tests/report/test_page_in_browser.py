@@ -230,7 +230,10 @@ def test_the_search_looks_into_prompts_answers_and_names(open_page: Open, report
         tab.locator("#query").fill(query)
         wait_until(
             tab,
-            f"[...document.querySelectorAll('.case')].map((name) => name.textContent).join() === '{found}'",
+            (
+                "[...document.querySelectorAll('.case')].map((name) => name.textContent).join() "
+                f"=== '{found}'"
+            ),
         )
     tab.locator("#query").fill("what is it")
     wait_for_tests(tab, 1)
@@ -338,7 +341,10 @@ def test_what_models_say_is_inert(open_page: Open, report: Path) -> None:
     "attempt",
     [
         "document.body.innerHTML = '<b>bold</b>'",
-        "document.head.append(Object.assign(document.createElement('script'), {textContent: 'done()'}))",
+        (
+            "document.head.append(Object.assign(document.createElement('script'), {textContent: "
+            "'done()'}))"
+        ),
         "fetch('https://example.com/').catch((error) => { throw new TypeError(error) })",
     ],
 )
@@ -348,7 +354,8 @@ def test_the_policy_of_the_page_forbids_what_the_script_does_not_do(
     tab = browser.new_page()
     tab.goto(report.as_uri())
     refused = tab.evaluate(
-        f"(async () => {{ try {{ await ({attempt}); return '' }} catch (e) {{ return e.name }} }})()"
+        f"(async () => {{ try {{ await ({attempt}); return '' }} catch (e) {{ return e.name "
+        f"}} }})()"
     )
     tab.close()
     assert refused == "TypeError"

@@ -90,7 +90,8 @@ class Project:
         """Write a test with these parts (setup, steps, teardown)."""
         path = self.tests / "test_shop.yaml"
         path.write_text(
-            f"test: {{name: Shop, description: Sells things, timeout: {timeout}}}\n{textwrap.dedent(parts)}\n"
+            f"test: {{name: Shop, description: Sells things, timeout: {timeout}}}\n"
+            f"{textwrap.dedent(parts)}\n"
             "verdict: {pass_if: it is sold, fail_if: it is not}\n"
         )
         return path

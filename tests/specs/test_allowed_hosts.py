@@ -117,7 +117,8 @@ def test_the_error_names_the_host_what_is_allowed_and_how_to_allow_it() -> None:
         )
     assert str(caught.value) == (
         "No request was sent to the host 'evil.example' (port 443), because it is not allowed. "
-        "Allowed: localhost, *.example.com. To allow it, add evil.example to ini llm_mock_allowed_hosts."
+        "Allowed: localhost, *.example.com. To allow it, add evil.example to ini "
+        "llm_mock_allowed_hosts."
     )
     with pytest.raises(HostNotAllowed, match="Allowed: none"):
         AllowedHosts([]).check("http://localhost/")

@@ -221,7 +221,10 @@ def test_a_pass_without_the_calls_is_unclear(
         "time.sleep(600)",
         "while True: print('.' * 1000, flush=True)",
         "while True: print('.' * 1000, file=sys.stderr, flush=True)",
-        "time.sleep(600) if 'child' in sys.argv else subprocess.run([*ME, 'child'], start_new_session=True)",
+        (
+            "time.sleep(600) if 'child' in sys.argv else subprocess.run([*ME, 'child'], "
+            "start_new_session=True)"
+        ),
     ],
     ids=["silent", "talking", "complaining", "with children"],
 )

@@ -72,9 +72,15 @@ FAILURES = {
     "{name: 3, tool: compare_values, args: {value1: 1, value2: 2}}": '): {"equal": false',
     "{name: 4, tool: shop_refuse, args: {reason: closed}}": "The shop refuses: closed",
     "{name: 5, tool: shop_sell, args: {thing: x}}": "'item' is a required property",
-    "{name: 6, tool: sleep, args: {seconds: 9}, timeout: 0.05}": "did not answer within 0.05 seconds",
-    "{name: 7, tool: shop_sell, args: {item: '${shop.nam}'}}": "there is no 'nam' in shop; it has name, key, till",
-    "{name: 8, tool: shop_busy, args: {times: 9}, retry: 1, retry_delay: 0}": "Too busy (after 2 attempts)",
+    (
+        "{name: 6, tool: sleep, args: {seconds: 9}, timeout: 0.05}"
+    ): "did not answer within 0.05 seconds",
+    (
+        "{name: 7, tool: shop_sell, args: {item: '${shop.nam}'}}"
+    ): "there is no 'nam' in shop; it has name, key, till",
+    (
+        "{name: 8, tool: shop_busy, args: {times: 9}, retry: 1, retry_delay: 0}"
+    ): "Too busy (after 2 attempts)",
     "{name: 9, tool: shop_burn_down}": "ended during this call, with exit code 3",
 }
 
@@ -157,7 +163,8 @@ def test_each_result_is_reported_as_it_comes(project: Project) -> None:
         reported.append((happened.name, list(project.journal)))
 
     project.run(
-        "setup: [{tool: shop_open}]\nsteps: [{tool: shop_sell, args: {item: x}}]\nteardown: [{tool: shop_close}]",
+        "setup: [{tool: shop_open}]\nsteps: [{tool: shop_sell, args: {item: x}}]\n"
+        "teardown: [{tool: shop_close}]",
         report=report,
     )
     assert reported == [
@@ -170,7 +177,8 @@ def test_each_result_is_reported_as_it_comes(project: Project) -> None:
 def test_verbose_prints_what_happens(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     item = '"a\\x1b[31m"'
     project.run(
-        f"steps: [{{tool: shop_sell, args: {{item: {item}}}}}, {{analyze: x}}, {{tool: shop_refuse}}]",
+        f"steps: [{{tool: shop_sell, args: {{item: {item}}}}}, {{analyze: x}}, {{tool: "
+        f"shop_refuse}}]",
         verbose=True,
     )
     sold, judged, refused = capsys.readouterr().out.splitlines()
@@ -213,7 +221,8 @@ def test_secrets_are_in_no_result(project: Project, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("SHOP_API_KEY", "open-sesame-42")
     told: list[Any] = []
     verdict: Verdict = project.run(
-        "steps: [{tool: shop_variable, args: {name: open-sesame-42}}, {tool: assert_true, args: {condition: false, "
+        "steps: [{tool: shop_variable, args: {name: open-sesame-42}}, {tool: assert_true, args: "
+        "{condition: false, "
         "message: open-sesame-42}}]",
         report=told.append,
     )

@@ -105,7 +105,10 @@ def test_a_tool_has_one_name_with_their_prefix_and_without(project: Project) -> 
         ("mcp__llm_pytest__http_get", "; did you mean 'http_get'?"),
         (
             "shop_cleanup",
-            ": cleanup() of a plugin is not a tool. It runs by itself when the test ends: leave this step out.",
+            (
+                ": cleanup() of a plugin is not a tool. It runs by itself when the test ends: "
+                "leave this step out."
+            ),
         ),
     ],
 )
@@ -118,16 +121,25 @@ def test_a_tool_that_there_is_not_is_told_with_the_near_name(tool: str, expected
     ("steps", "problem"),
     [
         (
-            "[{tool: store_value, args: {name: a, value: 1}}, {tool: b, args: {c: '${stored.a.d}'}}]",
+            (
+                "[{tool: store_value, args: {name: a, value: 1}}, {tool: b, args: {c: "
+                "'${stored.a.d}'}}]"
+            ),
             "",
         ),
         (
-            "[{tool: store_value, args: {name: '${x}', value: 1}}, {tool: b, args: {c: '${stored.a}'}}]",
+            (
+                "[{tool: store_value, args: {name: '${x}', value: 1}}, {tool: b, args: {c: "
+                "'${stored.a}'}}]"
+            ),
             "",
         ),
         ("[{tool: b, save_as: stored}, {tool: b, args: {c: '${stored.a}'}}]", ""),
         (
-            "[{tool: store_value, args: {name: number, value: 1}}, {tool: b, args: {c: '${stored.numbr}'}}]",
+            (
+                "[{tool: store_value, args: {name: number, value: 1}}, {tool: b, args: {c: "
+                "'${stored.numbr}'}}]"
+            ),
             "refers to 'stored.numbr', which no earlier step saves; did you mean 'stored.number'?",
         ),
     ],

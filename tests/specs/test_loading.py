@@ -148,7 +148,10 @@ def test_keys_of_the_author_s_own_hold_what_anchors_name(
 def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[str], str]) -> None:
     steps = "steps:\n  - tool: a\n    save_as: my result\n  - {}\n  - tool: b\n    args:\n      x: [1, '${c}']"
     assert problem(with_steps(steps)).splitlines() == [
-        "FILE:4: save_as is 'my result'; give a name of letters, digits and _, which ${name} can refer to",
+        (
+            "FILE:4: save_as is 'my result'; give a name of letters, digits and _, which ${name} "
+            "can refer to"
+        ),
         "FILE:5: there is nothing to do in this step; give it tool, steps, expect or analyze",
         "FILE:8: ${c} refers to 'c', which no earlier step saves (saved by then: my result); "
         "write $${c} if that text is meant",
@@ -160,7 +163,10 @@ def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[s
     [
         (
             "",
-            "FILE:1: the file is empty; a plain-language test is a mapping with test (name), steps and verdict",
+            (
+                "FILE:1: the file is empty; a plain-language test is a mapping with test (name), "
+                "steps and verdict"
+            ),
         ),
         ("- 1", "FILE:1: this is [1]; a plain-language test is a mapping"),
         ("just text", "FILE:1: this is 'just text'; a plain-language test"),
@@ -237,7 +243,10 @@ def test_the_nearest_saved_name_is_named(problem: Callable[[str], str]) -> None:
     "steps",
     [
         "setup: [{tool: a, save_as: x}]\nsteps: [{tool: b, args: {y: '${x}'}}]",
-        "setup: [{tool: a, save_as: x}]\nsteps: [{tool: b}]\nteardown: [{tool: c, args: {y: '${x}'}}]",
+        (
+            "setup: [{tool: a, save_as: x}]\nsteps: [{tool: b}]\n"
+            "teardown: [{tool: c, args: {y: '${x}'}}]"
+        ),
         "steps: [{tool: a, save_as: x}]\nteardown: [{tool: c, args: {y: 'the ${x.0.id}'}}]",
         "steps: [{repeat: 2, steps: [{tool: a, save_as: x}, {tool: b, args: {y: '${x}'}}]}]",
         "steps: [{steps: [{tool: a, save_as: x}]}, {tool: b, args: {y: '${x}'}}]",

@@ -58,7 +58,10 @@ def test_what_was_saved_is_not_read_for_references_again() -> None:
         ("${txt}", "${txt} refers to 'txt', which no earlier step saves; did you mean 'text'?"),
         (
             "${login.boddy}",
-            "${login.boddy}: there is no 'boddy' in login; it has status_code, body; did you mean 'body'?",
+            (
+                "${login.boddy}: there is no 'boddy' in login; it has status_code, body; did you "
+                "mean 'body'?"
+            ),
         ),
         ("${login.body.x}", "there is no 'x' in login.body; it has token, ids"),
         ("${users.2}", "there is no '2' in users; it is a list of 2, from 0"),

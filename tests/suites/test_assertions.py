@@ -137,7 +137,10 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
             {"type": "equals", "value": "a" * 500 + "b"},
             "a" * 500 + "c",
             False,
-            f"Output does not equal '{'a' * 59}…': from character 501 it is '…{'a' * 20}c', not '…{'a' * 20}b'",
+            (
+                f"Output does not equal '{'a' * 59}…': from character 501 it is '…{'a' * 20}c', "
+                f"not '…{'a' * 20}b'"
+            ),
         ),
         ({"type": "starts_with", "value": "Dear"}, "Dear Ann", True, "Output starts with 'Dear'"),
         (
@@ -270,13 +273,19 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
             {"type": "not_contains", "value": "5", "transform": "$.b"},
             "Hi",
             False,
-            "The transform $.b needs JSON, and 'Hi' is not JSON: Expecting value at line 1 column 1",
+            (
+                "The transform $.b needs JSON, and 'Hi' is not JSON: Expecting value at line 1 "
+                "column 1"
+            ),
         ),
         (
             {"type": "contains", "value": "5", "transform": "$.b"},
             '```\n{"b": 5}\n```',
             False,
-            "The transform $.b needs JSON, and it stands in a code fence: ask the model for JSON alone, or",
+            (
+                "The transform $.b needs JSON, and it stands in a code fence: ask the model for "
+                "JSON alone, or"
+            ),
         ),
         (
             {"type": "contains_json", "schema": {"properties": {"a": {"type": "string"}}}},
@@ -618,7 +627,10 @@ def test_a_function_beside_the_suite_is_called(
         ("no.py:f", "no.py:f: no.py cannot be read: No such file or directory"),
         (
             "broken.py:f",
-            "broken.py:f cannot be loaded: SyntaxError: '(' was never closed (broken.py, line 2) (broken.py:",
+            (
+                "broken.py:f cannot be loaded: SyntaxError: '(' was never closed (broken.py, line "
+                "2) (broken.py:"
+            ),
         ),
         ("failing.py:f", "failing.py:f cannot be loaded: ValueError: no (failing.py:2)"),
         (

@@ -179,7 +179,10 @@ def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_pa
         ),
         ('{"version": 2, "suites": []}', ":1: version: should be 1, not the number 2"),
         (
-            '{"version": 1, "suites": [\n{"suite": "a", "file": null, "dry_run": true, "cases": [\n{"name": "b"}]}]}',
+            (
+                '{"version": 1, "suites": [\n{"suite": "a", "file": null, "dry_run": true, '
+                '"cases": [\n{"name": "b"}]}]}'
+            ),
             ":3: 'status' is missing\n",
         ),
         ("[" * 100_000, ":1: the JSON is nested too deep; a baseline is written"),

@@ -249,7 +249,10 @@ def test_a_live_model_is_asked_logged_and_resumed(
     with openai_server() as server:
         project.write(
             "user/extra-openai-models.yaml",
-            f"- {{model_id: loopback, model_name: gpt-4o-mini, api_base: '{server.url}', api_key_name: loopback}}\n",
+            (
+                f"- {{model_id: loopback, model_name: gpt-4o-mini, api_base: '{server.url}', "
+                f"api_key_name: loopback}}\n"
+            ),
         )
         project.write("user/keys.json", '{"loopback": "a-stored-key-of-the-user"}')
         said = []

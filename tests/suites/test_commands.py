@@ -263,7 +263,10 @@ def test_a_wrong_role_is_one_message(role: str, project: Project) -> None:
         (
             ROLE,
             1,
-            "✗ No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment",
+            (
+                "✗ No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY "
+                "environment"
+            ),
         ),
         (
             ROLE.replace("4o-mini", "4o-mni"),
@@ -334,11 +337,17 @@ main(["test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-o", "out.json"])
     [
         (
             "rich",
-            "Running suites needs rich, which is not installed. Run: pip install 'pytest-llm-mock[suites]'",
+            (
+                "Running suites needs rich, which is not installed. Run: pip install "
+                "'pytest-llm-mock[suites]'"
+            ),
         ),
         (
             "tenacity",
-            "Running agents needs tenacity, which is not installed. Run: pip install 'pytest-llm-mock[agents]'",
+            (
+                "Running agents needs tenacity, which is not installed. Run: pip install "
+                "'pytest-llm-mock[agents]'"
+            ),
         ),
     ],
 )

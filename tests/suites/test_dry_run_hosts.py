@@ -126,7 +126,10 @@ def _dry_run(
     [
         *(f'target: {{function: "app.py:{way}"}}' for way in WAYS),
         *(f"target: {{command: [{sys.executable}, app.py, {way}]}}" for way in WAYS),
-        "target: {{url: 'http://gateway.corp.test:{port}/v1', headers: {{A: '${{CORP_KEY}}'}}, mocked: true}}",
+        (
+            "target: {{url: 'http://gateway.corp.test:{port}/v1', headers: {{A: "
+            "'${{CORP_KEY}}'}}, mocked: true}}"
+        ),
     ],
 )
 def test_nothing_reaches_another_machine(tmp_path: Path, gateway: Gateway, target: str) -> None:
@@ -162,7 +165,8 @@ def test_a_server_of_another_machine_is_not_asked_for_its_tools(
     tmp_path: Path, gateway: Gateway
 ) -> None:
     (tmp_path / "role.yaml").write_text(
-        "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: n}, spec: {role: r, model: gpt-4o, tools: ["
+        "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: n}, spec: {role: r, model: "
+        "gpt-4o, tools: ["
         f"{{type: mcp, transport: streamable-http, url: 'http://gateway.corp.test:{gateway.port}/mcp'}}]}}}}"
     )
     (tmp_path / "sitecustomize.py").write_text(HOSTS)

@@ -256,7 +256,8 @@ def test_keys_of_the_author_s_own_hold_what_anchors_name(tmp_path: Path) -> None
     path = tmp_path / "suite.yaml"
     own = "x-polite: &polite\n  - {type: contains, value: please}\n"
     path.write_text(
-        f"{own}{HEAD}cases:\n- {{name: a, prompt: p, assertions: *polite}}\n- {{name: b, prompt: p, x-a: 1}}\n"
+        f"{own}{HEAD}cases:\n- {{name: a, prompt: p, assertions: *polite}}\n"
+        f"- {{name: b, prompt: p, x-a: 1}}\n"
     )
     with pytest.raises(InvalidFile) as raised:
         load_suite(path)
@@ -287,7 +288,10 @@ def test_a_suite_made_in_python_is_expanded_the_same_way(
 def test_a_suite_that_is_expanded_stays_as_it_is(tmp_path: Path) -> None:
     suite = suite_of(
         tmp_path,
-        "  - {name: a, prompt: '$${x} ${x}', rows: [{x: 1}, {x: 2}]}\n  - {name: b, turns: [{prompt: '$${y}'}]}\n",
+        (
+            "  - {name: a, prompt: '$${x} ${x}', rows: [{x: 1}, {x: 2}]}\n"
+            "  - {name: b, turns: [{prompt: '$${y}'}]}\n"
+        ),
         "defaults: {tags: [t], repeat: 2, assertions: [{type: contains, value: v}]}\n",
     )
     again = expand_suite(suite)
@@ -312,5 +316,6 @@ def test_what_is_wrong_with_a_suite_made_in_python_is_said_with_its_name() -> No
             )
         )
     assert str(caught.value) == (
-        "suite 'from-python': case 'a': 'prompt' is missing\nsuite 'from-python': duplicate name 'b'"
+        "suite 'from-python': case 'a': 'prompt' is missing\n"
+        "suite 'from-python': duplicate name 'b'"
     )

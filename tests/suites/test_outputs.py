@@ -201,9 +201,9 @@ def test_markdown_is_a_table_with_the_failures_folded(project: Project) -> None:
     text = "\n".join(lines)
     assert text.count("<details>") == text.count("</details>") == 1
     assert (
-        "<pre>\nOutput does not match pattern &#x27;\\d+&#x27;\nprompt: How many?\noutput: None\n</pre>"
-        in text
-    )
+        "<pre>\nOutput does not match pattern &#x27;\\d+&#x27;\nprompt: How many?\n"
+        "output: None\n</pre>"
+    ) in text
 
 
 def test_in_markdown_no_text_is_markup(hostile: Project) -> None:

@@ -89,7 +89,8 @@ def test_provider_and_name_or_an_id_of_llm_name_the_model(
 ) -> None:
     path = tmp_path / "role.yaml"
     path.write_text(
-        f"apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {{name: n}}\nspec: {{role: r, model: {model}}}\n"
+        f"apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {{name: n}}\n"
+        f"spec: {{role: r, model: {model}}}\n"
     )
     assert load_role(path).agent.asks.model == model_id
 
@@ -377,7 +378,8 @@ def test_a_model_that_llm_does_not_know_is_told_with_what_is_near(
     with pytest.raises(InvalidFile) as caught:
         resolve_model(load_role(path))
     assert str(caught.value).startswith(
-        f"{path}:9: llm knows no model 'anthropic/gpt-4o-mini' or 'gpt-4o-mini'. `llm models` lists those that it knows"
+        f"{path}:9: llm knows no model 'anthropic/gpt-4o-mini' or 'gpt-4o-mini'. `llm models` "
+        "lists those that it knows"
     )
     assert str(caught.value).endswith(
         "The plugin for it is installed by: llm install llm-anthropic"
@@ -392,9 +394,9 @@ def test_without_the_mock_near_models_of_llm_are_listed(
     code = f"from llm_mock.suites.role import *\nresolve_model(load_role({str(path)!r}))"
     ended = run_python(code, LLM_USER_PATH=str(tmp_path), PFLOW_TESTING=None)
     assert (
-        f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you mean gpt-4o-mini"
-        in ended.stderr
-    )
+        f"{path}:9: llm knows no model 'gpt-4o-mimi' or 'openai/gpt-4o-mimi'. Did you mean "
+        "gpt-4o-mini"
+    ) in ended.stderr
 
 
 def test_options_that_the_model_does_not_have_are_left_out(
@@ -419,7 +421,8 @@ def test_options_that_the_model_does_not_have_are_left_out(
     )
     ended = run_python(code, LLM_USER_PATH=str(tmp_path), PFLOW_TESTING=None)
     assert ended.stdout == (
-        "{'temperature': 0.5} ('spec.model.max_tokens (the model a-model has no such option)',) ('a-model',)\n"
+        "{'temperature': 0.5} ('spec.model.max_tokens (the model a-model has no such "
+        "option)',) ('a-model',)\n"
     ), ended.stderr
 
 

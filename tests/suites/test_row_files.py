@@ -25,7 +25,9 @@ CASE = """
         (
             "rows.jsonl",
             {
-                "rows.jsonl": '{"city": "Bern", "country": "a, \\"b\\""}\n\n{"city": "Lyon", "country": "c"}'
+                "rows.jsonl": (
+                    '{"city": "Bern", "country": "a, \\"b\\""}\n\n{"city": "Lyon", "country": "c"}'
+                )
             },
         ),
         (

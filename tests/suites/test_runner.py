@@ -128,9 +128,9 @@ def test_a_turn_that_fails_ends_its_case_and_not_the_suite(live: OpenAIServer) -
 
 def test_a_missing_key_says_which_and_how_to_set_it(live: OpenAIServer) -> None:
     error = run_case(Agent("keyless"), case()).error
-    assert (
-        error
-        == "No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY environment variable"
+    assert error == (
+        "No key found - add one using 'llm keys set openai' or set the OPENAI_API_KEY "
+        "environment variable"
     )
 
 
@@ -427,7 +427,8 @@ def test_a_role_runs_as_its_agent(tmp_path: Path, mock_llm_responses: ResponseCo
     path = tmp_path / "role.yaml"
     path.write_text(
         "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: banker}, "
-        f"spec: {{role: You run a bank., model: m, tools: [{{type: mcp, command: python -m bank.server, "
+        f"spec: {{role: You run a bank., model: m, tools: [{{type: mcp, command: python -m "
+        "bank.server, "
         f"cwd: '{EXAMPLES}', env: {{FOR: roles}}}}]}}}}"
     )
     mock_llm_responses.add(

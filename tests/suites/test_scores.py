@@ -206,7 +206,8 @@ def test_in_pytest_a_case_passes_by_its_score(pytester: pytest.Pytester) -> None
     pytester.makepyfile(app="def answer(prompt):\n    return prompt")
     assertions = "[{type: contains, value: Hi, weight: 3}, {type: contains, value: Ho}]"
     pytester.path.joinpath("suite.yaml").write_text(
-        "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: x}\ntarget: {function: app.py:answer}\ncases:\n"
+        "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: x}\n"
+        "target: {function: app.py:answer}\ncases:\n"
         f"- {{name: enough, prompt: Hi, min_score: 0.75, assertions: {assertions}}}\n"
         f"- {{name: too-low, prompt: Hi, min_score: 0.8, assertions: {assertions}}}\n"
     )
@@ -262,9 +263,9 @@ def test_a_model_that_judges_itself_is_named(
     mock_llm_responses.add("gpt-4o-mini", {"reason": "I did it.", "score": 0.75})
     result = project.test()
     assert (
-        "✗ Output does not meet the criteria 'Is polite': I did not. (the model under test judged itself)"
-        in result.output
-    )
+        "✗ Output does not meet the criteria 'Is polite': I did not. (the model under test "
+        "judged itself)"
+    ) in result.output
     assert (
         "2 checks judged by the model under test itself: name another, --judge MODEL, or judge:"
         in result.output

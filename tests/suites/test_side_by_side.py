@@ -293,7 +293,10 @@ def test_the_page_has_the_table_whose_cells_lead_to_the_cases(
         ("matrix:", "4: matrix: should be a mapping (key: value), not empty"),
         (
             "matrix: {}",
-            "4: matrix: is empty: list the entries to compare, as roles, targets, models, system_prompts",
+            (
+                "4: matrix: is empty: list the entries to compare, as roles, targets, models, "
+                "system_prompts"
+            ),
         ),
         ("matrix: {models: []}", "4: matrix.models: should not be empty"),
         ("matrix:\n  modls: [a]", "5: unknown key 'modls'; did you mean 'models'?"),
@@ -363,5 +366,6 @@ def test_a_model_of_a_matrix_that_cannot_be_asked_is_told_before_any_is(
 def test_roles_of_a_matrix_and_one_of_the_run_exclude_each_other(project: Project) -> None:
     project.write("tests.yaml", f"{START}matrix: {{roles: [role.yaml]}}\n{CASES}")
     assert project.dry().stderr == (
-        "Error: tests.yaml: its matrix names the roles: leave the role out, or 'roles' of the matrix\n"
+        "Error: tests.yaml: its matrix names the roles: leave the role out, or 'roles' of the "
+        "matrix\n"
     )

@@ -145,7 +145,8 @@ def test_an_async_function_is_awaited_also_where_a_loop_runs(application: Projec
     application.write(
         "async.yaml",
         HEAD + 'target: {function: "app.py:shout"}\n'
-        "cases: [{name: c, prompt: Hi, replies: [{text: hello}], assertions: [{type: equals, value: HELLO}]}]",
+        "cases: [{name: c, prompt: Hi, replies: [{text: hello}], assertions: [{type: equals, "
+        "value: HELLO}]}]",
     )
 
     async def run() -> Any:
@@ -317,7 +318,10 @@ def test_a_path_leads_to_a_part_of_json(path: str, found: Any) -> None:
 def test_cases_at_once_have_no_reply_of_each_other(project: Project) -> None:
     project.write("app.py", APP)
     cases = [
-        f"  - {{name: known-{n}, prompt: Hi, expected_output: Hello}}\n  - {{name: not-{n}, prompt: Hi}}\n"
+        (
+            f"  - {{name: known-{n}, prompt: Hi, expected_output: Hello}}\n"
+            f"  - {{name: not-{n}, prompt: Hi}}\n"
+        )
         for n in range(20)
     ]
     project.write("many.yaml", f"{HEAD}{FUNCTION}cases:\n{''.join(cases)}")

@@ -161,7 +161,10 @@ def test_in_pytest_a_case_is_ended_and_the_others_go_on(pytester: pytest.Pyteste
     result.assert_outcomes(passed=1, failed=4)
     result.stdout.fnmatch_lines(
         [
-            "slow.yaml:9: check: Timed out: the run was ended after 0.3 s, in app.py:hang (app.py:*)",
+            (
+                "slow.yaml:9: check: Timed out: the run was ended after 0.3 s, in app.py:hang "
+                "(app.py:*)"
+            ),
             "  prompt: Hi",
             "  output: Hi",
         ]

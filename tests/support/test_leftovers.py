@@ -176,7 +176,8 @@ def test_a_temporary_folder_that_cannot_be_used_is_one_line(pytester: pytest.Pyt
     assert result.outlines == []
     [line] = [line for line in result.errlines if line]
     assert line.startswith(
-        "ERROR: No temporary folder can be made: [Errno 2] No such file or directory: '/nowhere/llm-"
+        "ERROR: No temporary folder can be made: [Errno 2] No such file or directory: "
+        "'/nowhere/llm-"
     )
     assert line.endswith(
         "Set the environment variable TMPDIR to a folder that can be written, or make room there."

@@ -188,7 +188,8 @@ def test_what_is_redacted_stays_as_it_is() -> None:
     text = f"https://x.net/?key={LETTERS} Bearer {LETTERS} {LETTERS}{LETTERS} sk-{LETTERS}"
     once = redactor.clean(text)
     assert once == (
-        "https://x.net/?key=[redacted] Bearer [redacted secret] [redacted secret][redacted secret] sk-[redacted secret]"
+        "https://x.net/?key=[redacted] Bearer [redacted secret] [redacted secret][redacted "
+        "secret] sk-[redacted secret]"
     )
     assert redactor.clean(once) == once
 

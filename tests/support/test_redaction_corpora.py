@@ -45,18 +45,39 @@ PLAIN = [
     "The most basic representation of a number",
     "Basic understanding, basic authentication, Basic Instructions and basic arithmetics",
     "The bearer of news, Bearer authentication, bearer of good-tidings",
-    "token: the smallest unit; tokens: many; a token is: something, token = word, token=word, token: 17",
+    (
+        "token: the smallest unit; tokens: many; a token is: something, token = word, token=word, "
+        "token: 17"
+    ),
     "password reset, Password: required, password: must be at least 12 characters, passwords=none",
     "secret: nobody knows; Secret=sauce; the secret is: patience; client secret: see the vault",
-    "key-value store, key: value, primary_key=customer_id, sort_key: created_at, foreign-key, key=customer",
-    "sk-learn-pipeline, sk-SK, sk-toolkit-for-classification, sk-learn-1.2.3, task-2024-review-of-everything",
-    "pa-ssionate-about-programming, hf_transfer_enabled_by_default, org-chart-of-the-department, org-wide-announcement",
-    "proj_name_of_the_customer, npm_config_registry_url, gsk_learn_by_example_always, voyage-multimodal-embedding",
+    (
+        "key-value store, key: value, primary_key=customer_id, sort_key: created_at, foreign-key, "
+        "key=customer"
+    ),
+    (
+        "sk-learn-pipeline, sk-SK, sk-toolkit-for-classification, sk-learn-1.2.3, "
+        "task-2024-review-of-everything"
+    ),
+    (
+        "pa-ssionate-about-programming, hf_transfer_enabled_by_default, "
+        "org-chart-of-the-department, org-wide-announcement"
+    ),
+    (
+        "proj_name_of_the_customer, npm_config_registry_url, gsk_learn_by_example_always, "
+        "voyage-multimodal-embedding"
+    ),
     "commit 9fceb02d0ae598e95dc970b74767f19372d61af8 and md5 d41d8cd98f00b204e9800998ecf8427e",
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "request 123e4567-e89b-12d3-a456-426614174000, id=123e4567-e89b-12d3-a456-426614174000",
-    "msg_01XFDUDYJgAACzvnptvVoYEL, chatcmpl-9abcDEF123456789xyz, toolu_01A09q90qw90lq917835lq9, resp_67ccd2bed1ec",
-    "claude-3-5-sonnet-20241022, gpt-4o-mini-2024-07-18, text-embedding-3-small, ft:gpt-4o:acme::9abcDEF1",
+    (
+        "msg_01XFDUDYJgAACzvnptvVoYEL, chatcmpl-9abcDEF123456789xyz, "
+        "toolu_01A09q90qw90lq917835lq9, resp_67ccd2bed1ec"
+    ),
+    (
+        "claude-3-5-sonnet-20241022, gpt-4o-mini-2024-07-18, text-embedding-3-small, "
+        "ft:gpt-4o:acme::9abcDEF1"
+    ),
     "https://example.com/path/to/page?page=2&sort_key=created_at&q=token#section-2",
     "https://github.com/owner/project/blob/9fceb02d0ae598e95dc970b74767f19372d61af8/src/api_key.py#L10-L20",
     "http://localhost:8000/v1/chat/completions, http://[::1]:80/, ws://127.0.0.1:11434/api, redis://cache:6379/0",
@@ -64,22 +85,43 @@ PLAIN = [
     base64.b64encode(
         b"nothing but an ordinary sentence that goes on for a while, and then some more"
     ).decode(),
-    "max_tokens=100, input_tokens: 1200, tokenizer=cl100k_base, token_count: 12345678, total_tokens: 99999999",
+    (
+        "max_tokens=100, input_tokens: 1200, tokenizer=cl100k_base, token_count: 12345678, "
+        "total_tokens: 99999999"
+    ),
     "cookie: a small cake; set-cookie is a header; cookies=enabled, cookie consent: given",
     "authorization: required, Authorization header: missing, authorization=none",
-    'api_key=None, api_key: str, api_key = os.environ["OPENAI_API_KEY"], export OPENAI_API_KEY=$KEY, api_key: ${KEY}',
-    "Authorization: Bearer <your key>, Authorization: Bearer ${TOKEN}, Authorization: Bearer $TOKEN, x-api-key: {key}",
+    (
+        'api_key=None, api_key: str, api_key = os.environ["OPENAI_API_KEY"], export '
+        "OPENAI_API_KEY=$KEY, api_key: ${KEY}"
+    ),
+    (
+        "Authorization: Bearer <your key>, Authorization: Bearer ${TOKEN}, Authorization: Bearer "
+        "$TOKEN, x-api-key: {key}"
+    ),
     '{"token": "Hello", "logprob": -0.1, "top_logprobs": [{"token": " world", "bytes": [32]}]}',
-    '{"properties": {"password": {"type": "string"}, "api_key": {"type": "string"}}, "required": ["password"]}',
+    (
+        '{"properties": {"password": {"type": "string"}, "api_key": {"type": "string"}}, '
+        '"required": ["password"]}'
+    ),
     "signature = inspect.signature(function), sig=None, the signature: a line below the letter",
-    "ratio 3:4@2x, me@example.com: hello, a://b, C://path, 12:30@home, user@host:path/to/repository.git",
-    "AIzawa Tomoko, AKIA is a prefix, Asia Pacific, ghp is no word, xoxo, eyJ is how they begin, SG. Mueller",
+    (
+        "ratio 3:4@2x, me@example.com: hello, a://b, C://path, 12:30@home, "
+        "user@host:path/to/repository.git"
+    ),
+    (
+        "AIzawa Tomoko, AKIA is a prefix, Asia Pacific, ghp is no word, xoxo, eyJ is how they "
+        "begin, SG. Mueller"
+    ),
     "a" * 500,
     "." * 500,
     "-" * 500,
     "Wait… and then... [… 12 more characters …] so-called … sk- … eyJ …",
     "Zürich, naïve, 日本語のテキスト, emoji 🎉🎉, İstanbul: key, Straße=1",
-    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----\nMIIB",
+    (
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+        "-----BEGIN PUBLIC KEY-----\nMIIB"
+    ),
 ]
 SECRETS: dict[str, str] = {
     "OpenAI": f"sk-{letters(48)}",

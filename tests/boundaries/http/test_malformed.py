@@ -232,7 +232,8 @@ HELLO = [{"role": "user", "content": "Hello"}]
             "chat",
             {"model": "m", "messages": [{"role": "user", "content": 5}]},
             400,
-            "Invalid type for 'messages[0].content': expected one of a string or array of objects, but got an integer "
+            "Invalid type for 'messages[0].content': expected one of a string or array of objects, "
+            "but got an integer "
             "instead.",
         ),
         (

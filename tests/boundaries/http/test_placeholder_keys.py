@@ -201,7 +201,9 @@ def test_no_variable_is_set_even_for_a_moment(run_python: RunPython) -> None:
 
 def test_an_application_that_chooses_by_a_variable_sees_none(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        memory="import os\nPROVIDER = 'router' if os.environ.get('OPENROUTER_API_KEY') else 'openai'",
+        memory=(
+            "import os\nPROVIDER = 'router' if os.environ.get('OPENROUTER_API_KEY') else 'openai'"
+        ),
         test_memory="""
         import os, subprocess, sys
         import memory

@@ -13,9 +13,15 @@ from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.http1 import RequestReader
 
 REQUESTS = (
-    b"POST /v1/chat/completions?a=1 HTTP/1.1\r\nHost: localhost:80\r\nContent-Length: 5\r\nX-A: b c\r\n\r\nhello",
+    (
+        b"POST /v1/chat/completions?a=1 HTTP/1.1\r\nHost: localhost:80\r\nContent-Length: 5\r\n"
+        b"X-A: b c\r\n\r\nhello"
+    ),
     b"GET / HTTP/1.0\r\nAccept: */*\r\n\r\n",
-    b"POST /v1/x HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n3;x=y\r\n, w\r\n0\r\n\r\n",
+    (
+        b"POST /v1/x HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n"
+        b"3;x=y\r\n, w\r\n0\r\n\r\n"
+    ),
     b"POST http://a/v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 0\r\n\r\n",
 )
 PIECES = (

@@ -98,8 +98,10 @@ def test_a_client_that_does_not_wait_is_told_what_it_sent(
     assert ask(tries=3) == "Once upon a time"
     message = re.sub(r"\d\.\d{3}", "0.000", what_is_wrong(mock))
     advice = (
-        "which was told to wait 1 s. Wait as long as Retry-After says, or leave it to the SDK. Where the application "
-        "waits by a function that the test replaces, or asks the same several times at once on purpose, give "
+        "which was told to wait 1 s. Wait as long as Retry-After says, or leave it to the SDK. "
+        "Where the application "
+        "waits by a function that the test replaces, or asks the same several times at once on "
+        "purpose, give "
         "waits=False."
     )
     assert message.splitlines() == [

@@ -122,7 +122,10 @@ def test_a_body_that_cannot_be_read_is_a_400_in_the_providers_words(
             400,
         ),
         (
-            b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n",
+            (
+                b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n"
+                b"transfer-encoding: chunked\r\n\r\n"
+            ),
             400,
         ),
         (b"POST / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\n", 501),
@@ -155,8 +158,10 @@ def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: LLMMock
     status, body = status_and_body(sent(server, request_of({}, "/openai/v1/v1/images/generations")))
     assert status == 404
     assert body["error"]["message"] == (
-        "POST /v1/v1/images/generations of api.openai.com is not supported by llm_mock. The server supports "
-        "chat/completions, responses, messages, generateContent, embeddings, models and token counts. Check the "
+        "POST /v1/v1/images/generations of api.openai.com is not supported by llm_mock. The server "
+        "supports "
+        "chat/completions, responses, messages, generateContent, embeddings, models and token "
+        "counts. Check the "
         "base URL that the program was given."
     )
     assert mock.refusals == [body["error"]["message"]]

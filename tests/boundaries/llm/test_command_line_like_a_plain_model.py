@@ -31,7 +31,8 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "prompt": (["-m full Hi", *FULL_LOG], [Scripted()]),
     "prompt of the id": (["-m plain-full Hi"], [Scripted()]),
     "system": (["-m full Hi -s 'Be brief' --no-stream", *FULL_LOG], [Scripted()]),
-    "options": (["-m full Hi -o temperature 0.5 -o max_tokens 10 -o json_object 1", *FULL_LOG], [Scripted()]),
+    "options": ([("-m full Hi -o temperature 0.5 -o max_tokens 10 -o json_object "
+                  "1"), *FULL_LOG], [Scripted()]),
     "option out of range": (["-m full Hi -o temperature 5"], [Scripted()]),
     "option of another type": (["-m full Hi -o max_tokens many"], [Scripted()]),
     "unknown option": (["-m full Hi -o warmth 1"], [Scripted()]),
@@ -42,14 +43,16 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     ),
     "usage": (["-m full Hi -u"], [Scripted()]),
     "json output": (["-m full Hi --json"], [Scripted()]),
-    "schema": (["-m full Hi --schema 'name str'", "schemas list", "logs --schema 'name str' --data"], [DOG]),
+    "schema": ([("-m full Hi --schema 'name "
+                 "str'"), "schemas list", "logs --schema 'name str' --data"], [DOG]),
     "schema of a bare model": (["-m bare Hi --schema 'name str'"], [Scripted()]),
     "schema that is multi": (["-m full Hi --schema-multi 'name str'"], [ITEMS]),
     "tools": (["-m full Hi -T upper --td", *FULL_LOG], [TOOL_CALL, ONLY_TOOL_CALL, Scripted()]),
     "tools of a bare model": (["-m bare Hi -T upper"], [Scripted()]),
     "chain that is too long": (["-m full Hi -T upper --cl 1"], [TOOL_CALL, TOOL_CALL]),
     "functions": (
-        ["-m full Hi --functions 'def lower(text: str) -> str:\n    return text.lower()'", *FULL_LOG],
+        [("-m full Hi --functions 'def lower(text: str) -> str:\n"
+          "    return text.lower()'"), *FULL_LOG],
         [Scripted(chunks=(), tool_calls=(("lower", {"text": "HI"}, "c"),)), Scripted()],
     ),
     "attachment": (["-m full Hi --at picture image/png", *FULL_LOG], [Scripted()]),
@@ -61,7 +64,8 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "continue what is not there": (["-c Two -m full"], [Scripted()]),
     "continue a bare model": (["-m bare One", "-c Two"], [Scripted(), SECOND]),
     "conversation with tools": (["-m full One -T upper", "-c Two", *FULL_LOG], [TOOL_CALL, SECOND, Scripted()]),
-    "template": (["-m full -s Brief --save brief '$input'", "-t brief Hi", "templates", *FULL_LOG], [Scripted()]),
+    "template": ([("-m full -s Brief --save brief "
+                   "'$input'"), "-t brief Hi", "templates", *FULL_LOG], [Scripted()]),
     "async": (["-m full Hi --async -u", *FULL_LOG], [Scripted()]),
     "async that is not there": (["-m bare Hi --async"], [Scripted()]),
     "not logged": (["-m full Hi -n", "logs -n 0"], [Scripted()]),
@@ -72,7 +76,8 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "chat": (["chat -m full -s Brief -o temperature 0.5 < Hello\nAgain\nexit\n", *FULL_LOG], [Scripted(), SECOND]),
     "chat with tools": (["chat -m full -T upper < Hello\nquit\n", *FULL_LOG], [TOOL_CALL, SECOND]),
     "key": (["-m keyed Hi --key sk-of-the-call"], [Scripted()]),
-    "stored key": (["keys set work --value sk-stored", "-m keyed Hi --key work", "keys"], [Scripted()]),
+    "stored key": ([("keys set work --value "
+                     "sk-stored"), "-m keyed Hi --key work", "keys"], [Scripted()]),
     "key of a model without": (["-m full Hi --key sk-of-the-call"], [Scripted()]),
     "unknown default": (["models default", "models default full", "models default", "Hi"], [Scripted()]),
     "aliases": (
@@ -80,22 +85,27 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
         [Scripted()],
     ),
     "models": (["models", "models --schemas", "models --tools", "models --async", "models -q plain"], []),
-    "options of models": (["models --options", "models -m full --options", "models -m bare -m keyed --options"], []),
+    "options of models": (["models --options", "models -m full --options", ("models -m bare -m "
+                                                                            "keyed --options")], []),
     "tools list": (["tools", "tools --json"], []),
     "tools of a model": (["tools -m full", "tools -m gpt-5.6-luna --json"], []),
     "embedding models": (["embed-models", "embed-models default", "embed-models -q plain"], []),
-    "embed": (["embed -m texts -c one", "embed -m texts -c one -f hex", "embed -m blobs -c one"], []),
-    "embed bytes": (["embed -m texts --binary -i picture", "embed -m blobs --binary -i blob -f base64"], []),
+    "embed": (["embed -m texts -c one", ("embed -m texts -c one -f "
+                                         "hex"), "embed -m blobs -c one"], []),
+    "embed bytes": ([("embed -m texts --binary -i "
+                      "picture"), "embed -m blobs --binary -i blob -f base64"], []),
     "embed into a collection": (
         [
-            *("embed numbers a -m texts -c one --store", "embed numbers b -c two --metadata '{\"n\": 1}'"),
+            *(("embed numbers a -m texts -c one "
+               "--store"), "embed numbers b -c two --metadata '{\"n\": 1}'"),
             *("collections", "collections --json", "similar numbers -c one", "similar numbers a"),
             "collections delete numbers",
         ],
         [],
     ),
     "embed many": (
-        ["embed-multi numbers - -m texts --store < id,text\na,one\nb,two", "similar numbers a -n 1", "collections"],
+        [("embed-multi numbers - -m texts --store < id,text\na,one\n"
+          "b,two"), "similar numbers a -n 1", "collections"],
         [],
     ),
 }  # fmt: skip

@@ -324,7 +324,10 @@ def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
     [
         (
             [1.0, 2.0, 3.0],
-            r"3 values: \[1.0, 2.0, 3.0\]. Give 2 finite numbers, or assign to the model's dimensions",
+            (
+                r"3 values: \[1.0, 2.0, 3.0\]. Give 2 finite numbers, or assign to the model's "
+                r"dimensions"
+            ),
         ),
         ([], "0 values"),
         ("ab", "no list: 'ab'"),

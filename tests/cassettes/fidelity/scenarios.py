@@ -228,7 +228,8 @@ BY_WIRE = {
     "error within a stream": Scenario(
         (
             Served(
-                'data: {"error": {"message": "Overloaded", "code": 503, "type": "server_error"}}\n\n',
+                'data: {"error": {"message": "Overloaded", "code": 503, "type": '
+                '"server_error"}}\n\n',
                 headers={"content-type": "text/event-stream"},
             ),
         )
