@@ -23,7 +23,7 @@ from llm_mock.boundaries import (
 )
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.context import LazyMock, activate
 
@@ -46,8 +46,8 @@ def start() -> None:
     if value is not None:
         _warn_of_value(value)
     if is_requested():
-        Wanted.is_offline = bool(os.environ.get(OFFLINE_VARIABLE))
-        Wanted.hosts = tuple(os.environ.get(HOSTS_VARIABLE, "").split())
+        http_settings.is_offline = bool(os.environ.get(OFFLINE_VARIABLE))
+        http_settings.hosts = tuple(os.environ.get(HOSTS_VARIABLE, "").split())
         attach(own_user_folder=True)
         http.attach()
         placeholder_keys.attach()

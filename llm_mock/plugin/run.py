@@ -13,7 +13,7 @@ import pytest
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, starting
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
-from llm_mock.boundaries.http.wanted import MODES, TELEMETRY_MODES, set_wanted
+from llm_mock.boundaries.http.settings import MODES, TELEMETRY_MODES, http_settings
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.context import (
@@ -110,7 +110,8 @@ class TestRun:
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
         self._previous_refusal = set_refusal(self._refuse_real_models)
-        self._previous_http = set_wanted(*self._http)
+        self._previous_http = http_settings.copy()
+        http_settings.configure(*self._http)
         self._previous_folder = user_folder.set_user_folder(self._folder)
         self._previous_handing_over = starting.set_handing_over(False)
         if self._folder is None:
@@ -145,7 +146,7 @@ class TestRun:
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
         set_refusal(self._previous_refusal)
-        set_wanted(*self._previous_http)
+        http_settings.restore(self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
         starting.set_handing_over(self._previous_handing_over)
         set_environment(self._environment)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from llm_mock.boundaries import HOSTS_VARIABLE, OFFLINE_VARIABLE
 from llm_mock.boundaries.http.providers import is_this_machine
-from llm_mock.boundaries.http.wanted import MODES, Wanted
+from llm_mock.boundaries.http.settings import MODES, http_settings
 from llm_mock.errors import InvalidFile, ServerError
 from llm_mock.support.pytest_settings import find_settings, get_words
 from llm_mock.support.text import shorten_name
@@ -49,14 +49,16 @@ def on_this_machine() -> Iterator[None]:
     Raises:
         InvalidFile: the configuration file of pytest cannot be read, or `llm_mock_http` is unknown.
     """
-    before = Wanted.mode, Wanted.hosts, Wanted.is_offline
     mode, hosts = project_settings()
-    Wanted.mode = "refuse" if mode == "refuse" else "answer"  # `off` would let requests out
-    Wanted.hosts, Wanted.is_offline = (*before[1], *hosts), True
+    previous = http_settings.copy()
+    # `off` would let requests out.
+    http_settings.mode = "refuse" if mode == "refuse" else "answer"
+    http_settings.hosts = (*previous.hosts, *hosts)
+    http_settings.is_offline = True
     try:
         yield
     finally:
-        Wanted.mode, Wanted.hosts, Wanted.is_offline = before
+        http_settings.restore(previous)
 
 
 def project_settings() -> tuple[str, tuple[str, ...]]:

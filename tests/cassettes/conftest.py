@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm_mock import LLMMock
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.core.context import activate
@@ -48,5 +48,5 @@ def run(tmp_path: Path) -> Run:
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with served(ProviderServer()) as server:
-        monkeypatch.setattr(Wanted, "hosts", (server.host,))
+        monkeypatch.setattr(http_settings, "hosts", (server.host,))
         yield server

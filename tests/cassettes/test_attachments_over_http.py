@@ -210,7 +210,7 @@ def test_what_vcr_recorded_with_an_attachment_is_imported(
     provider: ProviderServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("llm_mock.boundaries.http.wanted.Wanted.hosts", ())
+    monkeypatch.setattr("llm_mock.boundaries.http.settings.http_settings.hosts", ())
     source, target = tmp_path / "test_it.yaml", tmp_path / "cassette.yaml"
     with vcr.VCR().use_cassette(str(source)):
         assert ask(provider.url, part) == TEXT
@@ -219,6 +219,6 @@ def test_what_vcr_recorded_with_an_attachment_is_imported(
     )
     assert result.exit_code == 0, result.output
     assert "1 call" in result.output
-    monkeypatch.setattr("llm_mock.boundaries.http.wanted.Wanted.hosts", (provider.host,))
+    monkeypatch.setattr("llm_mock.boundaries.http.settings.http_settings.hosts", (provider.host,))
     assert run("none", lambda: ask(provider.url, part)) == TEXT
     assert (run.problems, len(provider.requests)) == ([], 1)

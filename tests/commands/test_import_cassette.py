@@ -17,7 +17,7 @@ import vcr
 from click.testing import CliRunner
 
 from llm_mock import LLMMock
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
 from llm_mock.core.context import activate
@@ -91,7 +91,7 @@ def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
         secret for secret in (KEY, "cookie-of-mine", "org-of-mine") if secret in target.read_text()
     ] == []
 
-    monkeypatch.setattr(Wanted, "hosts", (provider.host,))
+    monkeypatch.setattr(http_settings, "hosts", (provider.host,))
     mock = LLMMock(at_boundary=True)
     mock.cassette = Cassette(target)
     previous, sent = activate(mock), len(provider.requests)

@@ -19,8 +19,8 @@ from llm_mock.boundaries.http.responder import (
     respond,
     respond_async,
 )
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.supported_versions import explain_request
-from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.core.context import current_mock, passes_through
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _parse_or_respond(sent: WireRequest, provider: str) -> ModelRequest | WireRe
     message = explain_request(sent.headers.get("user-agent", ""))
     if message:
         return refuse_client_version(message, provider, mock)
-    is_refused = Wanted.mode == "refuse"
+    is_refused = http_settings.mode == "refuse"
     if is_refused:
         # Imported late: few projects refuse calls, and the module needs the vectors of the core.
         from llm_mock.boundaries.http.other_endpoints import find_embedding_model

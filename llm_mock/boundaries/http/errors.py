@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.behaviour.provider_errors import ProviderFailure
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
@@ -50,7 +50,7 @@ def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, s
     long each time. The project can turn the header off.
     """
     is_retried = error.status in RETRIED_STATUSES or error.status >= 500
-    if not Wanted.fast_retries or provider not in MILLISECOND_PROVIDERS or not is_retried:
+    if not http_settings.fast_retries or provider not in MILLISECOND_PROVIDERS or not is_retried:
         return error.headers
     seconds = parse_retry_after(error.headers)
     is_fast = seconds is not None and seconds <= FAST_RETRY

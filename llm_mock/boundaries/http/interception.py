@@ -25,7 +25,7 @@ from llm_mock.boundaries.http.providers import (
     provider_of_environment,
     provider_of_path,
 )
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.core.context import current_mock, has_passthrough, is_mocked
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Headers = Iterable[tuple[Any, Any]]
 
 def answers() -> bool:
     """Return True if the mock answers in place of every provider."""
-    return Wanted.mode == "answer" and is_mocked() and not is_for_real()
+    return http_settings.mode == "answer" and is_mocked() and not is_for_real()
 
 
 def find_provider(
@@ -68,7 +68,7 @@ def find_provider(
     """
     if not _is_guarded():
         return None
-    provider = provider_of(host, port, Wanted.hosts)
+    provider = provider_of(host, port, http_settings.hosts)
     if provider is None:
         return _provider_elsewhere("" if is_local else host, port, target, headers, asked)
     if provider == normalized(host):  # the project named it, and the request says what it speaks
@@ -82,7 +82,7 @@ def _provider_elsewhere(
 ) -> str | None:
     """Return the provider of a request to a host that no rule names."""
     host = normalized(host)
-    if is_named(host, port, Wanted.hosts, "!"):
+    if is_named(host, port, http_settings.hosts, "!"):
         return None
     client = read_client(headers)
     path = target.partition("?")[0]
@@ -90,7 +90,7 @@ def _provider_elsewhere(
         if client.sdk is not None and asked and host:
             _note_not_mocked(host, port, path, asked)
         return None
-    if Wanted.telemetry == "drop" and is_telemetry(host, path):
+    if http_settings.telemetry == "drop" and is_telemetry(host, path):
         return TELEMETRY
     if (provider := provider_of_path(host, path)) is not None:
         return provider
@@ -190,7 +190,7 @@ def refusal_of_request(
 
 def _refuse(name: str) -> str:
     """Note that a connection is refused. Return the message."""
-    if Wanted.is_offline:
+    if http_settings.is_offline:
         message = (
             f"A connection to {name} was about to be made in a dry run; nothing was sent. A dry run asks no other "
             "machine: run without it, or mock this call in the application."
@@ -207,21 +207,21 @@ def _refuse(name: str) -> str:
 
 
 def _is_guarded() -> bool:
-    return Wanted.mode != "off" and is_mocked() and not is_for_real()
+    return http_settings.mode != "off" and is_mocked() and not is_for_real()
 
 
 def _is_left_alone(host: str, port: int | None) -> bool:
     """Return True if a host is this machine, or one that the project took out, and no named one."""
-    if is_named(normalized(host), port, Wanted.hosts):
+    if is_named(normalized(host), port, http_settings.hosts):
         return False
-    return is_this_machine(host) or is_named(normalized(host), port, Wanted.hosts, "!")
+    return is_this_machine(host) or is_named(normalized(host), port, http_settings.hosts, "!")
 
 
 def is_provider_host(host: str, port: int | None) -> bool:
     """Return True if everything at a host belongs to a provider."""
-    if provider_of(host, port, Wanted.hosts) is not None:
+    if provider_of(host, port, http_settings.hosts) is not None:
         return True
-    if Wanted.is_offline and not is_this_machine(host):
+    if http_settings.is_offline and not is_this_machine(host):
         return True
     if _is_left_alone(host, port):
         return False

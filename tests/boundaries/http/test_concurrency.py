@@ -17,7 +17,7 @@ import pytest
 import trio
 
 from llm_mock import Latency, LLMMock, Reply
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 QUESTION: Any = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
@@ -146,7 +146,7 @@ def test_a_call_that_is_tried_again_gets_the_next_reply(
 def test_retry_after_is_what_the_client_waits(
     fast: bool, seconds: float, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Wanted, "fast_retries", fast)
+    monkeypatch.setattr(http_settings, "fast_retries", fast)
     waited: list[float] = []
     monkeypatch.setattr("time.sleep", waited.append)
     mock_llm_responses.set("gpt-4o", "Hi!")

@@ -21,7 +21,7 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import LLMMock
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from tests.boundaries.http.test_doors import local_server  # noqa: F401 (a fixture)
 
 HOST = "llm-gateway.corp.test"
@@ -309,7 +309,7 @@ def test_a_host_may_be_taken_out(
 ) -> None:
     url = f"{application}/v1/chat/completions"
     assert text_of(httpx.post(url, json=QUESTION).json())
-    monkeypatch.setattr(Wanted, "hosts", ("!app.corp.test",))
+    monkeypatch.setattr(http_settings, "hosts", ("!app.corp.test",))
     assert json.loads(httpx.post(url, json=QUESTION).json()["sent"]) == QUESTION
 
 
@@ -335,5 +335,5 @@ def test_telemetry_may_be_let_through(
 ) -> None:
     monkeypatch.setattr("llm_mock.boundaries.http.providers.TELEMETRY", ("app.corp.test",))
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json() == {}
-    monkeypatch.setattr(Wanted, "telemetry", "allow")
+    monkeypatch.setattr(http_settings, "telemetry", "allow")
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json()["path"] == "/batch/"

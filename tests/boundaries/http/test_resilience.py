@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from llm_mock import LLMMock, Reply
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 
 TEXT = ["Once ", "upon ", "a ", "time"]
 
@@ -79,7 +79,7 @@ def test_retry_after_stays_what_the_provider_says(
     mock: LLMMock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Wanted, "fast_retries", fast)
+    monkeypatch.setattr(http_settings, "fast_retries", fast)
     mock.misbehave("rate-limit")
     body: Any = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}
     if "google" in url:
@@ -93,7 +93,7 @@ def test_retry_after_stays_what_the_provider_says(
 def test_a_client_that_does_not_wait_is_told_what_it_sent(
     mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Wanted, "fast_retries", False)
+    monkeypatch.setattr(http_settings, "fast_retries", False)
     mock.misbehave("rate-limit", times=2)
     assert ask(tries=3) == "Once upon a time"
     message = re.sub(r"\d\.\d{3}", "0.000", what_is_wrong(mock))

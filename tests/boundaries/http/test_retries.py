@@ -14,7 +14,7 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import LLMMock, Reply, templates
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -157,7 +157,7 @@ def test_a_project_can_have_its_clients_wait(
     mock_llm_responses: LLMMock,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(Wanted, "fast_retries", False)
+    monkeypatch.setattr(http_settings, "fast_retries", False)
     mock_llm_responses.add("m", fault())
     mock_llm_responses.add("m", "Hi!")
     ask()

@@ -13,7 +13,7 @@ import httpx2
 import openai
 import pytest
 
-from llm_mock.boundaries.http.wanted import Wanted
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.core.context import activate, get_activated
 
 LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -79,7 +79,7 @@ def test_nothing_is_shared_where_nothing_is_mocked_or_the_project_says_so(
     library: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(Wanted, "shared_ssl", False)
+        patch.setattr(http_settings, "shared_ssl", False)
         assert context_of(library.Client()) is not context_of(library.Client())
     mock = get_activated()
     activate(None)

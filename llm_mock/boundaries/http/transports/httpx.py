@@ -26,8 +26,8 @@ from llm_mock.boundaries.http.interception import (
     identify_provider,
     is_sent_for_real,
 )
+from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.transports import httpcore
-from llm_mock.boundaries.http.wanted import Wanted
 from llm_mock.boundaries.patching import replace
 
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
@@ -131,7 +131,7 @@ def _create_ssl_context(
     trust_env: bool = True,
 ) -> ssl.SSLContext:
     __tracebackhide__ = True
-    if verify is not True or cert is not None or not Wanted.shared_ssl or not answers():
+    if verify is not True or cert is not None or not http_settings.shared_ssl or not answers():
         return original(verify=verify, cert=cert, trust_env=trust_env)
     environment = [os.environ.get(name) for name in VARIABLES]
     made_by = (original, trust_env, ssl.SSLContext, ssl.create_default_context, *environment)

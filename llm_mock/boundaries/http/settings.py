@@ -1,0 +1,64 @@
+"""Settings of the HTTP boundary, which are known from the start of a run.
+
+Importing this module imports nothing else of the HTTP boundary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MODES = ("answer", "refuse", "off")
+TELEMETRY_MODES = ("drop", "allow")
+
+
+class HTTPSettings:
+    """Settings of the HTTP boundary in this process."""
+
+    def __init__(self) -> None:
+        self.mode = "answer"
+        """The handling of requests to providers: answer, refuse, or (`off`) leave alone."""
+        self.hosts: tuple[str, ...] = ()
+        """Further hosts of model APIs, such as `example.com`.
+
+        `localhost:11434` is one port of a host, and `!example.com` takes a host out.
+        """
+        self.is_offline = False
+        """True if connections to other machines are refused, as in a dry run."""
+        self.telemetry = "drop"
+        """The handling of usage reports by frameworks: drop them, or `allow` them."""
+        self.fast_retries = True
+        """True if clients that support it are told to retry after milliseconds."""
+        self.shared_ssl = True
+        """True if clients share their default SSL context while the mock answers."""
+
+    def configure(
+        self,
+        mode: str,
+        hosts: Sequence[str],
+        fast_retries: bool,
+        shared_ssl: bool,
+        telemetry: str,
+    ) -> None:
+        """Set everything that a project configures.
+
+        `is_offline` stays: a run of pytest within a dry run must not reach other machines either.
+        """
+        self.mode = mode
+        self.hosts = tuple(hosts)
+        self.fast_retries = fast_retries
+        self.shared_ssl = shared_ssl
+        self.telemetry = telemetry
+
+    def copy(self) -> HTTPSettings:
+        """Return a copy, for `restore`."""
+        settings = HTTPSettings()
+        settings.restore(self)
+        return settings
+
+    def restore(self, previous: HTTPSettings) -> None:
+        """Set everything as it is in a copy."""
+        vars(self).update(vars(previous))
+
+
+http_settings = HTTPSettings()
+"""The settings of this process; always changed in place, as other modules import this name."""
