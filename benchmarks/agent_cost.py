@@ -1,4 +1,4 @@
-"""What a run of an agent adds to its tools: ten turns with five MCP calls, beside the bare SDK doing these calls."""
+"""The time that an agent run adds to its tools, compared with bare SDK calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDS, RUNS = 10, 10
 
 
 def _play(mock: LLMMock) -> None:
-    """Nine turns that call a tool, five of them the bank's and the others one that is not there; then the answer."""
+    """Return nine turns with a tool call, five of them of the bank, and the answer."""
     for turn in range(TURNS - 1):
         call = ToolCall(TOOL, ARGUMENTS) if turn < MCP_CALLS else BrokenToolCall("nothing", {})
         mock.add("m", Reply(f"Turn {turn}", tool_calls=[call]))

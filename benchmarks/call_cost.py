@@ -1,4 +1,4 @@
-"""What a mocked call costs, beside `llm` itself, `unittest.mock` and the fake models of other packages."""
+"""The time of a mocked call, compared with `llm`, `unittest.mock` and other fake models."""
 
 from __future__ import annotations
 

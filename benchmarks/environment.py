@@ -7,7 +7,9 @@ from pathlib import Path
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """This process's environment without what would change the figures; every file is written to the folder.
+    """Return this environment without variables that would change the figures.
+
+    Every file is written to the folder.
 
     A pytest in it loads no plugin that it does not name, and caches bytecode as usual.
     """

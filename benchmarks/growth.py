@@ -1,4 +1,4 @@
-"""Whether a call stays as fast when many replies are configured and many calls recorded, and what a record weighs."""
+"""The time of a call among many replies and recorded calls, and the size of a record."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _growth_row() -> Row:
 
 
 def _windows() -> tuple[float, float]:
-    """Seconds a call: of a new mock with few replies, and of one with many at the end of a long history.
+    """Return the seconds per call of a new mock and of a mock with a long history.
 
     Garbage is collected as ever, because a long history is what would make that slow.
     """
@@ -50,7 +50,7 @@ def _windows() -> tuple[float, float]:
 
 
 def _mock_with(replies: int) -> LLMMock:
-    """A mock with that many replies, half of them standing and half queued; model `m0` has one of each."""
+    """Return a mock with that many replies, half standing and half queued; `m0` has one of each."""
     mock = create_mock_get_model()
     for number in range(replies // 2):
         mock.set(f"m{number}", "standing")

@@ -1,4 +1,4 @@
-"""How many requests a second the server answers on loopback, beside aimock and uvicorn, and how soon it is ready."""
+"""Requests per second of the server and its start, compared with aimock and uvicorn."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
 listening.bind(("127.0.0.1", int(sys.argv[1])))
 config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
 uvicorn.Server(config).run(sockets=[listening])
-"""
+"""  # noqa: E501
 
 
 FIXTURES = {
@@ -138,7 +138,7 @@ def _request(stream: bool) -> bytes:
     body = json.dumps(
         {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hello"}]}
     )
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"  # noqa: E501
     return (head + body).encode()
 
 

@@ -1,4 +1,4 @@
-"""What a stream, a chain of tool calls and an async call cost, beside bare `llm` models that do the same."""
+"""The time of a stream, a chain of tool calls and an async call, compared with bare models."""
 
 from __future__ import annotations
 

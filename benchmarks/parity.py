@@ -1,13 +1,13 @@
-"""How near this is to what it was modelled on, measured on other people's files. Nothing of them is copied here.
+"""Compatibility with other projects, measured on their own files, none of which is copied.
 
     git clone https://github.com/sbroenne/pytest-aitest
     git clone https://github.com/vladkesler/initrunner
     git clone https://github.com/muellarn/llm-pytest
     python benchmarks/parity.py .
 
-The argument is the folder of the clones; one that is not there is left out. The recorded runs in the reports of
-pytest-aitest are asked the same questions by its own `AgentResult` and by ours. Of the others each version of each file
-in the whole history counts, once.
+The argument is the folder of the clones; one that is not there is left out. The recorded runs in
+the reports of pytest-aitest are asked the same questions by its own `AgentResult` and by ours. Of
+the others each version of each file in the whole history counts, once.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _loaded(clone: Path, kinds: dict[str, Any]) -> Iterator[Row]:
 
 
 def _files(clone: Path) -> Iterator[tuple[str, dict[Any, Any], str]]:
-    """Each version of each YAML file in the history that holds a mapping: its path, content and text."""
+    """Yield the path, content and text of each version of each YAML file that holds a mapping."""
     versions: dict[str, str] = {}
     for line in _git(
         clone, "log", "--all", "--format=", "--raw", "--no-abbrev", "--diff-merges=separate"

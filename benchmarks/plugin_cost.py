@@ -1,4 +1,4 @@
-"""What the plugin costs a test suite that never calls a model: its import, and its autouse fixture."""
+"""The cost of the plugin for tests without model calls: its import and its fixtures."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _import_row() -> Row:
     with tempfile.TemporaryDirectory() as folder:
         runs = [(_import(PLUGIN, folder), _import(PEER, folder)) for _ in range(IMPORTS)]
     ours, loaded = min(ours for ours, _ in runs if ours)
-    text = f"{ours * 1e3:.1f} ms; of llm, pydantic, yaml, openai it loads {', '.join(loaded) or 'none'}"
+    text = f"{ours * 1e3:.1f} ms; of llm, pydantic, yaml, openai it loads {', '.join(loaded) or 'none'}"  # noqa: E501
     if runs[0][1] is None:
         return Row(what, text, "pytest-recording: not installed", goal=goal)
     theirs = min(other[0] for _, other in runs if other)
@@ -61,7 +61,7 @@ def _import_row() -> Row:
 
 
 def _import(plugin: str, folder: str) -> tuple[float, list[str]] | None:
-    """The seconds that importing a plugin takes, and which large libraries it loads; None where it is not installed."""
+    """Return the import time of a plugin in seconds and the large libraries it loads, or None."""
     found = json.loads(_run("probe_import.py", Path(folder), plugin, folder))
     return None if found is None else (found[0], found[1])
 
@@ -81,7 +81,7 @@ def _fixture_rows() -> Iterator[Row]:
 
 
 def calls_per_test(conftest: str, *arguments: str) -> float:
-    """How many Python calls pytest makes for one more empty test: exact, whatever the start of pytest costs.
+    """Count the Python calls that pytest makes for one more empty test.
 
     Args:
         conftest: the source of the conftest file.
@@ -102,7 +102,7 @@ def _calls(tests: int, conftest: str, arguments: tuple[str, ...]) -> int:
 
 
 def _run(probe: str, folder: Path, *arguments: str) -> str:
-    """The last line that a probe prints. It sees no plugin that it does not name, and caches bytecode as usual."""
+    """Return the last line of a probe, which sees the named plugins only and caches bytecode."""
     command = [sys.executable, str(Path(__file__).with_name(probe)), *arguments]
     done = subprocess.run(
         command, cwd=folder, env=environment(folder), capture_output=True, text=True

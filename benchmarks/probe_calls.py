@@ -1,4 +1,4 @@
-"""Run in a fresh process: runs pytest with the given arguments, and prints how many Python calls that took."""
+"""Run pytest in a fresh process, and print how many Python calls that took."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Run in a fresh process: imports a plugin inside a configured pytest, and prints what that took as JSON.
+"""Import a plugin inside a configured pytest, and print the cost as JSON.
 
     python probe_import.py MODULE ARGUMENT…
 
-pytest imports a plugin through its assertion rewriting, so this does too. It prints null where there is no such module.
+pytest imports a plugin through its assertion rewriting, so this does too. It prints null where
+there is no such module.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Run in a fresh process: runs the given command in a pipe, and prints what it took and said, as JSON.
+"""Run a command in a pipe, and print its time, memory and output as JSON.
 
-It imports little, since the peak of a child's memory starts at what the process that started it had in use.
+It imports little, since the peak of a child's memory starts at what the process that started it
+had in use.
 """
 
 from __future__ import annotations

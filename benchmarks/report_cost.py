@@ -1,4 +1,4 @@
-"""What a report costs: a call that is kept for it, writing one of 10,000 calls, and opening that in a browser."""
+"""The cost of a report: for a call, for writing 10,000 calls, and for opening them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_it(number, mock_llm_responses):
     for turn in range({CALLS_OF_A_TEST // 2}):
         talk.prompt(f"Question {{turn}} of test {{number}}. " + "Some context. " * 40, system="Be brief").text()
         model.prompt(f"Plan number {{turn}} of {{number}}. " + "Another context. " * 30, schema=Plan).text()
-"""
+"""  # noqa: E501
 
 
 PAINTED = (

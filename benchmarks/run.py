@@ -1,8 +1,9 @@
-"""Measures the speed of llm_mock beside `llm`, `unittest.mock` and other packages' fakes; prints a Markdown table.
+"""Measure llm_mock, `llm`, `unittest.mock` and other fakes; print a Markdown table.
 
     python benchmarks/run.py [PART …]
 
-A part is a module of this folder, such as `plugin_cost` or `call_cost`; by default all of them are measured.
+A part is a module of this folder, such as `plugin_cost` or `call_cost`; by default all of them
+are measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a dry run of a suite costs, from the start of the process to its end, beside InitRunner and promptfoo."""
+"""The time of a dry run of a suite as a process, compared with InitRunner and promptfoo."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def rows() -> Iterator[Row]:
         for cases in (1, CASES):
             _write(folder, cases)
             costs = _least_costs(folder, cases, [peer for peer in PEERS if versions[peer]])
-            what = f"a dry run of a suite: {cases:,} {'cases' if cases > 1 else 'case'}, from start to end"
+            what = f"a dry run of a suite: {cases:,} {'cases' if cases > 1 else 'case'}, from start to end"  # noqa: E501
             yield from (_row(what, costs, peer, versions[peer]) for peer in PEERS)
 
 
@@ -162,7 +162,7 @@ def _write(folder: Path, cases: int) -> None:
 
 
 def _least_costs(folder: Path, cases: int, peers: list[str]) -> dict[str, Cost]:
-    """The least that each took in several rounds; our own is named "". The first round also writes bytecode."""
+    """Return the least time of each over several rounds; ours is named ""."""
     contestants = {"": OURS} | {peer: PEERS[peer] for peer in peers}
     costs: dict[str, list[Cost]] = {name: [] for name in contestants}
     for _ in range(ROUNDS):
@@ -176,7 +176,7 @@ def _least(costs: list[Cost]) -> Cost:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """The environment of all contestants. promptfoo is kept off the network and out of the user's folder."""
+    """Return the environment of all contestants, which keeps promptfoo off the network."""
     silent = {
         "PROMPTFOO_DISABLE_TELEMETRY": "1",
         "PROMPTFOO_DISABLE_UPDATE": "1",

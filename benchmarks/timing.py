@@ -13,7 +13,8 @@ BATCH_SECONDS = 0.005
 def best_times(contestants: Mapping[str, Callable[[], Call]], turns: int = 60) -> dict[str, float]:
     """Seconds a call of each contestant: its fastest batch.
 
-    A batch is a few milliseconds of calls, without garbage collection, of a contestant that was made anew for it.
+    A batch is a few milliseconds of calls, without garbage collection, of a contestant that was
+    made anew for it.
 
     Args:
         contestants: functions that make what is timed, by their names.

@@ -33,7 +33,7 @@ import openai
 def test_{number:04}():
     client = openai.OpenAI(api_key="none")
     assert client.chat.completions.create(model="m", messages=[{{"role": "user", "content": "x"}}]).choices
-"""
+"""  # noqa: E501
 
 FIXED_BYTES = """
 import json
@@ -57,8 +57,8 @@ class Client(openai.OpenAI):
 @pytest.fixture(autouse=True)
 def no_provider(monkeypatch):
     monkeypatch.setattr(openai, "OpenAI", Client)
-"""
-"""An application that lets its tests give the SDK a client of their own: none of them makes an SSL context."""
+"""  # noqa: E501
+"""An application that lets its tests give the SDK a client of their own: none of them makes an SSL context."""  # noqa: E501
 
 EMPTY = """
 def test_{number:04}():
@@ -107,7 +107,7 @@ class WholeRun:
         (folder / "conftest.py").write_text(self._conftest)
 
     def seconds(self, folder: Path) -> float:
-        """Run the tests of the folder, which must pass. Counted is what the processor was busy with them."""
+        """Run the tests of the folder, which must pass, and return the processor time."""
         start = _seconds_of_children()
         done = subprocess.run(
             self._command, cwd=folder, env=environment(folder), capture_output=True, text=True
@@ -175,7 +175,7 @@ def _seconds_of_children() -> float:
 
 
 def _fastest_rounds() -> dict[str, float]:
-    """Seconds of the fastest of several runs. They take turns; the first of each also writes bytecode."""
+    """Return the seconds of the fastest of several runs, which take turns."""
     times: dict[str, list[float]] = {name: [] for name in RUNS}
     with tempfile.TemporaryDirectory() as parent:
         for name, run in RUNS.items():

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 
-# Imported here so that the runs inside a run, which forget the modules they imported, do not import them anew.
+# Imported here, because inner runs forget the modules that they import themselves.
 import llm.cli  # noqa: F401
 import openai
 import pytest
@@ -43,7 +43,7 @@ RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run_python() -> RunPython:
-    """Run `python -c CODE` in a process that is no part of the test, with variables set (or, with None, unset)."""
+    """Run `python -c CODE` in a process outside of the test, with variables set or unset."""
 
     def run(code: str, **environment: str | None) -> subprocess.CompletedProcess[str]:
         variables = {**os.environ, "LLM_MOCK_FOLDER": "", **environment}
@@ -61,7 +61,7 @@ def run_python() -> RunPython:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """Have the processes that tests start take SIGINT, also where `nohup` or a shell has this one ignore it."""
+    """Let child processes of tests receive SIGINT, even where a shell ignores it."""
     previous = signal.getsignal(signal.SIGINT)
     if previous is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -72,7 +72,7 @@ def interruptible() -> Iterator[None]:
 
 @pytest.fixture
 def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """Runs inside the run: in a fixed order, without what would only slow them down or warn, and alike everywhere."""
+    """Make inner runs alike everywhere: a fixed order and no plugins that warn or slow down."""
     monkeypatch.setenv("PYTEST_ADDOPTS", NESTED_OPTIONS)
     monkeypatch.delenv("CI", raising=False)  # where it is set, pytest cuts no lines
     return pytester

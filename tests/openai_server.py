@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that speaks OpenAI's chat completions, streamed and not, for `llm`'s own OpenAI models."""
+"""An HTTP server on loopback with OpenAI's chat completions, plain and streamed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Server = TypeVar("Server", bound=ThreadingHTTPServer)
 
 
 class QuietServer(ThreadingHTTPServer):
-    """Says nothing where a client went away: what it would write, another test would find in its own output."""
+    """Ignore clients that went away, so that no other test finds the message."""
 
     daemon_threads = True
 

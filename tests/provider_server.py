@@ -1,4 +1,4 @@
-"""A server on loopback that answers like OpenAI, Anthropic, Google and Mistral, with what only they themselves say."""
+"""A server on loopback that answers like OpenAI, Anthropic, Google and Mistral."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Events = list[tuple[str | None, Any]]
 
 
 class ProviderServer(QuietServer):
-    """Answers by the last word of what is asked: `think`, `tool`, `fail`, `crash`, `echo`; else with a text."""
+    """Answer by the last word of the prompt: `think`, `tool`, `fail`, `crash`, `echo` or text."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -1,11 +1,12 @@
 """Every block of the README, of the migration guide and of the pages of the documentation is run.
 
-A section of a document (from a heading to the next) is a folder. A block that begins with a comment such as
-`# app.py` or `# tests/test_it.py` is a file in it; a Python block without one is `test_section.py`. Files that are
-neither tests, conftest nor configuration stay for the sections that follow in the document. Then pytest runs in the
-folder and must pass, unless the section holds a `text` block: that is what pytest must print, line by line, where `...`
-stands for any lines between. Where there is configuration and no test, pytest must accept it. A `console` block is run
-line by line: `$ command`, then what it prints.
+A section of a document (from a heading to the next) is a folder. A block that begins with a
+comment such as `# app.py` or `# tests/test_it.py` is a file in it; a Python block without one is
+`test_section.py`. Files that are neither tests, conftest nor configuration stay for the sections
+that follow in the document. Then pytest runs in the folder and must pass, unless the section
+holds a `text` block: that is what pytest must print, line by line, where `...` stands for any
+lines between. Where there is configuration and no test, pytest must accept it. A `console` block
+is run line by line: `$ command`, then what it prints.
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ NAMES_OF_AITEST = """
     mcp_servers cli_servers system_prompt max_turns allowed_tools system_prompt_name temperature max_tokens rpm tpm
     wait transport headers shell discover_help help_flag timeout_ms messages tool_images_for tool_context cost_usd
     token_usage duration_ms asked_for_clarification available_tools effective_system_prompt all_responses
-"""
+"""  # noqa: E501
 
 
 def test_each_public_name_of_pytest_aitest_is_mapped_to_ours() -> None:

@@ -16,7 +16,7 @@ from .conftest import RunPython
 
 
 def test_importing_the_package_imports_neither_llm_nor_pytest(run_python: RunPython) -> None:
-    code = "import sys, llm_mock; dir(llm_mock); print({'llm', 'pytest', 'pydantic', 'yaml'} & set(sys.modules))"
+    code = "import sys, llm_mock; dir(llm_mock); print({'llm', 'pytest', 'pydantic', 'yaml'} & set(sys.modules))"  # noqa: E501
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"
 
 
@@ -33,7 +33,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 
 def test_direct_imports_work_in_a_fresh_process(run_python: RunPython) -> None:
-    code = "from llm_mock import *; print(create_mock_get_model({'m': 'Hello'})('m').prompt('Hi').text)"
+    code = "from llm_mock import *; print(create_mock_get_model({'m': 'Hello'})('m').prompt('Hi').text)"  # noqa: E501
     assert run_python(code, PFLOW_TESTING=None).stdout == "Hello\n"
 
 
@@ -65,7 +65,7 @@ def test_the_documentation_states_the_versions_that_are_required_and_tested(docu
     pythons = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', project)
     [pytest_version] = re.findall(r'^    "pytest>=([\d.]+)"', project, re.MULTILINE)
     [llm_version] = re.findall(r'^    "llm>=([\d.]+)"', project, re.MULTILINE)
-    stated = f"Python {pythons[0]} to {pythons[-1]}, pytest {pytest_version} or newer and `llm` {llm_version} to "
+    stated = f"Python {pythons[0]} to {pythons[-1]}, pytest {pytest_version} or newer and `llm` {llm_version} to "  # noqa: E501
     assert stated in " ".join((ROOT / document).read_text(encoding="utf-8").split())
     matrix = (ROOT / ".ci" / "matrix").read_text(encoding="utf-8")
     [tested] = re.findall(r"^PYTHONS = (.*)$", matrix, re.MULTILINE)

@@ -59,7 +59,7 @@ for name, code in json.load(sys.stdin).items():
     except BaseException:
         results[name] = traceback.format_exc()
 print(json.dumps(results))
-"""
+"""  # noqa: E501
 """A Python that has imported every module again, after it lost what Windows lacks."""
 
 USES = {
@@ -122,7 +122,7 @@ from llm_mock.boundaries import starting
 starting.attach()
 starting.set_handing_over(True)
 assert subprocess.run([sys.executable, "-c", "print(1)"], capture_output=True, check=True).stdout.strip() == b"1"
-""",
+""",  # noqa: E501
 }
 
 

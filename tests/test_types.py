@@ -48,7 +48,7 @@ def test_wrong(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.assert_called_with(prompt="a")
     mock_llm_responses.misbehaviour("rate-limit")
     mock_llm_responses.last_call["promt"]
-"""
+"""  # noqa: E501
 
 
 def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""The bank as an MCP server: `python -m bank.server` speaks over stdio, `--http PORT` over streamable HTTP.
+"""The bank as an MCP server.
+
+`python -m bank.server` speaks over stdio, `--http PORT` over streamable HTTP.
 
 Its state lasts as long as the server does.
 """

@@ -1,13 +1,13 @@
 """Notes over HTTP: `python -m notes.service --port 8000`. They are kept in memory; bodies are JSON.
 
-| request                     | answer                                                                  |
-|-----------------------------|-------------------------------------------------------------------------|
-| `GET /health`               | 200, `{"ok": true, "notes": 2, "mean_length": 9.5}`                     |
-| `POST /notes`               | 201, the note; what is sent is `{"text": …}`                            |
-| `GET /notes?page=1&size=10` | 200, `{"notes": […], "page": 1, "total": 2}`, the oldest first          |
-| `GET /notes/1`              | 200, `{"number": 1, "text": …}`                                         |
-| `DELETE /notes/1`           | 204                                                                     |
-| `DELETE /notes`             | 204; all notes are forgotten, and numbers begin with 1 again            |
+| request                     | answer                                                         |
+|-----------------------------|----------------------------------------------------------------|
+| `GET /health`               | 200, `{"ok": true, "notes": 2, "mean_length": 9.5}`            |
+| `POST /notes`               | 201, the note; what is sent is `{"text": …}`                   |
+| `GET /notes?page=1&size=10` | 200, `{"notes": […], "page": 1, "total": 2}`, the oldest first |
+| `GET /notes/1`              | 200, `{"number": 1, "text": …}`                                |
+| `DELETE /notes/1`           | 204                                                            |
+| `DELETE /notes`             | 204; all notes are forgotten, and numbers begin with 1 again   |
 
 What does not exist is a 404, what makes no sense a 400, both with `{"error": …}`.
 """
@@ -33,7 +33,7 @@ class Notes:
         self._last = 0
 
     def health(self) -> Answer:
-        """Whether all is well, the number of notes, and how many characters they have on average."""
+        """Return the health, the number of notes and their mean length in characters."""
         lengths = [len(text) for text in self._texts.values()]
         return 200, {
             "ok": True,
@@ -107,7 +107,7 @@ def answer(notes: Notes, method: str, target: str, sent: Any) -> Answer:
 
 
 def server(port: int = 0) -> HTTPServer:
-    """A server with notes of its own, listening on 127.0.0.1. It answers once `serve_forever` is called.
+    """Return a server with its own notes on 127.0.0.1; it answers once `serve_forever` is called.
 
     Args:
         port: 0 takes a free one; `server_port` of the result says which.

@@ -1,1 +1,1 @@
-"""Plan a workflow from a request in plain language: reuse a known one, or have a model generate it."""
+"""Plan a workflow from a request: reuse a known one, or have a model generate it."""

@@ -25,7 +25,7 @@ def find_workflow(
         PlannerError: the model gave no usable answer.
     """
     known = "\n".join(f"- {workflow.name}: {workflow.description}" for workflow in library.values())
-    prompt = f"Which of these workflows does exactly what is requested, if any?\n{known}\n\nRequest: {request}"
+    prompt = f"Which of these workflows does exactly what is requested, if any?\n{known}\n\nRequest: {request}"  # noqa: E501
 
     def ask() -> Workflow | None:
         answer = model.prompt(prompt, schema=WorkflowMatch).text()

@@ -13,8 +13,8 @@ def describe(error: Exception) -> str:
     Args:
         error: whatever was raised.
 
-    Returns:
-        The first problem of a pydantic error; the message of any other, or its type where it has none.
+    Returns: The first problem of a pydantic error; the message of any other, or its type where it
+    has none.
     """
     if isinstance(error, ValidationError):
         problem = error.errors()[0]

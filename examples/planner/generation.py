@@ -21,7 +21,7 @@ def generate_workflow(
     Raises:
         PlannerError: the model gave no usable answer.
     """
-    prompt = f"Write a workflow of these components only.\n{catalogue_lines(components)}\n\nRequest: {request}"
+    prompt = f"Write a workflow of these components only.\n{catalogue_lines(components)}\n\nRequest: {request}"  # noqa: E501
 
     def ask() -> Workflow:
         answer = model.prompt(prompt, schema=Workflow).text()

@@ -1,6 +1,6 @@
 """The whole plan: a request goes in, a workflow comes out."""
 
-# Bound by name on purpose: a mock that only replaces the attribute `llm.get_model` does not reach this name.
+# Bound by name on purpose: replacing the attribute `llm.get_model` does not reach this name.
 from llm import UnknownModelError, get_model
 
 from planner.components import pick_components

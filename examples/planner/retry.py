@@ -29,8 +29,8 @@ class Retry:
     def until_answered(self, ask: Callable[[], Answer]) -> Answer:
         """Ask until there is an answer.
 
-        Args:
-            ask: asks the model and checks what it answers; raises an exception when either goes wrong.
+        Args: ask: asks the model and checks what it answers; raises an exception when either goes
+        wrong.
 
         Raises:
             PlannerError: every attempt went wrong, or the key of the model is missing.

@@ -11,7 +11,7 @@ class Step(BaseModel):
 
 
 class Workflow(BaseModel):
-    """Components that run one after the other. Also the answer to: which workflow does what was requested?"""
+    """A workflow: components that run one after the other."""
 
     name: str = Field(description="short, lower case, words joined by hyphens")
     description: str = Field(description="what it is good for, in one sentence")

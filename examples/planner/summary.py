@@ -6,7 +6,7 @@ from planner.retry import Retry
 from planner.schemas import Workflow
 
 SUMMARY_MODEL = llm.get_model("gpt-4.1-nano")
-"""A small model writes every summary, whichever model planned. It is obtained at import, before any test runs."""
+"""A small model writes every summary, whichever model planned. It is obtained at import, before any test runs."""  # noqa: E501
 
 
 def write_summary(workflow: Workflow, retry: Retry) -> str:

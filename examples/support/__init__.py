@@ -1,1 +1,1 @@
-"""An agent that serves the customers of a small shop, and the suites of prompts that it is tested with."""
+"""An agent that serves the customers of a small shop, and its prompt suites."""

@@ -1,4 +1,4 @@
-"""An application with two models: a small one says which team a mail is for, a large one drafts the answer."""
+"""An application with two models: a small one sorts mail, a large one drafts answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCHEMA = {
 
 
 def handle(mail: str) -> dict[str, Any]:
-    """Sort a mail, and draft the answer; what is angry, or for no team that there is, a person answers."""
+    """Sort a mail and draft the answer; a person answers angry mail and mail for no team."""
     sorted_by = llm.get_model("gpt-5-nano")
     found = json.loads(
         sorted_by.prompt(f"Which team is this mail for?\n\n{mail}", schema=SCHEMA).text()

@@ -64,7 +64,7 @@ def orders_server() -> MCPServer:
 
     @server.tool()
     def refund(number: Number, cents: Cents, reason: str) -> Refund:
-        """Give back what a delivered order cost, or a part of it. Asked for again, it is changed, not doubled."""
+        """Refund a delivered order, or a part of it; a second refund replaces the first."""
         order = find_order(number)
         if order.status != "delivered":
             raise ToolError(

@@ -1,4 +1,4 @@
-"""An OpenAI server on loopback that fails as real ones do before it answers, and calls tools that take `args`."""
+"""An OpenAI server on loopback that fails in real ways before it answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REFUSED = {"error": {"message": "No such thing", "type": "invalid_request_error"
 
 
 class FlakyServer(OpenAIServer):
-    """Fails the next requests as `failures` says: `(status, {header: value})`, `"drop"` or `"cut"`."""
+    """A server with failures to come: `(status, {header: value})`, `"drop"` or `"cut"`."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ DEADLINE = 20.0
 
 
 def processes_with(marker: str) -> dict[int, str]:
-    """The processes that have a word in their command, by their id; those that are dead and not yet reaped are not."""
+    """Return the processes with a word in their command, by id, without zombies."""
     if Path("/proc/self/cmdline").exists():
         commands = _from_proc()
     else:

@@ -1,7 +1,7 @@
 """An MCP server over stdio without the SDK, which starts at once and misbehaves as its options say.
 
-Run as `python raw_server.py MARKER [OPTION …]`: MARKER is a word by which tests find it in the process table, and in
-all processes that it starts.
+Run as `python raw_server.py MARKER [OPTION …]`: MARKER is a word by which tests find it in the
+process table, and in all processes that it starts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`llm_assert` and `llm_score`: what is asked, what of the answer counts, and what a failure says."""
+"""`llm_assert` and `llm_score`: their requests, their verdicts and their failures."""
 
 from __future__ import annotations
 

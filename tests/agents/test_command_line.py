@@ -129,7 +129,7 @@ def test_output_of_just_the_limit_is_whole(pool: ServerPool) -> None:
 
 
 def test_a_flood_on_both_streams_does_not_block(pool: ServerPool) -> None:
-    code = "import sys\nfor _ in range(20_000):\n print('o' * 99)\n print('e' * 99, file=sys.stderr)\nsys.exit(3)"
+    code = "import sys\nfor _ in range(20_000):\n print('o' * 99)\n print('e' * 99, file=sys.stderr)\nsys.exit(3)"  # noqa: E501
     answer = tool_of(pool, python(code, max_output=300)).call({})
     assert answer.text.count("bytes cut") == 2
     assert len(answer.text) < 900

@@ -1,4 +1,4 @@
-"""Requests and tokens a minute: when the next request may be made, and that only live models are waited for."""
+"""Requests and tokens per minute: when the next request goes, for live models only."""
 
 from __future__ import annotations
 

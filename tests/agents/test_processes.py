@@ -1,4 +1,4 @@
-"""No process is left behind: looked up in the process table, with processes that do not want to end."""
+"""No process is left behind, even one that resists, by the process table."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .processes import processes_with, supervisor_of, wait_until_gone, wait_unti
 
 Raw = Callable[..., MCPServer]
 WHOLE_FAMILY = ("--stubborn", "--child", "--detached-child")
-"""A server that ignores SIGTERM and the end of its stdin, a child, and a child that left its process group."""
+"""A server that ignores SIGTERM and the end of its stdin, a child, and a child that left its process group."""  # noqa: E501
 FAMILY = 4
 """The supervisor, the server and its two children."""
 
-# What the process of a test run does; the marker comes by the environment, so that it is not in its own command.
+# The marker comes by the environment, so that the command of the run does not contain it.
 PROGRAM = f"""
 import os, sys, time
 from llm_mock.agents import CLIServer, MCPServer
@@ -192,7 +192,7 @@ def test_nothing_is_left_when_the_whole_process_group_is_killed(
 def test_nothing_is_left_when_the_process_is_killed_and_one_that_it_forked_off_lives(
     program: Callable[[str], subprocess.Popen[str]], marker: str
 ) -> None:
-    code = "child = os.fork()\nif not child: time.sleep(600)\nprint(child, flush=True); time.sleep(600)"
+    code = "child = os.fork()\nif not child: time.sleep(600)\nprint(child, flush=True); time.sleep(600)"  # noqa: E501
     process = program(code)
     assert process.stdout is not None
     child = int(process.stdout.readline())
@@ -210,7 +210,7 @@ def test_nothing_is_left_when_the_process_is_killed_during_a_command(
 pool.close()
 command = CLIServer("sleep", [sys.executable, "-c", "import time; time.sleep(600)", marker], "sleep")
 pool.tools([command])[0].call({})
-"""
+"""  # noqa: E501
     process = program(code)
     wait_until_there(marker, 2)  # the command and its supervisor: the server has gone
     process.kill()
@@ -303,7 +303,7 @@ def test_what_a_command_leaves_in_the_background_is_ended_with_it(
 
 
 def test_a_supervisor_needs_no_program_beside_python(marker: str, tmp_path: Path) -> None:
-    """The command is started with the environment of its server, which may hold what breaks a Python."""
+    """Start the command with the environment of its server, which may break a Python."""
     server = CLIServer(
         "env",
         ["env"],

@@ -1,4 +1,4 @@
-"""Turns that are asked for again: against a real HTTP server, with `llm`'s own OpenAI models and their SDK."""
+"""Retries of turns against a real HTTP server, with `llm`'s own OpenAI models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The references of a skill: which files are some, and the tools by which a model lists and reads them."""
+"""The references of a skill: which files count, and the tools that list and read them."""
 
 from __future__ import annotations
 

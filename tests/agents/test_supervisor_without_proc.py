@@ -1,4 +1,4 @@
-"""The supervisor on systems without /proc and without subreapers, such as macOS; `ps` is everywhere."""
+"""The supervisor without /proc and subreapers, as on macOS, where it uses `ps`."""
 
 from __future__ import annotations
 

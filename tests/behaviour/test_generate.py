@@ -219,12 +219,12 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({"type": "object", "minProperties": 1, "properties": {"a": {"type": "null"}}}, {"a": None}),
     ({"type": "object", "minProperties": 1, "additionalProperties": {"type": "integer"}}, {"1": 0}),
     ({"type": "array"}, []),
-    ({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "null"}], "items": False}, [0, None]),
+    ({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "null"}], "items": False}, [0, None]),  # noqa: E501
     ({"type": "array", "items": {"enum": [1, 1, 2]}, "uniqueItems": True, "minItems": 2}, [1, 2]),
-    ({"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, ["text"]),
-    ({"allOf": [{"type": "number", "minimum": 2}, {"type": "integer", "minimum": 5}], "multipleOf": 4}, 8),
+    ({"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, ["text"]),  # noqa: E501
+    ({"allOf": [{"type": "number", "minimum": 2}, {"type": "integer", "minimum": 5}], "multipleOf": 4}, 8),  # noqa: E501
     ({"allOf": [{"multipleOf": 4}, {"multipleOf": 6}], "type": "integer", "minimum": 1}, 12),
-    ({"allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"type": "integer"}}}], "required": ["a"]},
+    ({"allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"type": "integer"}}}], "required": ["a"]},  # noqa: E501
      {"a": 2}),
     ({"anyOf": [{"type": "string", "maxLength": 1, "minLength": 2}, {"type": "null"}]}, None),
     ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 0.5),
@@ -233,7 +233,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({**REFERENCE, "minimum": 9, "$defs": {"a/b": {"type": "integer", "minimum": 2}}}, 9),
     ({"$defs": {"x": {"$anchor": "here", "const": 1}}, "$ref": "#here"}, 1),
     ({"type": "object", "properties": {"next": {"$ref": "#"}}}, {}),
-    ({"type": "object", "required": ["next"], "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}},
+    ({"type": "object", "required": ["next"], "properties": {"next": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}}},  # noqa: E501
      {"next": None}),
     ({"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"n": {"type": "null"}},
       "type": "array", "items": [{"$ref": "#/definitions/n"}, {"type": "integer"}]}, [None, 0]),
@@ -282,7 +282,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
         },
         "schema Deep: the answer.a[0]: nothing fits",
     ),
-    ({"type": "object", "required": ["code"], "properties": {"code": {"type": "string", "pattern": "^[A-Z]+-[0-9]$"}}},
+    ({"type": "object", "required": ["code"], "properties": {"code": {"type": "string", "pattern": "^[A-Z]+-[0-9]$"}}},  # noqa: E501
      "the answer.code: 'text' does not match '^[A-Z]+-[0-9]$'"),
     ({"type": "array", "minItems": 1, "items": {"type": "integer"}, "contains": {"const": 90}},
      "the answer: [0] does not contain items matching"),
@@ -295,9 +295,9 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
                                           "a 'regex'")),
     ({"type": "string", "pattern": "^a$", "minLength": 2}, ("the answer: 'text' does not match "
                                                             "'^a$'")),
-    ({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3}, "the answer: nothing fits"),
-    ({"type": "object", "additionalProperties": False, "minProperties": 1}, "the answer.1: nothing fits"),
-    ({"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}, "the answer.next: nothing fits"),
+    ({"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3}, "the answer: nothing fits"),  # noqa: E501
+    ({"type": "object", "additionalProperties": False, "minProperties": 1}, "the answer.1: nothing fits"),  # noqa: E501
+    ({"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#"}}}, "the answer.next: nothing fits"),  # noqa: E501
     ({"allOf": [{"type": "string"}, {"type": "integer"}]}, "the answer: 0 is not of type 'string'"),
     ({"type": "array", "minItems": 30_000}, "there are too many possibilities to try"),
     ({"type": "object", "minProperties": 10**12}, "there are too many possibilities to try"),

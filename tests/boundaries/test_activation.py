@@ -34,11 +34,11 @@ import httpx, llm
 print(llm.get_model("m").prompt("hi").text())
 body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 print(httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()["choices"][0]["message"]["content"])
-"""
+"""  # noqa: E501
     variables = {"LLM_MOCK": None, "PFLOW_TESTING": None, variable: "yes"}
     result = run_python(code, PYTEST_CURRENT_TEST=None, **variables)
     assert result.stdout == '{"success": true}\n' * 2
-    said = f"llm-mock: {variable}=yes is set, so models are mocked in this process: no provider is asked.\n"
+    said = f"llm-mock: {variable}=yes is set, so models are mocked in this process: no provider is asked.\n"  # noqa: E501
     logged = "INFO: HTTP Request: "  # where a plugin of llm that turns logging on is loaded
     assert (
         "".join(line for line in result.stderr.splitlines(True) if not line.startswith(logged))
@@ -60,7 +60,7 @@ loaded = [name for name in sys.modules if name.startswith("llm_mock.")]
 import llm
 print(finders, type(llm.get_model("gpt-4o-mini")).__name__, hasattr(llm.get_model_aliases, "__wrapped__"))
 print(loaded if "PFLOW_TESTING" not in __import__("os").environ else [])
-"""
+"""  # noqa: E501
     assert run_python(code, PFLOW_TESTING=value).stdout == "[] Chat False\n[]\n"
 
 
@@ -128,7 +128,7 @@ spec = importlib.util.find_spec("llm")
 assert spec.origin == llm.__file__, spec
 again = importlib.reload(llm)
 print(again.get_model("m").prompt("hi").json(), llm.get_model("m").conversation().prompt("hi").text())
-"""
+"""  # noqa: E501
     result = run_python(code, PFLOW_TESTING="1")
     assert (result.stdout, result.stderr) == ("{'success': True} {\"success\": true}\n", "")
 

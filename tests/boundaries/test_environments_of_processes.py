@@ -1,4 +1,4 @@
-"""Processes start with any environment that Python takes, and with the mock where that asks for it."""
+"""Processes start with any environment that Python accepts, mocked where it asks."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ def test_a_process_that_outlives_its_test_is_not_disturbed(pytester: pytest.Pyte
             mock_llm_calls.set("m", "of the next test")
             assert PROCESS[0].communicate("\\n", timeout=60)[0] == "of the test that started it\\n"
             assert mock_llm_calls.calls == []
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=2)
 
@@ -319,7 +319,7 @@ def test_an_error_may_come_from_a_module_that_gets_a_model_when_it_is_imported(
     import shop  # type: ignore[import-not-found]
 
     mock_llm_calls.set_error("*", shop.NoStock("sold out"))
-    code = "import shop\ntry: shop.MODEL.prompt('Hi').text()\nexcept shop.NoStock as error: print(error)"
+    code = "import shop\ntry: shop.MODEL.prompt('Hi').text()\nexcept shop.NoStock as error: print(error)"  # noqa: E501
     assert run(code, PYTHONPATH=str(tmp_path)).stdout == "sold out\n"
 
 

@@ -106,7 +106,7 @@ while current is not None:
     current = current.__cause__ or current.__context__
 import json
 print(json.dumps([chain, [str(args) for args in connections]]))
-"""
+"""  # noqa: E501
 """A process in which a library that is imported lacks some names."""
 CASES = [(library, name) for library, names in TABLES.items() for name in names]
 

@@ -1,4 +1,4 @@
-"""What the tests of recorded SDKs share: runs with one cassette, and a provider that may be down."""
+"""Shared by tests of recorded SDKs: runs with one cassette, and a provider that may be down."""
 
 from __future__ import annotations
 

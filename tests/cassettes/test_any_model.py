@@ -1,4 +1,4 @@
-"""What a cassette holds of models that do more than OpenAI's: events, attachments, errors, many calls at once."""
+"""Cassettes of models with events, attachments, errors and many calls at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of SDKs, recorded from a provider and replayed without it: what the SDK returns is the same."""
+"""Recorded and replayed calls of SDKs return the same, without the provider."""
 
 from __future__ import annotations
 

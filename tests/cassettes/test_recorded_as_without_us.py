@@ -1,4 +1,4 @@
-"""A recorded answer is the provider's: without us, while it is recorded, and replayed in another process."""
+"""A recorded answer is the provider's: unmocked, while recording, and replayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a cassette records of `llm`'s own OpenAI models, and plays back: everything that `llm` exposes of it."""
+"""Cassettes keep everything that `llm` exposes of its own OpenAI models."""
 
 from __future__ import annotations
 

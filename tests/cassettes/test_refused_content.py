@@ -55,7 +55,7 @@ def test_it_is_refused_with_its_line(tmp_path: Path, request_: str, response: st
 
 
 def test_what_is_right_is_read(tmp_path: Path) -> None:
-    response = f"{{attachments: [{{type: image/png, {CONTENT}, bytes: 5}}], error: {{class: ValueError, args: [x]}}}}"
+    response = f"{{attachments: [{{type: image/png, {CONTENT}, bytes: 5}}], error: {{class: ValueError, args: [x]}}}}"  # noqa: E501
     content = _read(tmp_path, "{model: m, turn: 2}", response)
     assert [*content.contents.values()] == [b"hello"]
     assert isinstance(content.calls[1], schema.RecordedCall)

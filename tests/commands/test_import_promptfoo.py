@@ -76,7 +76,7 @@ promptfooconfig.yaml:41: the column __expected has no counterpart
 promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv
 promptfooconfig.suite.yaml: 10 cases, 13 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     assert prompts["opening hours [short]"] == "When are you open? Be short."
     assert list(prompts.values()).count("Where? Be short.") == 1
     hours: Any = suite.cases[0].assertions
-    types = "not_icontains contains contains_any json llm_judge max_latency max_cost similar python starts_with"
+    types = "not_icontains contains contains_any json llm_judge max_latency max_cost similar python starts_with"  # noqa: E501
     assert [each.type for each in hours] == types.split()
     assert [getattr(each, "value", None) for each in hours][1] == "EUR"
     assert (hours[2].values, hours[2].case_insensitive) == (("open", "hours"), True)
@@ -127,7 +127,7 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
 
 
 def test_what_was_imported_runs_dry(folder: Path) -> None:
-    text = "prompts: ['{{q}}']\ntests: [{vars: {q: Hi}, providerOutput: Hello, assert: [{type: equals, value: Hello}]}]"
+    text = "prompts: ['{{q}}']\ntests: [{vars: {q: Hi}, providerOutput: Hello, assert: [{type: equals, value: Hello}]}]"  # noqa: E501
     assert run(folder, text)[0] == 0
     arguments = [
         "test",

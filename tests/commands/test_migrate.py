@@ -1,4 +1,4 @@
-"""`llm-mock migrate`: what it shows, what it writes, and what it says of files that it cannot read."""
+"""`llm-mock migrate`: its output, the files it writes, and unreadable files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llm_mock.cli import main
 
 pytest.importorskip("libcst")
 
-APP = "from llm import get_model\n\ndef ask(name='gpt-4o-mini'):\n    return get_model(name).prompt('Hi').text()\n"
+APP = "from llm import get_model\n\ndef ask(name='gpt-4o-mini'):\n    return get_model(name).prompt('Hi').text()\n"  # noqa: E501
 OLD = """\
 from unittest.mock import patch
 
@@ -204,7 +204,7 @@ def test_check_and_write_exclude_each_other() -> None:
 
 
 def test_a_missing_libcst_is_named_with_what_installs_it(tmp_path: Path) -> None:
-    code = "import sys; sys.modules['libcst'] = None; from llm_mock.cli import main; main(['migrate', '.'])"
+    code = "import sys; sys.modules['libcst'] = None; from llm_mock.cli import main; main(['migrate', '.'])"  # noqa: E501
     process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
     )

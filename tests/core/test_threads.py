@@ -1,4 +1,4 @@
-"""Threads that call, configure, look, forget and copy at the same time: nothing is lost, doubled or disordered."""
+"""Threads call, configure, read, reset and copy at once: no call is lost or doubled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is given to the mock and makes no sense is refused where it is given, in words and without a traceback."""
+"""Wrong arguments are refused where they are given, in words, without a traceback."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def test_nothing_is_fetched(run_python: RunPython) -> None:
         mock("gpt-4o-mini").prompt("Hi")
         print(cost_of(mock.calls[0], mock))
         print("genai_prices" in sys.modules)
-    """
+    """  # noqa: E501
     assert run_python(code).stdout == "0.00000315\nTrue\n"
 
 

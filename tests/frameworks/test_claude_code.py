@@ -1,4 +1,4 @@
-"""Claude Code, offline, is answered by the server: a coding agent as a whole, which is a program of Node."""
+"""Claude Code, a coding agent in Node, works offline with the server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Ask = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def ask(llm_mock_server: MockServer, tmp_path: Path) -> Ask:
-    """Has Claude Code do something in an empty folder, as a user who never used it; gives what it prints at its end."""
+    """Run Claude Code in an empty folder as a new user, and return its last output."""
 
     def ask(prompt: str, *options: str) -> dict[str, Any]:
         given = {

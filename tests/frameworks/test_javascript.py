@@ -1,4 +1,4 @@
-"""The JavaScript SDKs, in a process of Node, are answered by the server: `NODE_FOLDER` is where they are installed."""
+"""The JavaScript SDKs get answers from the server; `NODE_FOLDER` holds the packages."""
 
 from __future__ import annotations
 

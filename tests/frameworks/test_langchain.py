@@ -1,4 +1,4 @@
-"""LangChain's own standard tests of integrations: five chat models and embeddings, with the mock as every provider.
+"""LangChain's own standard tests of integrations, with the mock as every provider.
 
 With `-o llm_mock_http=refuse` they ask the server, as no other way is left.
 """
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.filterwarnings("default")
 def answers(
     request: pytest.FixtureRequest, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every call is answered by what it asks for, and the images that the suites download are there."""
+    """Answer every call by its request, and provide the images that the suites download."""
     if request.config.getini("llm_mock_http") == "refuse":
         for name, value in request.getfixturevalue("llm_mock_server").environment().items():
             monkeypatch.setenv(name, value)
@@ -47,7 +47,7 @@ def answers(
 
 
 def _plausible(asked: Any) -> Any:
-    """An instance of the schema; a call of the tool, before its result is there; else a text, with JSON where asked."""
+    """Return an instance of the schema, a tool call before its result, or a text."""
     if asked.schema and asked.tool_choice not in {tool.name for tool in asked.tools}:
         return instance(asked.schema)
     if asked.tools and not asked.tool_results and asked.tool_choice != "none":

@@ -1,4 +1,4 @@
-"""What is rewritten passes and fails exactly where the old test did: with a right application and with broken ones."""
+"""A rewritten test passes and fails exactly as the old one, for right and wrong programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from llm_mock.migrate.file import rewrite_file
 
 OLD = Path(__file__).parent / "old"
 WARNED = ("-W", "always::llm_mock.SchemaViolationWarning")
-"""A reply that breaks the schema which a broken application asks for is noticed; no old test does that."""
+"""A reply that breaks the schema which a broken application asks for is noticed; no old test does that."""  # noqa: E501
 TESTS = sorted(path.name for path in OLD.glob("test_*.py"))
 
 

@@ -70,7 +70,7 @@ UNSURE = {
             with patch("app.get_model") as get_model:
                 get_model.return_value.prompt.side_effect = lambda text, **more: Mock(text=lambda: text.upper())
                 app.ask()
-        """,
+        """,  # noqa: E501
         "the reply depends on the prompt (text.upper()). Give a function of the prompt",
     ),
     "no answer": (

@@ -1,4 +1,4 @@
-"""The hooks of the plugin, and faults in them. As a plugin of pytest it makes those of `FAULTY_HOOKS` fail."""
+"""A pytest plugin that makes the hooks in `FAULTY_HOOKS` fail."""
 
 from __future__ import annotations
 

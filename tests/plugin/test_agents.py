@@ -167,7 +167,7 @@ def test_a_hostile_tool_cannot_write_to_the_terminal(pytester: pytest.Pytester) 
                 mock_llm_responses.add("m", evil)
                 aitest_run_sync(Agent("m", cli_servers=[CLIServer("printf", "printf")]), evil)
                 assert 0
-            """
+            """  # noqa: E501
         )
     )
     result = pytester.runpytest()
@@ -192,7 +192,7 @@ def test_agents_as_parameters_have_readable_ids(pytester: pytest.Pytester) -> No
 
             @pytest.mark.parametrize("provider", [Provider("gpt"), 3, Provider, None])
             def test_others(provider): ...
-            """
+            """  # noqa: E501
         )
     )
     result = pytester.runpytest("--collect-only", "-q")
@@ -227,7 +227,7 @@ SCOPES = """
     def test_an_environment_of_its_own(number, aitest_run_sync):
         assert aitest_run_sync(agent(env={"NUMBER": str(number)}), "Say hello")
         assert len(processes_with(MARKER)) <= 2 * (1 + 4)  # a process of a server, and its supervisor
-"""
+"""  # noqa: E501
 
 
 def test_a_server_lives_for_its_scope_and_few_live_unused(pytester: pytest.Pytester) -> None:
@@ -361,7 +361,7 @@ MATRIX = """
             pytest.skip("too expensive")
         assert aitest_run_sync(agent, task)
         assert task == "easy" or agent.asks.model == "big" or agent.system_prompt is PROMPTS[0]
-"""
+"""  # noqa: E501
 
 
 def test_models_prompts_and_skills_are_ranked_each_by_itself(pytester: pytest.Pytester) -> None:
@@ -444,7 +444,7 @@ def test_a_run_without_agents_imports_nothing_of_them(pytester: pytest.Pytester)
 
         def test_it():
             assert not [name for name in sys.modules if name.startswith(("llm_mock.agents", "tenacity", "mcp"))]
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess("-p", "no:xdist").assert_outcomes(passed=1)
 
@@ -534,7 +534,7 @@ def test_an_agent_runs_live_where_the_test_is_marked(pytester: pytest.Pytester) 
 
             async def test_mocked(aitest_run):
                 assert (await aitest_run(Agent("real"), "Who?")).final_response == '{"success": true}'
-            """
+            """  # noqa: E501
         )
     )
     pytester.runpytest_subprocess(ASYNC).assert_outcomes(passed=1, skipped=1)
@@ -551,7 +551,7 @@ def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> No
                 result = aitest_run_sync(Agent("m"), "Hello")
                 assert result.cost < 0.003
                 assert result.cost > 0.001
-            """
+            """  # noqa: E501
         )
     )
     result = pytester.runpytest_subprocess()
@@ -588,7 +588,7 @@ def test_no_server_outlives_the_run(
                 assert aitest_run_sync(Agent("m", [bank]), "Hello").tool_was_called("accounts")
                 assert {marker!r} in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
                 {end}
-            """
+            """  # noqa: E501
         ).replace("import pytest\n", "import pytest, subprocess, sys\n", 1)
     )
     pytester.runpytest_subprocess(*arguments)

@@ -399,7 +399,7 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
 
         def pytest_unconfigure():
             print("imported:", [name for name in ("cost", "budget", "latency") if f"llm_mock.{name}" in sys.modules])
-        """
+        """  # noqa: E501
     )
     result = pytester.runpytest_subprocess("-v")
     result.stdout.fnmatch_lines(

@@ -464,7 +464,7 @@ def test_a_cassette_that_cannot_be_written_fails_its_test_and_damages_nothing(
     )
     result = pytester.runpytest_subprocess("--llm-mock-record", "new_episodes")
     result.assert_outcomes(failed=1)
-    message = "The cassette cassettes/test_it/test_hi.llm.yaml could not be written: No space left on device. *"
+    message = "The cassette cassettes/test_it/test_hi.llm.yaml could not be written: No space left on device. *"  # noqa: E501
     result.stdout.fnmatch_lines([message])
     (line,) = (line for line in result.outlines if line.startswith("The recorded calls are in "))
     kept = Path(
@@ -606,7 +606,7 @@ def test_no_real_call_is_made_where_its_answer_cannot_be_written(
     prepare()
     result = pytester.runpytest("--llm-mock-record", "once")
     result.assert_outcomes(failed=1)
-    shown = "No real call was made, because the cassette cassettes/test_it/test_hi.llm.yaml cannot be written: "
+    shown = "No real call was made, because the cassette cassettes/test_it/test_hi.llm.yaml cannot be written: "  # noqa: E501
     result.stdout.re_match_lines(
         [f".*{shown}({reason}).*Make cassettes/test_it a folder that can be written"]
     )
@@ -809,7 +809,7 @@ def test_a_key_that_the_application_gives_its_model_is_the_one_that_is_used_and_
         model.key = "given-to-the-model"
         answers.append(model.prompt("Echo my key").text())
         assert [answer.split()[3] for answer in answers] == ["given-to-the-prompt,", "given-to-the-model,"]
-        """,
+        """,  # noqa: E501
     )
     pytester.runpytest("--llm-mock-record", "once", "--llm-mock-report=r.json").assert_outcomes(
         passed=1

@@ -148,7 +148,7 @@ SCHEMA = """
         mock_llm_responses.set_error("m", ConnectionError("down"))
         with pytest.raises(ConnectionError):
             ask()
-"""
+"""  # noqa: E501
 
 
 def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
@@ -341,7 +341,7 @@ def test_autospec_refuses_what_the_real_model_would_refuse(pytester: pytest.Pyte
     @pytest.mark.parametrize(("arguments", "error"), REFUSED)
     def test_unknown_models_accept_everything(arguments, error):
         assert llm.get_model("nobody/knows").prompt("Hello", **arguments).text()
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=16)
 

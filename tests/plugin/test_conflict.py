@@ -1,4 +1,4 @@
-"""Beside the unrelated distribution `llm-mock`, which owns the same import package, a run says what to uninstall."""
+"""Beside the unrelated distribution `llm-mock`, a run names what to uninstall."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def install(folder: Path, name: str, version: str, points: dict[str, str]) -> No
 
 @pytest.fixture
 def site(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with our package and distribution, before all others on the path of a run with one test."""
+    """Create a folder with our package and distribution that precedes all others."""
     folder = pytester.path / "site"
     shutil.copytree(PACKAGE, folder / "llm_mock", ignore=shutil.ignore_patterns("__pycache__"))
     install(folder, "pytest_llm_mock", "9.0.0", OURS)

@@ -190,7 +190,7 @@ COMMON_MISTAKES = """
         mock_llm_responses.set("gpt-4o-mini", {"category": "bug"})
         assert "bug" in answer
 """
-"""Each by `llm` and by an SDK: a misspelt model, the class of another schema, a misspelt schema, and a late `set`."""
+"""Each by `llm` and by an SDK: a misspelt model, the class of another schema, a misspelt schema, and a late `set`."""  # noqa: E501
 
 
 def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pytester) -> None:
@@ -307,7 +307,7 @@ def test_a_failure_names_the_prompts_that_nobody_read(pytester: pytest.Pytester)
 
         def test_next():
             assert False
-        """
+        """  # noqa: E501
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
@@ -514,7 +514,7 @@ TRACEBACKS = """
 
     def test_other():
         llm.Attachment().resolve_type()
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("arguments", [("--tb=long",), ("--tb=short",), ("--tb=native",)])
@@ -592,7 +592,7 @@ def test_a_turn_after_tools_shows_what_they_gave(pytester: pytest.Pytester) -> N
                 {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "snow"}]},
             ])
             assert 0
-        """
+        """  # noqa: E501
     )
     result = pytester.runpytest()
     result.stdout.fnmatch_lines(

@@ -33,7 +33,7 @@ DECIDES = {
     "llm_mock.plugin.spec_items:SpecCollector.pytest_collect_file",
     "llm_mock.plugin.suite_items:SuiteCollector.pytest_collect_file",
 }
-"""Where these fail, the tests that they are about fail: they must not pass because nothing was done for them."""
+"""Where these fail, the tests that they are about fail: they must not pass because nothing was done for them."""  # noqa: E501
 OF_XDIST = {
     "llm_mock.plugin.report:ReportWriter.pytest_testnodedown",
     "llm_mock.plugin.report:ReportWriter.pytest_xdist_node_collection_finished",
@@ -98,7 +98,7 @@ def plain(pytester: pytest.Pytester) -> dict[str, int]:
 def assert_reported(
     result: pytest.RunResult, hook: str, plain: dict[str, int], number: int = 1
 ) -> None:
-    """Assert that a run has the outcomes of one without the plugin, and that one of its warnings names the hook."""
+    """Assert the outcomes of a run without the plugin, and one warning with the hook's name."""
     assert result.parseoutcomes() == {**plain, "warnings": number}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     shown = result.stdout.str()

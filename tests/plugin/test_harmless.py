@@ -1,4 +1,4 @@
-"""With the plugin and without it a run has the same environment, logging, warnings, signals, hooks and imports."""
+"""A run has the same environment, logging, warnings, signals and hooks with the plugin."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ PROBE = """
         path = Path(os.environ["SNAPSHOTS"])
         known = json.loads(path.read_text()) if path.exists() else {}
         path.write_text(json.dumps({**known, when: snapshot()}))
-"""
+"""  # noqa: E501
 CONFTEST = """
     import probe
     import pytest

@@ -16,7 +16,7 @@ def ask(client=None, **more):
     client = client or openai.OpenAI(max_retries=0)
     messages = [{"role": "user", "content": "Hello"}]
     return client.chat.completions.create(model="gpt-4o", messages=messages, **more).choices[0].message.content
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -233,7 +233,7 @@ def test_another_process_answers_for_sdks_and_reports(project: pytest.Pytester) 
             ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
             assert (ran.stdout, ran.stderr) == ("Hi!\\n", "")
             assert [call["api"] for call in mock_llm_responses.calls] == ["chat.completions"]
-        """
+        """  # noqa: E501
     )
     project.runpytest_subprocess().assert_outcomes(passed=1)
 
@@ -254,7 +254,7 @@ def test_what_a_test_itself_mocks_wins(project: pytest.Pytester) -> None:
             http_client = httpx2.Client(transport=httpx2.MockTransport(answer))
             assert app.ask(app.openai.OpenAI(http_client=http_client)) == "of the test"
             assert mock_llm_calls.calls == []
-        """
+        """  # noqa: E501
     )
     project.runpytest().assert_outcomes(passed=1)
 
@@ -291,7 +291,7 @@ def test_a_cassette_of_an_sdk_is_recorded_once_and_replayed(
                 with app.openai.OpenAI(base_url="{server.url}/v1", api_key="{KEY}", max_retries=0) as client:
                     assert app.ask(client) == "{TEXT}"
                 assert mock_llm_calls.calls[0]["response"] == "{TEXT}"
-            """
+            """  # noqa: E501
         )
         project.runpytest().assert_outcomes(passed=1)
     project.runpytest().assert_outcomes(passed=1)

@@ -31,7 +31,7 @@ PLUGIN = """
             register(*models)
 
     pm.register(Plugin())
-"""
+"""  # noqa: E501
 TEST = """
     import asyncio
     import llm
@@ -103,7 +103,7 @@ def test_a_live_test_reaches_the_provider_and_the_next_does_not(
         @pytest.mark.llm_live
         def test_live_again():
             assert ask() == "Answer 1 to: Hi"
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess("--llm-mock-live", "-p", "no:randomly").assert_outcomes(passed=3)
     assert len(server.requests) == 2

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def home(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The `llm` user folder of whoever runs the tests, with keys, an alias, a default model and no logs."""
+    """Create an `llm` user folder with keys, an alias, a default model and no logs."""
     folder = pytester.mkdir("of-the-user")
     (folder / "keys.json").write_text('{"openai": "sk-of-the-user"}')
     (folder / "aliases.json").write_text('{"mine": "gpt-4o"}')
@@ -93,7 +93,7 @@ def test_the_llm_command_line_as_a_subprocess_is_mocked(pytester: pytest.Pyteste
         def test_it():
             command = [sys.executable, "-m", "llm", "Hello", "-m", "4o-mini"]
             assert subprocess.check_output(command, text=True, stdin=subprocess.DEVNULL) == '{"success": true}\\n'
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=1)
 
@@ -129,7 +129,7 @@ def test_a_run_that_asks_no_model_loads_nothing_that_answers_or_redacts(
 
         def test_it():
             assert not [name for name in sys.modules if name.startswith(UNUSED)]
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess("-p", "llm_mock.pytest_plugin").assert_outcomes(passed=1)
 
@@ -157,7 +157,7 @@ def test_the_package_may_be_what_imports_llm_first(pytester: pytest.Pytester) ->
         def test_it(mock_llm_responses):
             assert create_mock_get_model({"m": "x"})("m").prompt("Hi").text() == "x"
             assert MockLLMModel("m").prompt("Hi").json() == {"success": True}
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 
@@ -274,6 +274,6 @@ def test_a_run_that_never_imports_llm_loads_neither_the_mock_nor_a_boundary(
 
         def test_another_that_fails():
             assert LOADED[0] in sys.modules
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1, failed=1)

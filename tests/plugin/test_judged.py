@@ -33,7 +33,7 @@ TESTS = """
     def test_low_part(llm_score, mock_llm_responses):
         mock_llm_responses.set("judge-of-all", {"tone": {"reason": "It is rude", "score": 0.25}})
         assert 0.5 < llm_score("Go away", {"tone": "Is polite"}).parts["tone"]
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(

@@ -112,7 +112,7 @@ def test_a_left_over_call_gets_the_reply_of_its_own_test(
     pytester.makepyfile(test_it=LEFT_OVER.replace("{starting}", starting))
     result = pytester.runpytest_inprocess("-p", "no:randomly")
     result.assert_outcomes(passed=2)
-    late = "  test_it.py::test_a: 1 call of gpt-4o-mini by the thread 'asker*', which it left running while *::test_b ran"
+    late = "  test_it.py::test_a: 1 call of gpt-4o-mini by the thread 'asker*', which it left running while *::test_b ran"  # noqa: E501
     result.stdout.fnmatch_lines([SECTION, late, "*Have the test wait*"])
 
 
@@ -273,7 +273,7 @@ SHARED = """
         mock_llm_calls.add("4o-mini", f"reply {number}")
         assert {fixture}.ask() == f"reply {number}"
         assert len(mock_llm_calls.calls) == 1
-"""
+"""  # noqa: E501
 KINDS = ["Loop", "Pool", "OldPool", "Portal"]
 NEWER = [] if sys.version_info < (3, 11) else ["Runner"]
 
@@ -454,7 +454,7 @@ def _ask(name: str) -> None:
 
 @pytest.fixture
 def run_of_its_own() -> Iterator[None]:
-    """A mock below those of the tests, so that late calls are not reported in the summary of this run."""
+    """Activate a mock below the tests' own, so that late calls stay out of the summary."""
     previous = activate(LLMMock(at_boundary=True))
     yield
     activate(previous)

@@ -24,7 +24,7 @@ APPLICATION = """
             except Exception as error:
                 failure = error
         raise RuntimeError("no answer") from failure
-"""
+"""  # noqa: E501
 
 
 def run(pytester: pytest.Pytester, code: str, *arguments: str) -> pytest.RunResult:
@@ -101,7 +101,7 @@ def test_names_choose_and_combine_with_other_parameters(pytester: pytest.Pyteste
         again = llm.get_model("gpt-4o-mini").prompt(question).text()
         assert again == ("" if llm_mock_misbehaviour.name == "empty-text" else "Hello")
         assert llm_mock_misbehaviour.calls == ([1, 2] if llm_mock_misbehaviour.name == "empty-text" else [1])
-        """,
+        """,  # noqa: E501
         "-v",
     )
     result.assert_outcomes(passed=6)
@@ -129,7 +129,7 @@ def test_a_class_may_be_marked_and_a_method_chooses_for_itself(pytester: pytest.
 
     def ask_nothing():
         assert llm.get_model("gpt-4o-mini").prompt("Hi").text() in ("", "I'm sorry, but I can't help with that.")
-        """,
+        """,  # noqa: E501
         "-v",
     )
     result.assert_outcomes(passed=3)
@@ -151,7 +151,7 @@ def test_async_tests_and_a_chain(pytester: pytest.Pytester) -> None:
         with pytest.raises((ValueError, Exception)) as caught:
             await llm.get_async_model("gpt-4o-mini").conversation().chain("Hi", tools=[weather], chain_limit=3).text()
         assert "Chain limit of 3" in str(caught.value) or "overloaded" in str(caught.value)
-        """,
+        """,  # noqa: E501
     )
     result.assert_outcomes(passed=2)
 

@@ -66,7 +66,7 @@ def test_a_project_opts_out(project: pytest.Pytester) -> None:
 
         def test_real_again():
             assert EARLY["own-fake"].prompt("").text() == "own-fake ran"
-        """
+        """  # noqa: E501
     )
     result = project.runpytest()
     result.assert_outcomes(passed=4)
@@ -102,7 +102,7 @@ def test_named_models_run_for_real(project: pytest.Pytester) -> None:
                           Fake("foreign-by-hand")):
                 assert model.prompt("").text() == '{"success": true}'
             assert len(mock_llm_calls.calls) == 4
-        """
+        """  # noqa: E501
     )
     result = project.runpytest()
     result.assert_outcomes(passed=1)

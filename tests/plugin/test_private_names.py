@@ -1,4 +1,4 @@
-"""A version of pytest or `unittest.mock` without a private name costs a feature, and never the run."""
+"""A missing private name of pytest or `unittest.mock` costs a feature, never the run."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import httpx, sys
 body = {"model": sys.argv[1], "messages": [{"role": "user", "content": f"Hi from {sys.argv[1]}"}]}
 answer = httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()
 print(answer["choices"][0]["message"]["content"] if "choices" in answer else answer["error"]["message"])
-"""
+"""  # noqa: E501
 IS_MOCKED = (
     "import sys; print(any('llm_mock' in type(finder).__module__ for finder in sys.meta_path))"
 )
@@ -81,7 +81,7 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
             mock_llm_responses.set("m", "configured")
             assert ask("m") == "configured\\n"
             ask("other")
-        """
+        """  # noqa: E501
     )
     result = pytester.runpytest("-rf")
     result.assert_outcomes(passed=1, failed=4)
@@ -124,7 +124,7 @@ def test_a_process_that_asks_for_no_mock_is_handed_none(pytester: pytest.Pyteste
             assert subprocess.check_output(command) == b"False\\n"
             assert subprocess.check_output(command, env={}) == b"False\\n"
             assert mock_llm_calls.folder is None
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=2)
 
@@ -184,6 +184,6 @@ def test_a_process_is_started_after_a_run_within_the_test(pytester: pytest.Pytes
             pytester.runpytest_inprocess("test_inner.py").assert_outcomes(passed=1)
             asked = [sys.executable, request.path.with_name("ask.py"), "m"]
             assert subprocess.run(asked, stdout=-1, text=True).stdout == f"{text}\\n"
-        """,
+        """,  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=2)

@@ -62,7 +62,7 @@ TESTS = """
 
     def test_plain(shared):
         assert modules == ["up", "run", "run", "run"], "what is shared is made once"
-"""
+"""  # noqa: E501
 
 
 def reported(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
@@ -162,7 +162,7 @@ def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
         def test_it(aitest_run_sync, mock_llm_responses):
             mock_llm_responses.set("m", Reply(next(answers), usage={"input_tokens": 10, "output_tokens": 1}))
             assert aitest_run_sync(Agent("m"), "Well?").final_response == "yes"
-        """
+        """  # noqa: E501
     )
     result = pytester.runpytest()
     result.assert_outcomes(passed=1)

@@ -43,7 +43,7 @@ def test_everything_before_the_first_test_is_mocked(pytester: pytest.Pytester) -
                 assert model.prompt("Hello").json() == {"number": number}
                 assert model.conversation().prompt("Hello").text() == f'{{"number": {number}}}'
             assert session_model.prompt_count == mock_llm_calls.get_model("gpt-4o-mini").prompt_count == 6
-        """,
+        """,  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=3)
 
@@ -322,7 +322,7 @@ def test_an_assertion_names_the_fixture_that_hides_the_mock(pytester: pytest.Pyt
         @pytest.mark.parametrize("assertion, wanted", [(assert_llm_called_times, 1), (assert_prompt_contains, "Hi")])
         def test_it(mock_llm_calls, assertion, wanted):
             assertion(mock_llm_calls, "m", wanted)
-        """
+        """  # noqa: E501
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)

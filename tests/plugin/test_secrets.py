@@ -1,4 +1,4 @@
-"""Keys of many kinds, planted wherever a test can meet one, are in nothing that a run shows or writes."""
+"""Keys of many kinds, planted everywhere, are in nothing that a run shows or writes."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def test_not_recorded(name, length):
 
 def test_misbehaviour_skips(name):
     pytest.skip("nothing to see")
-'''
+'''  # noqa: E501
 ROLE = """\
 apiVersion: initrunner/v1
 kind: Agent
@@ -269,7 +269,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *arguments: str) -> str:
-    """What a command shows, run as a person who has keys in the environment, and stored by `llm`."""
+    """Return the output of a command for a user with keys in the environment and in `llm`."""
     mine = {
         "LLM_USER_PATH": str(folder / "user"),
         "PYTEST_ADDOPTS": NESTED_OPTIONS,

@@ -51,7 +51,7 @@ def test_its_calls_are_those_of_the_test_and_problems_fail_it(project: pytest.Py
 
         def test_after_it(llm_mock_server, mock_llm_calls):
             assert mock_llm_calls.calls == []
-        """
+        """  # noqa: E501
     )
     result = project.runpytest("-Werror", "-p", "no:randomly")
     result.assert_outcomes(passed=3, failed=1)
@@ -161,12 +161,12 @@ def test_the_environment_leads_a_program_to_it_without_real_keys(
 
         def test_without_it(mock_llm_calls):
             assert "OPENAI_BASE_URL" not in mock_llm_calls.environment()
-        """
+        """  # noqa: E501
     )
     project.runpytest("-p", "no:randomly").assert_outcomes(passed=2)
 
 
-PYTHON = "import openai; r = openai.OpenAI().responses.create(model='m', input='Hello'); print(r.output_text)"
+PYTHON = "import openai; r = openai.OpenAI().responses.create(model='m', input='Hello'); print(r.output_text)"  # noqa: E501
 NODE = """
 const {OPENAI_BASE_URL, OPENAI_API_KEY} = process.env
 const body = {model: 'm', messages: [{role: 'user', content: 'Hello'}], stream: true}
@@ -179,7 +179,7 @@ fetch(`${OPENAI_BASE_URL}/chat/completions`, options).then(async response => {
 })
 """
 CURL = """curl -sS $ANTHROPIC_BASE_URL/v1/messages -H "x-api-key: $ANTHROPIC_API_KEY" \
--d '{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}' | grep -o 'Hi from the mock'"""
+-d '{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello"}]}' | grep -o 'Hi from the mock'"""  # noqa: E501
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,6 @@ def test_a_suite_without_it_loads_nothing_of_it(project: pytest.Pytester) -> Non
 
         def test_it(mock_llm_calls):
             assert not [name for name in sys.modules if name.startswith("llm_mock.boundaries.http.server")]
-        """
+        """  # noqa: E501
     )
     project.runpytest_subprocess().assert_outcomes(passed=1)

@@ -35,7 +35,7 @@ PASSES, FAILS = (
     SPEC.replace("ONE", "1"),
     SPEC.replace("ONE", "2").replace("The numbers", "Other numbers"),
 )
-VERDICT = '{"verdict": "%s", "reason": "%s", "steps": [{"name": "Compare", "status": "fail"}], "issues": ["They differ"]}'
+VERDICT = '{"verdict": "%s", "reason": "%s", "steps": [{"name": "Compare", "status": "fail"}], "issues": ["They differ"]}'  # noqa: E501
 DRY = ("--llm", "--llm-mock-dry-run")
 
 
@@ -75,7 +75,7 @@ def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
         def pytest_llm_mock_configure(mock):
             verdict = {VERDICT % (verdict, reason)!r}
             mock.set("*", lambda prompt: verdict if prompt.tool_results else Reply(tool_calls=[COMPARE, CHECK]))
-        """
+        """  # noqa: E501
     )
 
 

@@ -1,4 +1,4 @@
-"""Suites in pytest with cassettes: a tag is the marker, and the plugin's options say what is recorded."""
+"""Suites in pytest with cassettes, recorded as markers, tags and options say."""
 
 from __future__ import annotations
 

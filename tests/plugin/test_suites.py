@@ -190,7 +190,7 @@ def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(
   - {name: fits, prompt: Hi, repeat: 2, replies: [{text: Hello}], assertions: [{type: equals, value: Hello}]}
   - {name: differs, prompt: Hi, replies: [{prompt: Ho, text: Hello}]}
   - {name: unused, prompt: Hi, repeat: 2, threshold: 0.5, replies: [{text: Hello}, {text: too much}]}
-"""
+"""  # noqa: E501
     write(pytester, "suites/app.yaml", head + 'target: {function: "app.py:answer"}\n' + cases)
     write(pytester, "suites/nobody.yaml", head + "cases: [{name: c, prompt: Hi}]\n")
     result = pytester.runpytest("--llm-mock-report=calls.json", "--continue-on-collection-errors")
@@ -270,7 +270,7 @@ matrix:
 cases:
   - {name: says-hello, prompt: Hi!, expected_output: Hello!, assertions: [{type: contains, value: Hello}]}
   - {name: says-sorry, prompt: Where is it?, expected_output: Here., assertions: [{type: contains, value: sorry}]}
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2", "-p", "xdist"]], ids=["here", "xdist"])

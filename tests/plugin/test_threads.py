@@ -74,7 +74,7 @@ TESTS = """
         own = []
         pool.submit(ask, own).result()
         assert own == ['{"success": true}']
-"""
+"""  # noqa: E501
 
 
 def test_a_thread_of_a_mocked_test_is_refused_real_models_during_a_live_one(

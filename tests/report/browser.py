@@ -55,7 +55,7 @@ def open_page(browser: Any) -> Iterator[Open]:
 
 
 def wait_until(tab: Any, condition: str) -> None:
-    """Wait for a condition. Playwright's own way is to evaluate a text in the page, which its policy forbids."""
+    """Wait for a condition without `eval`, which the page's policy forbids."""
     for _ in range(100):
         if tab.evaluate(condition):
             return

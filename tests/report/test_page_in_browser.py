@@ -19,7 +19,7 @@ from llm_mock.report.page import render_page
 
 from .browser import Open, wait_until
 
-HOSTILE = """<img src=x onerror="document.title='run'"></script><script>document.title='run'</script><!-- {{report}}"""
+HOSTILE = """<img src=x onerror="document.title='run'"></script><script>document.title='run'</script><!-- {{report}}"""  # noqa: E501
 
 TESTS = f"""
 import llm, pytest
@@ -66,7 +66,7 @@ def test_silent(): ...
 def test_empty(mock_llm_responses):
     mock_llm_responses.set("gpt-4o", "")
     llm.get_model("gpt-4o").prompt("Say nothing").text()
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -309,7 +309,7 @@ def test_every_control_has_a_name_and_a_place_in_the_order_of_tabs(
     tab.get_by_role("button", name="Open all").click()
     unnamed = """[...document.querySelectorAll("button, a, input, select, summary")]
         .filter((control) => !(control.textContent.trim() || control.labels?.length || control.ariaLabel))
-        .map((control) => control.outerHTML)"""
+        .map((control) => control.outerHTML)"""  # noqa: E501
     assert tab.evaluate(unnamed) == []
     assert tab.locator("[tabindex]:not([tabindex='-1'])").count() == 0
     tab.keyboard.press("Tab")
@@ -417,7 +417,7 @@ LOW_CONTRAST = """
   }
   return [...found];
 })()
-"""
+"""  # noqa: E501
 
 
 def test_the_dark_scheme_is_dark(open_page: Open, report: Path) -> None:

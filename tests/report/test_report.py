@@ -27,7 +27,7 @@ def test_chain(mock_llm_responses):
     mock_llm_responses.add("m", Reply(chunks=["It is ", "sunny."], usage=usage, resolved_model="m-2026"))
     chain = llm.get_model("m").chain("What is it like?", system="Be brief", tools=[weather])
     assert chain.text().endswith("It is sunny.")
-"""
+"""  # noqa: E501
 
 MIXED = """
 import llm, pytest
@@ -65,7 +65,7 @@ def test_broken(broken): ...
 
 
 def run(pytester: pytest.Pytester, source: str, *arguments: str) -> Any:
-    """Run tests with a report, in a process of their own under xdist; returns what the JSON holds."""
+    """Run tests with a report, in a process of their own under xdist, and return its JSON."""
     pytester.makepyfile(source)
     path = pytester.path / "report.json"
     in_process = not any(argument.startswith("-n") for argument in arguments)
@@ -281,7 +281,7 @@ def test_calls_of_another_process_are_as_detailed(pytester: pytest.Pytester) -> 
             mock_llm_responses.set("m", Reply(chunks=["a", "b"]))
             subprocess.run([sys.executable, "-c", CODE], env=mock_llm_calls.environment(), check=True)
             assert "details" not in mock_llm_calls.calls[0]
-        """,
+        """,  # noqa: E501
     )
     [call] = report["tests"][0]["calls"]
     assert call["messages"] == [text("system", "Be brief"), text("user", "Hi")]
@@ -307,7 +307,7 @@ def test_a_report_changes_no_record_and_survives_a_history_that_is_forgotten(
             model.prompt("two")
             mock_llm_calls.reset()
             llm.get_model("m").prompt("three")
-        """,
+        """,  # noqa: E501
     )
     assert report["outcomes"] == {"passed": 1}
     assert [call["messages"] for call in report["tests"][0]["calls"]] == [
@@ -331,7 +331,7 @@ def test_asynchronous_calls_and_errors_after_some_chunks(pytester: pytest.Pytest
             mock_llm_responses.add("m", Reply(chunks=["a", "b", "c"], error=OSError("cut"), error_after=2))
             with pytest.raises(OSError, match="cut"):
                 asyncio.run(ask())
-        """,
+        """,  # noqa: E501
     )
     answered, cut = report["tests"][0]["calls"]
     assert (answered["response"], answered["error"]) == ({"text": "Hello"}, None)
@@ -355,7 +355,7 @@ def test_reasoning_and_stream_events_are_kept(pytester: pytest.Pytester) -> None
             talk = llm.get_model("m").conversation()
             talk.prompt("2 + 2?").text()
             talk.prompt("Sure?").text()
-        """,
+        """,  # noqa: E501
     )
     first, second = report["tests"][0]["calls"]
     assert first["response"] == {"text": "Four.", "reasoning": "Two and two."}
@@ -646,7 +646,7 @@ def test_a_run_without_report_imports_nothing_for_it(pytester: pytest.Pytester) 
         def test_it():
             llm.get_model("m").prompt("Hi").text()
             assert not [name for name in sys.modules if name.startswith(UNUSED)]
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
 

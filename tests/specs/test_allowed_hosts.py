@@ -48,7 +48,7 @@ def test_this_machine_is_loopback(url: str) -> None:
         "http://[::ffff:10.0.0.1]/",
         "http://169.254.169.254/latest",
         "http://%6cocalhost/",
-        "http://\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54/",  # localhost, in wide letters
+        "http://\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54/",  # fullwidth
         "http://localhost%00.evil.example/",
         "ftp://localhost/",
         "file:///etc/passwd",

@@ -21,7 +21,7 @@ from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.builtin_tools import BuiltinTools
 from tests.openai_server import QuietServer, served
 
-# --- HTTP -----------------------------------------------------------------------------------------------------------
+# --- HTTP --------------------
 
 
 class WebServer(QuietServer):
@@ -197,7 +197,7 @@ def test_other_hosts_are_asked_through_the_proxy_of_the_environment(
     assert call("http_get", "http://far.example/", hosts=ANY)["body"] == "by the proxy"
 
 
-# --- Waiting and comparing ------------------------------------------------------------------------------------------
+# --- Waiting and comparing --------------------
 
 
 def test_sleep_tells_how_long_it_was() -> None:

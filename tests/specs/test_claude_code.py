@@ -44,7 +44,7 @@ def use(name, result, **fields):
     block = {"type": "tool_result", "tool_use_id": name, "content": result, **fields}
     say(type="user", message={"role": "user", "content": [block]})
 
-"""
+"""  # noqa: E501
 CALLS_A_TOOL = """\
 import asyncio
 import httpx2
@@ -136,7 +136,7 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
         }}
         json.dump(seen, open({str(tmp_path / "seen")!r}, "w"))
         answer({PASS!r})
-        """
+        """  # noqa: E501
     )
     given = task()
     ClaudeCodeDriver(model="opus").run(given)

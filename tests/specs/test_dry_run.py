@@ -36,7 +36,7 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
           - {name: Polite?, analyze: Was the shop polite?}
         teardown:
           - {tool: shop_close, args: {key: "${shop.key}"}}
-        """
+        """  # noqa: E501
     )
     assert (verdict.verdict, verdict.issues) == ("PASS", [])
     assert (

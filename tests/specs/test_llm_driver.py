@@ -239,7 +239,7 @@ setup:
   - {{name: Open the shop, tool: shop_open, save_as: shop}}
 {STEPS}
   - {{name: Check, tool: shop_close, args: {{key: "${{shop.key}}"}}, analyze: "Is it <closed> & done?"}}
-"""
+"""  # noqa: E501
     given = task(project, tools, steps=steps)
     given.saved["shop"] = {"key": "k-1"}
     prompt = given.prompt
@@ -271,7 +271,7 @@ def test_a_whole_test_runs_offline(
         setup: [{name: Open, tool: shop_open}]
         steps: [{name: Buy, tool: shop_sell, args: {item: apple}, save_as: sale, expect: It is sold}]
         teardown: [{tool: shop_close, args: {key: "${sale.item}"}}]
-        """,
+        """,  # noqa: E501
         driver=None,
         report=told.append,
     )

@@ -1,4 +1,4 @@
-"""Files in the shape of those that are written for llm-pytest, its first version and its last: they run unchanged."""
+"""Files written for llm-pytest, its first and last version, run unchanged."""
 
 from __future__ import annotations
 

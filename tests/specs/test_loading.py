@@ -1,4 +1,4 @@
-"""Files of plain-language tests: what they may hold, and what is said of those that hold something else."""
+"""Files of plain-language tests: valid content, and messages for invalid content."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_keys_of_the_author_s_own_hold_what_anchors_name(
 
 
 def test_a_file_of_several_kinds_of_problems_names_them_all(problem: Callable[[str], str]) -> None:
-    steps = "steps:\n  - tool: a\n    save_as: my result\n  - {}\n  - tool: b\n    args:\n      x: [1, '${c}']"
+    steps = "steps:\n  - tool: a\n    save_as: my result\n  - {}\n  - tool: b\n    args:\n      x: [1, '${c}']"  # noqa: E501
     assert problem(with_steps(steps)).splitlines() == [
         (
             "FILE:4: save_as is 'my result'; give a name of letters, digits and _, which ${name} "

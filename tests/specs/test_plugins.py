@@ -111,7 +111,7 @@ class _Base(LLMPlugin): ...
 
 
 def test_tools_of_a_base_class_in_another_file_belong_to_the_plugin(tmp_path: Path) -> None:
-    base = "class Base(LLMPlugin):\n    async def open(self): return 'base'\n    async def close(self): ..."
+    base = "class Base(LLMPlugin):\n    async def open(self): return 'base'\n    async def close(self): ..."  # noqa: E501
     source = f"{HEAD}from sys import modules\nBase = modules['_llm_mock_plugin_0_base'].Base\n"
     shop = "class ShopPlugin(Base):\n    async def open(self): return 'shop'"
     found = tools(tmp_path, base=HEAD + base, shop=source + shop)

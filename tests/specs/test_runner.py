@@ -1,4 +1,4 @@
-"""What a test goes through, whatever happens on the way: setup, steps, teardown, cleanup, within its time."""
+"""Setup, steps, teardown and cleanup of a test, within its time."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_failed_teardown_makes_the_test_fail(project: Project, said: str, beco
 
 
 def test_a_failed_cleanup_makes_the_test_fail(project: Project) -> None:
-    plugin = "from llm_mock.specs import LLMPlugin\n\nclass Till(LLMPlugin):\n    async def cleanup(self): 1 / 0\n"
+    plugin = "from llm_mock.specs import LLMPlugin\n\nclass Till(LLMPlugin):\n    async def cleanup(self): 1 / 0\n"  # noqa: E501
     (project.tests / "plugins" / "till.py").write_text(plugin)
     told: list[Any] = []
     verdict = project.run(GOOD_PARTS, report=told.append)
@@ -124,7 +124,7 @@ def test_after_an_interrupt_the_teardown_is_not_waited_for_as_long_as_the_test_h
 
 
 def test_a_test_that_takes_too_long_fails_with_what_was_done(project: Project) -> None:
-    steps = "steps: [{tool: shop_sell, args: {item: apple}}, {name: Wait, tool: shop_wait_for_ever}, {tool: shop_open}]\n"
+    steps = "steps: [{tool: shop_sell, args: {item: apple}}, {name: Wait, tool: shop_wait_for_ever}, {tool: shop_open}]\n"  # noqa: E501
     start = time.monotonic()
     verdict = project.run(steps + "teardown: [{tool: shop_close}]", timeout=1)
     assert time.monotonic() - start < 30

@@ -1,4 +1,4 @@
-"""What the tests of the commands share: a project with a role and a suite, in which the commands are run."""
+"""Shared by tests of commands: a project with a role and a suite."""
 
 from __future__ import annotations
 

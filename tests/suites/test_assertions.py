@@ -377,7 +377,7 @@ def test_several_assertions_are_evaluated_in_order() -> None:
     ]
 
 
-# --- Runs -----------------------------------------------------------------------------------------------------------
+# --- Runs --------------------
 
 
 @pytest.mark.parametrize(
@@ -507,7 +507,7 @@ def test_a_call_of_a_tool_that_is_not_offered_fails_in_a_dry_run_too(
     )
 
 
-# --- Functions ------------------------------------------------------------------------------------------------------
+# --- Functions --------------------
 
 CHECKS = """\
 import dataclasses
@@ -711,7 +711,7 @@ def test_what_a_function_says_is_shown_without_secrets(folder: Path) -> None:
     )
 
 
-# --- Models ---------------------------------------------------------------------------------------------------------
+# --- Models --------------------
 
 
 def judged(

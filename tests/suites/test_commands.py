@@ -1,4 +1,4 @@
-"""The command `llm-mock test`: which cases it runs, what it says and how it ends. The model is the mock's."""
+"""`llm-mock test`: the cases it runs, its output and its exit code, with mocked models."""
 
 from __future__ import annotations
 

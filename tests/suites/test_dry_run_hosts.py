@@ -53,7 +53,7 @@ def by_openai(prompt):
 
 if __name__ == "__main__":
     print(globals()[sys.argv[1]](sys.stdin.read()))
-"""
+"""  # noqa: E501
 HEAD = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\n"
 CASES = "\ncases: [{name: c, prompt: Hi, assertions: [{type: contains, value: gateway answer}]}]\n"
 WAYS = ("by_urllib", "by_httpx", "by_httpx_caught", "by_openai")

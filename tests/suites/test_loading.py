@@ -175,7 +175,7 @@ def test_variables_are_replaced_in_texts_and_nowhere_else(tmp_path: Path) -> Non
         calls:
           - "find_${city}"
           - {name: find, arguments: {city: "${city}", n: "${number}", all: {deep: ["${yes}", "n=${number}"]}}}
-""",
+""",  # noqa: E501
     ).cases[0]
     assert (case.name, case.expected_output, case.variables) == ("about Rome", "Rome", {})
     assert case.prompt == "Is ${city} Rome? 5 1.5 true [] ${no-name} $city"

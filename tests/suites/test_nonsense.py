@@ -1,4 +1,4 @@
-"""What a suite or a role may not say, though it is of the right type: it would mean nothing, or never end."""
+"""Suites and roles that are valid YAML but would mean nothing or never end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def problem(path: Path, text: str) -> str:
 
 
 def with_assertion(assertion: str) -> str:
-    return f"{HEAD}cases:\n- name: one\n  prompt: x\n  variables: {{none: ''}}\n  assertions:\n  - {{{assertion}}}\n"
+    return f"{HEAD}cases:\n- name: one\n  prompt: x\n  variables: {{none: ''}}\n  assertions:\n  - {{{assertion}}}\n"  # noqa: E501
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from llm_mock import Reply, ResponseConfigurator
 from tests.suites.cases import EXAMPLES
 from tests.suites.conftest import PASSING, SUITE, Project
 
-HOSTILE = "</script><script>alert(1)</script> | `x` **b** <b>&amp; ]]> \x1b[31m \x00 \ufffe [l](javascript:x) {{report}}"
+HOSTILE = "</script><script>alert(1)</script> | `x` **b** <b>&amp; ]]> \x1b[31m \x00 \ufffe [l](javascript:x) {{report}}"  # noqa: E501
 SKIPPED = "  - {name: cheap, prompt: Hi, assertions: [{type: max_cost, value: 1}]}\n"
 MODEL = "gpt-4o-mini"
 

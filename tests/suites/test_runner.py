@@ -42,7 +42,7 @@ def server() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def live(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """A registered model `loopback` that asks the server, and one that wants a key; neither is mocked."""
+    """Register a model `loopback` that asks the server, and one that needs a key."""
     from llm.plugins import pm
 
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

@@ -280,7 +280,7 @@ def test_a_project_may_name_the_judge_of_suites_that_name_none(project: Project)
 
 
 def test_a_case_that_only_measures_has_no_score(project: Project) -> None:
-    case = "  - {{name: {}, prompt: Hi, expected_output: Hi, assertions: [{{type: contains, value: X{}}}]}}\n"
+    case = "  - {{name: {}, prompt: Hi, expected_output: Hi, assertions: [{{type: contains, value: X{}}}]}}\n"  # noqa: E501
     project.write(
         "tests.yaml", HEAD + case.format("measured", ", weight: 0") + case.format("checked", "")
     )

@@ -1,4 +1,4 @@
-"""Suites of which the cases are run with several models, system prompts, roles or targets, side by side."""
+"""Suites that run with several models, system prompts, roles or targets."""
 
 from __future__ import annotations
 

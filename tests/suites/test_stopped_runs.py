@@ -109,7 +109,7 @@ def test_ctrl_c_ends_the_servers_too(
 ) -> None:
     marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
     code = f"import runpy; runpy.run_module('bank.server', run_name='__main__') # {marker}"
-    server = f"  tools: [{{type: mcp, command: python, args: [-c, {json.dumps(code)}], cwd: '{EXAMPLES}'}}]\n"
+    server = f"  tools: [{{type: mcp, command: python, args: [-c, {json.dumps(code)}], cwd: '{EXAMPLES}'}}]\n"  # noqa: E501
     project.write("role.yaml", ROLE + server)
     project.write(
         "checks.py",

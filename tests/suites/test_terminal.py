@@ -22,7 +22,7 @@ CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]")
 def on_terminal(
     command: Sequence[str], environment: dict[str, str], columns: int = 80, typed: str = ""
 ) -> tuple[int, str]:
-    """Run a command on a pseudo-terminal; its exit code and what it showed, line ends of terminals made plain."""
+    """Run a command on a pseudo-terminal; return its exit code and output with plain line ends."""
     import fcntl
     import struct
     import termios

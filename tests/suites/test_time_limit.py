@@ -56,7 +56,7 @@ cases:
   - {{name: made, prompt: Hi, transform: "app.py:hang"}}
   - {{name: pattern, prompt: {"a" * 40}!, {BACKTRACKING}}}
   - {{name: good, prompt: Hi, assertions: [{{type: regex, pattern: Hi}}, {{type: python, function: "app.py:fine"}}]}}
-"""
+"""  # noqa: E501
 
 
 def errors(result: SuiteResult) -> dict[str, str | None]:
@@ -128,7 +128,7 @@ def test_a_command_that_hangs_leaves_no_process(project: Project) -> None:
 def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
     tmp_path: Path, mock_llm_responses: ResponseConfigurator, jobs: int
 ) -> None:
-    code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"
+    code = "import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(600)"  # noqa: E501
     agent = Agent(
         "m", cli_servers=[CLIServer("nap", [sys.executable, "-I", "-S", "-c", code], cwd=tmp_path)]
     )
@@ -145,7 +145,7 @@ def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
 
 
 def test_the_start_of_a_server_is_no_part_of_a_run(project: Project) -> None:
-    tool = "  tools: [{type: mcp, command: python, args: [-c, 'import time; time.sleep(0.3); exit(3)']}]\n"
+    tool = "  tools: [{type: mcp, command: python, args: [-c, 'import time; time.sleep(0.3); exit(3)']}]\n"  # noqa: E501
     project.write("role.yaml", (project.path / "role.yaml").read_text() + tool)
     result = project.dry("--timeout", "0.2")
     assert "says-hello: The MCP server" in result.output

@@ -1,4 +1,4 @@
-"""What is made of an output before it is checked: for the suite, for a case, for a turn and for one assertion."""
+"""Transforms of an output before checks: of a suite, a case, a turn and an assertion."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ cases:
       - {prompt: Hi, expected_output: hello, transform: "cleaning.py:shout", assertions: [{type: equals, value: HELLO}]}
       - {prompt: Hi, expected_output: '{"b": 7}', assertions: [{type: equals, value: "7"}]}
     transform: b
-""",
+""",  # noqa: E501
 )
 
 

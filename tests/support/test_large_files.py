@@ -17,7 +17,7 @@ from llm_mock.errors import InvalidFile
 from llm_mock.specs.loading import load_spec
 from llm_mock.suites import load_suite
 
-SUITE = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\ncases:\n- name: c\n  prompt: Hi\n"
+SUITE = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\ncases:\n- name: c\n  prompt: Hi\n"  # noqa: E501
 SPEC = "test: {name: t}\nverdict: {pass_if: a, fail_if: b}\nsteps:\n"
 
 

@@ -229,7 +229,7 @@ WINDOW = 8
 
 
 def left_of(secret: str, text: str) -> list[str]:
-    """Return the parts of a secret that a text still shows; names such as `sk-proj-` do not count."""
+    """Return the visible parts of a secret; prefixes such as `sk-proj-` do not count."""
     rows = (secret[start : start + WINDOW] for start in range(12, len(secret) - WINDOW + 1))
     return [row for row in rows if row in text]
 

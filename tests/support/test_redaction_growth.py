@@ -238,7 +238,7 @@ def _is_unlimited(kind: Any, argument: Any) -> bool:
 
 
 def _can_match_nothing(kind: Any, argument: Any) -> bool:
-    """Return whether a part of a pattern matches wherever the one before it ended, or at the end of the text."""
+    """Return whether a part matches wherever the one before ended, or at the end of the text."""
     if kind in (constants.MAX_REPEAT, constants.MIN_REPEAT):
         return bool(argument[0] == 0)
     if kind is constants.AT:

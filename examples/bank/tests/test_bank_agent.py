@@ -1,4 +1,4 @@
-"""Does an agent do its job with the bank's tools? Offline: the mock plays the model, the server is the real one.
+"""An agent with the bank's tools, offline: mocked model, real server.
 
 With a key, the tests marked `llm_live` ask real models: `pytest examples/bank --llm-mock-live`.
 """
@@ -28,7 +28,7 @@ TELLER = Skill.from_path(BANK / "SKILL.md")
 
 @pytest.fixture
 def bank(request: pytest.FixtureRequest) -> MCPServer:
-    """A bank for each test: a server is known by its configuration, so another variable makes another server."""
+    """Start a bank for each test: another environment variable makes another server."""
     return MCPServer(
         ["python", "-m", "bank.server"], cwd=BANK.parent, env={"BANK_OF": request.node.name}
     )

@@ -24,7 +24,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.anyio  # of anyio, which is there with the MCP SDK; with pytest-asyncio it is pytest.mark.asyncio
+@pytest.mark.anyio  # of anyio; with pytest-asyncio it is pytest.mark.asyncio
 async def test_an_async_model_answers_the_same_way(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o-mini", "Goodbye Ada!")
     assert await say_goodbye("Ada") == "Goodbye Ada!"

@@ -1,4 +1,4 @@
-"""The service, asked over HTTP. The plain-language tests in `llm` say what a person would say about it."""
+"""Tests of the service over HTTP, beside the plain-language tests in `llm`."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ Ask = Callable[..., tuple[int, Any]]
 
 @pytest.fixture
 def ask() -> Iterator[Ask]:
-    """Ask a service without notes: `ask("POST /notes", {"text": "Buy tea"})` gives the status and the data."""
+    """Return a function: `ask("POST /notes", {"text": "Buy tea"})` gives status and data."""
     with server() as serving:
         thread = threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

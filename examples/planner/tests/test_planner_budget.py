@@ -1,4 +1,4 @@
-"""What a plan may cost: a longer prompt, a further call or a dearer model is noticed here before it is on the bill."""
+"""Budgets of a plan: a longer prompt, another call or a dearer model fails here."""
 
 import pytest
 from planner.library import load_library

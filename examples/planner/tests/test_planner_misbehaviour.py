@@ -1,4 +1,4 @@
-"""What the planner does with everything that models are known to do wrong: a plan, or one clean line."""
+"""The planner with misbehaving models: it returns a plan, or one clear error."""
 
 import llm
 import pytest

@@ -1,4 +1,4 @@
-"""What no other assertion can say about the answers of the agent. Named by the suites: `checks.py:brief`."""
+"""Checks for the suites that no built-in assertion covers, named as `checks.py:brief`."""
 
 from __future__ import annotations
 

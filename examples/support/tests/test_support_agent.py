@@ -1,6 +1,7 @@
-"""The agent of the role file, offline: the mock plays the model, the server with the orders is the real one.
+"""The agent of the role file, offline: mocked model, real server with the orders.
 
-The suites of prompts beside this folder are tests too: see `llm_mock_suites` in `examples/pytest.ini`.
+The suites of prompts beside this folder are tests too: see `llm_mock_suites` in
+`examples/pytest.ini`.
 """
 
 from collections.abc import Callable

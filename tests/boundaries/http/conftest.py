@@ -1,4 +1,4 @@
-"""A tripwire under the tests of interception: nothing may look up a host, or connect, beyond this machine."""
+"""A tripwire for interception: no lookup of a host and no connection off this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EVENTS = {
 
 
 class Tripwire:
-    """Notes what would leave this machine; an audit hook cannot be removed, so there is one for all tests."""
+    """Note attempts to leave this machine; audit hooks cannot be removed, so one serves all."""
 
     def __init__(self) -> None:
         self.tripped: list[str] = []

@@ -1,4 +1,4 @@
-"""What is answered is what the SDKs' own models say: no key that they do not know, none missing that they require."""
+"""Answers fit the SDKs' own models: no unknown key, no missing required key."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNKNOWN_BUT_SENT = (
 
 
 def problems(value: Any, annotation: Any, path: str = "$") -> list[str]:
-    """What is wrong with a JSON value, by the types of an SDK: unknown keys, missing ones, values of other types."""
+    """Yield unknown keys, missing keys and values of wrong types, by the types of an SDK."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if annotation is Any or annotation is object or isinstance(annotation, typing.TypeVar):
         return []

@@ -1,4 +1,4 @@
-"""aiohttp, whose readers take their time, whose bodies come in many forms, and whose sessions are used again."""
+"""aiohttp with slow readers, bodies of many forms, and sessions that are reused."""
 
 from __future__ import annotations
 

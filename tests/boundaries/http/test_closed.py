@@ -1,4 +1,4 @@
-"""Nothing reaches a provider: what is sent in an unusual way is answered all the same, or refused."""
+"""No request reaches a provider: unusual requests are answered or refused, too."""
 
 from __future__ import annotations
 

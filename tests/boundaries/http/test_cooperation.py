@@ -173,7 +173,7 @@ def test_a_cassette_of_vcr_is_replayed(ask: str, pytester: pytest.Pytester) -> N
             with vcr.use_cassette("cassettes/it.yaml", record_mode="none", match_on=["method", "uri"]):
                 assert {ask}.json()["choices"][0]["message"]["content"] == "of the test"
             assert mock_llm_calls.calls == []
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)
 

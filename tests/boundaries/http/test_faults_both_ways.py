@@ -1,4 +1,4 @@
-"""A misbehaviour is the same for an SDK in this process and over a connection: its exception, the text, the record."""
+"""A misbehaviour is the same for an SDK in process and over a connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOR_STREAMS = [
     name for name, fault in CATALOGUE.items() if fault.needs.startswith("a streamed answer")
 ]
 ENDINGS = ("timed out", "The read operation timed out")
-"""What a socket says of a timeout, without TLS (as the server is asked) and with it (as providers are)."""
+"""What a socket says of a timeout, without TLS (as the server is asked) and with it (as providers are)."""  # noqa: E501
 
 
 @functools.cache

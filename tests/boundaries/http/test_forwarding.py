@@ -42,7 +42,7 @@ def user(text: str) -> Any:
 
 
 def ask(cassette: Path, go_on: Callable[[], None]) -> list[Any]:
-    """What an SDK returns that asks a server with a cassette: in one piece and streamed, and an error."""
+    """Return the results of an SDK from a server with a cassette: whole, streamed, an error."""
     mock = LLMMock(at_boundary=True)
     mock.cassette = Cassette(cassette, "new_episodes")
     with (

@@ -1,4 +1,4 @@
-"""A model API is recognised by the request, wherever it is sent; what asks no model is left alone."""
+"""A model API is recognised by its request; every other request is left alone."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(
 
 @pytest.fixture
 def application(local_server: str, monkeypatch: pytest.MonkeyPatch) -> str:  # noqa: F811
-    """A host other than this machine, by its name: an ordinary server, which says what it was sent."""
+    """Start an ordinary server under the name of another host; it echoes its requests."""
     original = socket.getaddrinfo
     port = int(local_server.rpartition(":")[2])
 

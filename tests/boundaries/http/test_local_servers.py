@@ -37,7 +37,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()
-"""
+"""  # noqa: E501
 ASK = """
 import openai
 
@@ -168,7 +168,7 @@ def test_a_server_of_the_run_is_the_application(
                 yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
                 import os, signal
                 os.killpg(process.pid, signal.SIGKILL)
-        """
+        """  # noqa: E501
     )
     pytester.makepyfile(
         test_it="""

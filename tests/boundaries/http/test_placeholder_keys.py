@@ -191,7 +191,7 @@ clients = [anthropic.Anthropic(), openai.OpenAI(), openai.AsyncOpenAI(), genai.C
 message = {"role": "user", "content": "Hello"}
 print(clients[1].chat.completions.create(model="gpt-4o", messages=[message]).choices[0].message.content)
 print([name for name, _ in puts if b"KEY" in name])
-"""
+"""  # noqa: E501
 
 
 def test_no_variable_is_set_even_for_a_moment(run_python: RunPython) -> None:

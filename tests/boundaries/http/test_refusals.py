@@ -1,4 +1,4 @@
-"""What is refused is refused in the shape of the provider that was asked, so that its SDK shows our message."""
+"""A refusal has the error format of its provider, so that the SDK shows our message."""
 
 from __future__ import annotations
 

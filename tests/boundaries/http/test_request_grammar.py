@@ -1,4 +1,4 @@
-"""Requests are read as h11 reads them: it is the oracle over requests that are mutated in thousands of ways."""
+"""The server parses requests as h11 does, over thousands of mutated requests."""
 
 from __future__ import annotations
 
@@ -115,8 +115,9 @@ def by_us(data: bytes) -> Parsed | str:
 def is_stricter_on_purpose(data: bytes) -> bool:
     """Return whether a request is refused although h11 takes it.
 
-    A line feed without a carriage return, a folded header, a control character, or a length beside chunks: of each of
-    these, two readers may make two different requests. Only versions 1.0 and 1.1 are read.
+    A line feed without a carriage return, a folded header, a control character, or a length
+    beside chunks: of each of these, two readers may make two different requests. Only versions
+    1.0 and 1.1 are read.
     """
     lines = data.split(b"\r\n")
     names = [line.partition(b":")[0].lower() for line in lines]
@@ -144,7 +145,7 @@ def mutated(chance: random.Random) -> bytes:
 
 
 def same(ours: Parsed | str, theirs: Parsed | str) -> bool:
-    """Return whether both read the same; of several headers of a name the server keeps the last one."""
+    """Return whether both parsers agree; of repeated headers the server keeps the last one."""
     if isinstance(ours, str) or isinstance(theirs, str):
         # one of them may wait for the rest of what is malformed already
         return ours == theirs or all(each in ("incomplete", "refused") for each in (ours, theirs))

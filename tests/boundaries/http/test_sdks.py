@@ -1,4 +1,4 @@
-"""Every SDK gets from the mock what its provider would give: text, data, tool calls, streams, errors."""
+"""Every SDK gets the answer of its provider: text, data, tool calls, streams, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each intercepted library, from the oldest supported version to the newest; `.ci/matrix` installs them by turns.
+"""Each intercepted library, from the oldest supported version to the newest.
 
 It needs no more than the library of the parameter that is chosen, and nothing of the other tests.
 """

@@ -1,4 +1,4 @@
-"""Nothing leaves this machine below Python either, whichever library asks: a shim of libc stands by."""
+"""Nothing leaves this machine below Python either: a shim of libc watches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The differences between a mocked model and the plain one, and where docs/differences.md tells of them."""
+"""The documented differences between a mocked model and the plain one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "differences.md"
 
 
 class Documented(NamedTuple):
-    """A difference that stays: in which scenarios, of what is observed there, and the words of the page for it."""
+    """A lasting difference: its scenarios, the observed part, and the words of the page."""
 
     scenario: str
     name: str

@@ -1,4 +1,4 @@
-"""The command line of `llm` with a mocked model, beside that with the plain one: what it prints, and what it logs."""
+"""`llm`'s command line prints and logs the same with a mocked and a plain model."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "continue": (["-m full One", "-c Two -o temperature 0.5", *FULL_LOG], [Scripted(), SECOND]),
     "continue what is not there": (["-c Two -m full"], [Scripted()]),
     "continue a bare model": (["-m bare One", "-c Two"], [Scripted(), SECOND]),
-    "conversation with tools": (["-m full One -T upper", "-c Two", *FULL_LOG], [TOOL_CALL, SECOND, Scripted()]),
+    "conversation with tools": (["-m full One -T upper", "-c Two", *FULL_LOG], [TOOL_CALL, SECOND, Scripted()]),  # noqa: E501
     "template": ([("-m full -s Brief --save brief "
                    "'$input'"), "-t brief Hi", "templates", *FULL_LOG], [Scripted()]),
     "async": (["-m full Hi --async -u", *FULL_LOG], [Scripted()]),
@@ -71,22 +71,22 @@ COMMANDS: dict[str, tuple[list[str], list[Scripted]]] = {
     "not logged": (["-m full Hi -n", "logs -n 0"], [Scripted()]),
     "logs off": (["logs off", "-m full Hi", "-m full Hi --log", "logs -n 0"], [Scripted(), SECOND]),
     "error": (["-m full Hi", "logs -n 0"], [Scripted(error=ValueError("no route"))]),
-    "error of the network": (["-m full Hi", "logs -n 0"], [Scripted(error=ConnectionError("no route"))]),
-    "error in the stream": (["-m full Hi", "logs -n 0"], [Scripted(error=ValueError("cut"), error_after=2)]),
-    "chat": (["chat -m full -s Brief -o temperature 0.5 < Hello\nAgain\nexit\n", *FULL_LOG], [Scripted(), SECOND]),
+    "error of the network": (["-m full Hi", "logs -n 0"], [Scripted(error=ConnectionError("no route"))]),  # noqa: E501
+    "error in the stream": (["-m full Hi", "logs -n 0"], [Scripted(error=ValueError("cut"), error_after=2)]),  # noqa: E501
+    "chat": (["chat -m full -s Brief -o temperature 0.5 < Hello\nAgain\nexit\n", *FULL_LOG], [Scripted(), SECOND]),  # noqa: E501
     "chat with tools": (["chat -m full -T upper < Hello\nquit\n", *FULL_LOG], [TOOL_CALL, SECOND]),
     "key": (["-m keyed Hi --key sk-of-the-call"], [Scripted()]),
     "stored key": ([("keys set work --value "
                      "sk-stored"), "-m keyed Hi --key work", "keys"], [Scripted()]),
     "key of a model without": (["-m full Hi --key sk-of-the-call"], [Scripted()]),
-    "unknown default": (["models default", "models default full", "models default", "Hi"], [Scripted()]),
+    "unknown default": (["models default", "models default full", "models default", "Hi"], [Scripted()]),  # noqa: E501
     "aliases": (
-        ["aliases set mine full", "aliases", "aliases --json", "-m mine Hi", "aliases remove mine", "aliases"],
+        ["aliases set mine full", "aliases", "aliases --json", "-m mine Hi", "aliases remove mine", "aliases"],  # noqa: E501
         [Scripted()],
     ),
-    "models": (["models", "models --schemas", "models --tools", "models --async", "models -q plain"], []),
+    "models": (["models", "models --schemas", "models --tools", "models --async", "models -q plain"], []),  # noqa: E501
     "options of models": (["models --options", "models -m full --options", ("models -m bare -m "
-                                                                            "keyed --options")], []),
+                                                                            "keyed --options")], []),  # noqa: E501
     "tools list": (["tools", "tools --json"], []),
     "tools of a model": (["tools -m full", "tools -m gpt-5.6-luna --json"], []),
     "embedding models": (["embed-models", "embed-models default", "embed-models -q plain"], []),

@@ -1,4 +1,4 @@
-"""Responses and what they give can be copied and pickled as llm's own can, and an empty schema is none, as with llm."""
+"""Responses and their parts can be copied and pickled as those of `llm` can."""
 
 from __future__ import annotations
 

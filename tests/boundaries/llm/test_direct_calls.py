@@ -206,7 +206,7 @@ REAL = """
     def ask(model):
         prompt = llm.Prompt("Hello", model)
         return "".join(model.execute(prompt, True, llm.Response(prompt, model, True), None, key="mine"))
-"""
+"""  # noqa: E501
 
 
 def test_a_real_model_executes_where_it_is_wanted(pytester: pytest.Pytester) -> None:
@@ -263,7 +263,7 @@ def test_a_cassette_records_a_provider_that_derives_from_another(pytester: pytes
     @pytest.mark.llm_mock_cassette
     def test_it(registered):
         assert llm.get_model("provider").prompt("Hello", key="of-the-test").text() == "real of-the-test"
-    """
+    """  # noqa: E501
     )
     pytester.runpytest("--llm-mock-record", "all").assert_outcomes(passed=1)
     (cassette,) = (pytester.path / "cassettes").rglob("*.yaml")

@@ -69,7 +69,7 @@ class Local(llm.EmbeddingModel):
 
 @pytest.fixture
 def register() -> Iterator[Callable[[Any], None]]:
-    """Register an embedding model with `llm`'s plugin manager during a test, with the alias `registered-alias`."""
+    """Register an embedding model with the alias `registered-alias` during a test."""
     plugins: list[Any] = []
 
     def register_model(model: Any) -> None:
@@ -292,7 +292,7 @@ def test_unusual_items_have_a_vector(item: Any) -> None:
 
 @pytest.mark.parametrize("seed", ["0", "1"])
 def test_another_process_makes_the_same_vector(seed: str, run_python: RunPython) -> None:
-    code = "import json, llm; print(json.dumps(llm.get_embedding_model('m').embed('The cat sits on the mat')))"
+    code = "import json, llm; print(json.dumps(llm.get_embedding_model('m').embed('The cat sits on the mat')))"  # noqa: E501
     process = run_python(code, PYTHONHASHSEED=seed, PFLOW_TESTING="1")
     assert json.loads(process.stdout) == llm.get_embedding_model("m").embed(
         "The cat sits on the mat"
@@ -590,7 +590,7 @@ def test_a_model_from_under_the_mock_is_the_real_one_in_a_live_test(
         assert {type(model) for model in llm.get_embedding_models() if model.model_id.startswith("local")} == {Local}
         with pytest.raises(llm.UnknownModelError):
             llm.get_embedding_model("nobody/knows")
-    """
+    """  # noqa: E501
     )
     pytester.runpytest("-Werror", "--llm-mock-live").assert_outcomes(passed=2)
 

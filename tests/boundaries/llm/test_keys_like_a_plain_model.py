@@ -1,4 +1,4 @@
-"""The key that a mocked model is called with is the one with which the plain model would be called."""
+"""A mocked model gets the key that the plain model would get."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ def test_a_name_that_would_run_for_real_is_unknown_where_no_plugin_has_it(
             with pytest.raises(llm.UnknownModelError, match="Unknown model: local/none"):
                 get_model("local/none")
             assert get_model("other/none").model_id == "other/none"
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=3)
 

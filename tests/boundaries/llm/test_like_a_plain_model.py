@@ -1,4 +1,4 @@
-"""The mock of a registered model beside that model: every way to ask, every argument, all that a response has."""
+"""The mock of a registered model behaves like it, for every argument and attribute."""
 
 from __future__ import annotations
 
@@ -43,36 +43,36 @@ CALLS: dict[str, tuple[dict[str, Any], list[Scripted]]] = {
     "no usage": ({"prompt": "Hi"}, [Scripted(usage=(0, 0, None))]),
     "usage without details": ({"prompt": "Hi"}, [Scripted(usage=(1, 2, None))]),
     "no resolved model": ({"prompt": "Hi"}, [Scripted(resolved_model=None)]),
-    "payload with the answer": ({"prompt": "Hi"}, [Scripted(payload={"object": "reply", "t": "Hello, world"})]),
+    "payload with the answer": ({"prompt": "Hi"}, [Scripted(payload={"object": "reply", "t": "Hello, world"})]),  # noqa: E501
     "no payload": ({"prompt": "Hi"}, [Scripted(payload=None)]),
     "system": ({"prompt": "Hi", "system": "Be brief"}, [Scripted()]),
     "fragments": ({"prompt": "Hi", "fragments": ["First", "Second"]}, [Scripted()]),
-    "system fragments": ({"prompt": "Hi", "system": "S", "system_fragments": ["One", "Two"]}, [Scripted()]),
+    "system fragments": ({"prompt": "Hi", "system": "S", "system_fragments": ["One", "Two"]}, [Scripted()]),  # noqa: E501
     "fragments alone": ({"fragments": ["First"], "system_fragments": ["One"]}, [Scripted()]),
     "not streamed": ({"prompt": "Hi", "stream": False}, [Scripted()]),
-    "options": ({"prompt": "Hi", "temperature": 0.5, "max_tokens": 10, "stop": ["x"]}, [Scripted()]),
-    "options in text": ({"prompt": "Hi", "temperature": "0.5", "json_object": "true"}, [Scripted()]),
+    "options": ({"prompt": "Hi", "temperature": 0.5, "max_tokens": 10, "stop": ["x"]}, [Scripted()]),  # noqa: E501
+    "options in text": ({"prompt": "Hi", "temperature": "0.5", "json_object": "true"}, [Scripted()]),  # noqa: E501
     "schema": ({"prompt": "Hi", "schema": Dog}, [DOG]),
     "schema as a dict": ({"prompt": "Hi", "schema": Dog.model_json_schema()}, [DOG]),
-    "attachment": ({"prompt": "Hi", "attachments": [llm.Attachment(type="image/png", content=PNG)]}, [Scripted()]),
+    "attachment": ({"prompt": "Hi", "attachments": [llm.Attachment(type="image/png", content=PNG)]}, [Scripted()]),  # noqa: E501
     "attachment by content": ({"attachments": [llm.Attachment(content=PNG)]}, [Scripted()]),
     "tools": ({"prompt": "Hi", "tools": [upper]}, [Scripted()]),
     "tool calls": ({"prompt": "Hi", "tools": [upper]}, [TOOL_CALL, ONLY_TOOL_CALL, Scripted()]),
-    "tool results": ({"prompt": "Hi", "tool_results": [llm.ToolResult("upper", "HI", tool_call_id="a")]}, [Scripted()]),
+    "tool results": ({"prompt": "Hi", "tool_results": [llm.ToolResult("upper", "HI", tool_call_id="a")]}, [Scripted()]),  # noqa: E501
     "messages": (USER, [Scripted()]),
     "messages and prompt": ({**USER, "prompt": "And?", "system": "S"}, [Scripted()]),
     "options=": ({"prompt": "Hi", "options": {"temperature": 0.5}}, [Scripted()]),
     "hide_reasoning": ({"prompt": "Hi", "hide_reasoning": True}, [Scripted()]),
     "error": ({"prompt": "Hi"}, [Scripted(error=ConnectionError("no route"))]),
-    "error in the stream": ({"prompt": "Hi"}, [Scripted(error=ConnectionError("cut"), error_after=2)]),
-    "error, not streamed": ({"prompt": "Hi", "stream": False}, [Scripted(error=ConnectionError("no"), error_after=1)]),
+    "error in the stream": ({"prompt": "Hi"}, [Scripted(error=ConnectionError("cut"), error_after=2)]),  # noqa: E501
+    "error, not streamed": ({"prompt": "Hi", "stream": False}, [Scripted(error=ConnectionError("no"), error_after=1)]),  # noqa: E501
     "option that does not validate": ({"prompt": "Hi", "temperature": 3}, []),
     "unknown option": ({"prompt": "Hi", "warmth": 3}, []),
     "unknown option in options=": ({"prompt": "Hi", "options": {"warmth": 3}}, []),
     "option twice": ({"prompt": "Hi", "temperature": 1, "options": {"temperature": 0.5}}, []),
     "prompt_text": ({"prompt_text": "Hi"}, []),
     "model": ({"prompt": "Hi", "model": "other"}, []),
-    "attachment of another type": ({"attachments": [llm.Attachment(type="audio/wav", content=b"x")]}, []),
+    "attachment of another type": ({"attachments": [llm.Attachment(type="audio/wav", content=b"x")]}, []),  # noqa: E501
     "attachment without a type": ({"attachments": [llm.Attachment()]}, []),
     "tool that is none": ({"prompt": "Hi", "tools": ["upper"]}, []),
 }  # fmt: skip
@@ -198,7 +198,7 @@ LLM_MODEL = frozenset(dir(llm.Model)) | frozenset(dir(llm.AsyncModel))
 
 
 def attributes(model: Any) -> dict[str, Any]:
-    """Everything public of a model, as far as a plain one has it: values, and whether methods are there."""
+    """Return the public values of a model, and the names of its methods."""
     public = [name for name in dir(model) if not name.startswith("_")]
     wanted = {*public, "api_base", "json_replacements"} - {"script", "keys", "answered"}
     return {
@@ -382,7 +382,7 @@ def tools(world: World) -> dict[str, Any]:
     world.script(FULL, TOOL_CALL, Scripted(), TOOL_CALL)
     told: list[Any] = []
     chain = llm.get_model(FULL).chain(
-        "One", tools=[upper], before_call=lambda tool, call: told.append((tool.name, call.arguments)),
+        "One", tools=[upper], before_call=lambda tool, call: told.append((tool.name, call.arguments)),  # noqa: E501
         after_call=lambda tool, call, result: told.append((result.output, result.tool_call_id)),
     )  # fmt: skip
     seen: dict[str, Any] = {"text": chain.text(), "told": told, "log": outcome(world.log, chain)}

@@ -1,4 +1,4 @@
-"""What is logged with a plain model is read with the mocked one as with that, and the other way round."""
+"""Logs of a plain model are read with the mocked one, and the other way round."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A patch of `llm`'s classes, or of a provider's, that a test makes by hand wins: it is what answers."""
+"""A test's own patch of a class of `llm` or of a provider takes precedence."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def test_a_class_of_llm_that_is_replaced_as_a_whole_is_named(pytester: pytest.Py
         def test_afterwards(mock_llm_responses):
             mock_llm_responses.set("*", "from the mock")
             assert llm.get_model("nobody/knows").prompt("Hi").text() == "from the mock"
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
 

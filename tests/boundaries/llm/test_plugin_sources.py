@@ -1,4 +1,4 @@
-"""The plugins of `llm` are imported only where they can tell something of a name, and without their SDK."""
+"""Plugins of `llm` are imported only when they may know a name, and without their SDK."""
 
 from __future__ import annotations
 

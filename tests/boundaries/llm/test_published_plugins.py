@@ -1,4 +1,4 @@
-"""Published plugins of `llm`, as they are installed from the index, driven through the mock unchanged."""
+"""Published plugins of `llm`, as installed from the index, work with the mock unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads obtain the models that one thread would obtain, also where they are the first to ask `llm`."""
+"""Threads obtain the same models as a single thread, even when they are first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(
             assert found == [("gpt-4o-mini", True, "text-embedding-ada-002", True)] * 16
             assert list(mock_llm_calls.models) == ["gpt-4o-mini"]
             assert list(mock_llm_calls.responses.script.standing[None]) == ["gpt-4o-mini"]
-        """
+        """  # noqa: E501
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)
 

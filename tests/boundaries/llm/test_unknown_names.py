@@ -1,4 +1,4 @@
-"""Where a project wants that, a name that neither a plugin nor a test knows is unknown, as in production."""
+"""A project may have names unknown that neither a plugin nor a test knows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
                 def execute(self, prompt, stream, response, conversation):
                     raise AssertionError("executed")
             assert Own().prompt("Hi").text()
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=9)
 
@@ -83,7 +83,7 @@ def test_a_name_that_the_test_names_is_known(pytester: pytest.Pytester, naming: 
             mock_llm_responses.set("*", "anything")
             with pytest.raises(llm.UnknownModelError):
                 llm.get_model("own")
-        """
+        """  # noqa: E501
     )
     pytester.runpytest().assert_outcomes(passed=4)
 

@@ -70,7 +70,7 @@ class Scripted:
 
 
 class _Provider:
-    """What the plain models have in common. What they answer, and the keys that they were given, is per run."""
+    """Common parts of the plain models; answers and keys are kept for each run."""
 
     script: list[Scripted]
     keys: list[str | None]

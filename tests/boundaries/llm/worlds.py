@@ -1,6 +1,7 @@
-"""Where a scenario runs: among a plugin's plain models, or among the mocked ones, with the same replies.
+"""The two worlds of a scenario: plain models of a plugin, and mocked ones.
 
-A scenario is a function of a `World`. It is run in both, and everything that it observes must be the same.
+A scenario is a function of a `World`. It is run in both, and everything that it observes must be
+the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from llm_mock.core.context import activate
 from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS, VECTORS, Plugin, Scripted
 
 KEYS = ("sk-passed", "sk-assigned", "sk-stored")
-"""The keys that are used here; which of them was used cannot be read from the mock, only compared."""
+"""The keys that are used here; which of them was used cannot be read from the mock, only compared."""  # noqa: E501
 
 
 class World:
@@ -33,7 +34,7 @@ class World:
         self.folder = folder
 
     def script(self, model_id: str, *replies: Scripted) -> None:
-        """Say what a model answers to its next calls; an error is the last thing that it answers."""
+        """Set the answers to the next calls of a model; an error is the last of them."""
         self._plugin.script.extend(replies)
         if self._mock:
             for reply in replies:

@@ -1,4 +1,4 @@
-"""Runs every scenario, without us, recording or replaying, and prints all that can be seen of the answers.
+"""Run every scenario unmocked, recording or replaying, and print all visible results.
 
 python -m tests.cassettes.fidelity.run {without|record|replay} FOLDER URL WAY
 """

@@ -1,4 +1,4 @@
-"""What is asked, and how real providers answer: by OpenAI's wire, and as the plugins of other providers do it."""
+"""Prompts and the answers of real providers, by OpenAI's wire and by plugins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Execute = Callable[[Any, Any], Iterator[Any]]
 
 
 class Scenario(NamedTuple):
-    """What is asked, in turn, in one conversation; and who answers: the server, or a function as `execute`."""
+    """Prompts of one conversation, answered by the server or by a function as `execute`."""
 
     served: tuple[Served, ...] = ()
     execute: Execute | None = None

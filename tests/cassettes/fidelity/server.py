@@ -1,4 +1,4 @@
-"""A server on loopback that gives answers as the providers give them, each below a path of its own."""
+"""A server on loopback that answers as the providers do, each below its own path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECRETS = {
 
 
 class Served(NamedTuple):
-    """One answer: its status, headers and text; `cut` closes the connection after so many characters of it."""
+    """A status, headers and text; `cut` closes the connection after that many characters."""
 
     text: str
     status: int = 200

@@ -1,4 +1,4 @@
-"""Tools for the plain-language tests: the service itself, and what `http_get` and `http_post` cannot do."""
+"""Tools for plain-language tests: the service itself, and requests the built-ins lack."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXAMPLES = Path(__file__).parents[4]
 
 
 class NotesPlugin(LLMPlugin):
-    """The tools `notes_start`, `notes_stop`, `notes_delete` and `notes_reset`. Each test has an instance of its own."""
+    """The tools `notes_start`, `notes_stop`, `notes_delete` and `notes_reset` of one test."""
 
     name = "notes"
 
