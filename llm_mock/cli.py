@@ -45,9 +45,9 @@ def main() -> None:
 
 def _get_stored_keys() -> list[str]:
     """Return the keys that `llm` stores, so that no output shows them."""
-    from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE, stored_keys
+    from llm_mock.boundaries.llm.user_folder import USER_FOLDER_VARIABLE, read_stored_keys
 
-    return stored_keys(os.environ.get(USER_FOLDER_VARIABLE))
+    return read_stored_keys(os.environ.get(USER_FOLDER_VARIABLE))
 
 
 @main.command(

@@ -48,7 +48,7 @@ def start() -> None:
     if is_requested():
         http_settings.is_offline = bool(os.environ.get(OFFLINE_VARIABLE))
         http_settings.hosts = tuple(os.environ.get(HOSTS_VARIABLE, "").split())
-        attach(own_user_folder=True)
+        attach(has_own_user_folder=True)
         http.attach()
         placeholder_keys.attach()
         folder = os.environ.get(FOLDER_VARIABLE)

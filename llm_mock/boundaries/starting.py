@@ -118,7 +118,7 @@ def _handed_over(given: Any) -> dict[str, str] | None:
     if environment is None or not _is_handed_over(environment):
         return None
     mock = current_mock()
-    return None if mock is None else dict(mock.hand_over(environment))
+    return None if mock is None else dict(mock.extend_environment(environment))
 
 
 def _variables(given: Any) -> dict[str, str] | None:
@@ -144,7 +144,7 @@ def _is_handed_over(environment: Mapping[str, str]) -> bool:
 
 def _before_fork() -> None:
     if _is_handed_over(os.environ) and (mock := current_mock()):
-        mock.hand_over({})
+        mock.extend_environment({})
 
 
 def _forked() -> None:
@@ -154,7 +154,7 @@ def _forked() -> None:
         and (mock := current_mock_if_created())
         and mock.folder is not None
     ):
-        mock.forked()
+        mock.follow_fork()
         os.environ.update(mock.folder.environment())
         os.environ.setdefault(TESTING_VARIABLE, "1")
         _State.is_forked = True

@@ -156,12 +156,14 @@ class TestRun:
     @contextmanager
     def as_user(self) -> Iterator[None]:
         """Have this thread look into the `llm` user folder of the person who runs the tests; models stay mocked."""
-        with user_folder.as_user(self.user_environment[user_folder.USER_FOLDER_VARIABLE]):
+        with user_folder.switch_user_folder(
+            self.user_environment[user_folder.USER_FOLDER_VARIABLE]
+        ):
             yield
 
     def _stored_keys(self) -> list[str]:
         """The keys that `llm` has stored for the person who runs the tests, to keep them out of all that is shown."""
-        return user_folder.stored_keys(self.user_environment[user_folder.USER_FOLDER_VARIABLE])
+        return user_folder.read_stored_keys(self.user_environment[user_folder.USER_FOLDER_VARIABLE])
 
     @contextmanager
     def live(self) -> Iterator[None]:

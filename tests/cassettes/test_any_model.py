@@ -13,7 +13,7 @@ import llm
 import pytest
 
 from llm_mock.boundaries.llm import names
-from llm_mock.boundaries.llm.versions import stream_event_class
+from llm_mock.boundaries.llm.versions import get_stream_event_class
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import current_mock
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
@@ -23,7 +23,7 @@ from tests.cassettes.conftest import Run
 Execute = Callable[[Any, Any], Iterator[Any]]
 PNG = b"\x89PNG\r\n\x1a\n0000"
 
-StreamEvent = stream_event_class()
+StreamEvent = get_stream_event_class()
 needs_events = pytest.mark.skipif(StreamEvent is None, reason="stream events came with llm 0.32")
 
 

@@ -16,14 +16,14 @@ from llm_mock.boundaries.requirements import changed_message, missing_name, refu
 from llm_mock.core.context import current_mock
 
 MODULES_OF_MODELS = (
-    "accept",
+    "permissive_model",
     "embedding_model",
     "model",
     "playback",
     "recording",
     "response",
     "scripted",
-    "standing_for",
+    "real_model",
 )
 """The modules that derive from classes of `llm`, or hold some."""
 
@@ -77,77 +77,77 @@ REFUSED = (
 class _State:
     """What `attach` was told."""
 
-    own_user_folder = False
+    has_own_user_folder = False
 
 
-def attach(own_user_folder: bool = False) -> None:
+def attach(has_own_user_folder: bool = False) -> None:
     """Attach to `llm`: at once if it is imported, else when something imports it, and again when it is re-imported.
 
     Args:
-        own_user_folder: give the process an `llm` user folder of its own as soon as it imports `llm`, unless the
+        has_own_user_folder: give the process an `llm` user folder of its own as soon as it imports `llm`, unless the
             environment names one.
     """
-    _State.own_user_folder = own_user_folder or _State.own_user_folder
-    when_imported("llm", _attach_to)
+    _State.has_own_user_folder = has_own_user_folder or _State.has_own_user_folder
+    when_imported("llm", _patch_or_refuse)
     execute_by("llm.default_plugins.openai_models", _execute_without_sdk)
 
 
 def _execute_without_sdk(execute: Callable[[ModuleType], None], plugin: ModuleType) -> None:
-    from llm_mock.boundaries.llm.deferred_sdk import execute_without
+    from llm_mock.boundaries.llm.deferred_sdk import execute_without_sdk
 
-    execute_without("openai", execute, plugin)
+    execute_without_sdk("openai", execute, plugin)
 
 
-def _attach_to(llm: ModuleType) -> None:
+def _patch_or_refuse(llm: ModuleType) -> None:
     """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
     if not hasattr(llm, "get_model"):  # another module of that name
         return
     name = missing_name(llm, NAMES)
     if name is None:
-        _guard(llm)
+        _patch_llm(llm)
     else:
         refuse_all(llm, REFUSED, changed_message(llm, name))
 
 
-def _guard(llm: ModuleType) -> None:
+def _patch_llm(llm: ModuleType) -> None:
     from llm_mock.boundaries.llm import (
         embedding,
         executing,
         names,
-        obtaining,
         provider_classes,
+        registry_hooks,
         unread,
         user_folder,
         versions,
     )
 
-    if _State.own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
-        user_folder.make_user_folder()
+    if _State.has_own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
+        user_folder.create_user_folder()
     for listing in (names.MODELS, names.EMBEDDING_MODELS):
-        names.note_real_listing(
+        names.set_real_listing(
             listing, getattr(getattr(llm, listing), "__wrapped__", getattr(llm, listing))
         )
-    _forget_models_of_another(llm)
+    _discard_stale_models(llm)
     for module in (llm, sys.modules["llm.plugins"]):
         replace(module, "load_plugins", names.load_plugins_once)
-    replace(llm, "user_dir", user_folder.own_user_folder)
-    replace(llm, names.MODELS, obtaining.mocked_listing)
-    replace(llm, names.EMBEDDING_MODELS, obtaining.mocked_embedding_listing)
-    replace(llm, "get_embedding_models", obtaining.mocked_embedding_models)
+    replace(llm, "user_dir", user_folder.get_run_user_folder)
+    replace(llm, names.MODELS, registry_hooks.list_mocked_models)
+    replace(llm, names.EMBEDDING_MODELS, registry_hooks.list_mocked_embedding_entries)
+    replace(llm, "get_embedding_models", registry_hooks.list_mocked_embedding_models)
     for kind in ("model", "async_model", "embedding_model"):
-        replace(llm, f"get_{kind}_aliases", functools.partial(obtaining.mocked_aliases, kind))
+        replace(llm, f"get_{kind}_aliases", functools.partial(registry_hooks.build_aliases, kind))
     for name in ("embed", "embed_multi"):
-        replace(llm.EmbeddingModel, name, embedding.guarded_embedding)
+        replace(llm.EmbeddingModel, name, embedding.embed_with_mock)
     provider_classes.guard_classes(llm)
-    replace(llm.Response, versions.sync_execution(llm.Response), executing.guarded_iterator)
+    replace(llm.Response, versions.get_sync_execution(llm.Response), executing.guarded_iterator)
     unread.watch(sys.modules["llm.models"])
-    name, is_coroutine = versions.async_execution(llm.AsyncResponse)
+    name, is_coroutine = versions.get_async_execution(llm.AsyncResponse)
     replace(
         llm.AsyncResponse, name, executing.guarded_step if is_coroutine else executing.guarded_call
     )
 
 
-def _forget_models_of_another(llm: ModuleType) -> None:
+def _discard_stale_models(llm: ModuleType) -> None:
     """Where `llm` was imported anew from scratch, have the mocked models derive from its new classes."""
     model = getattr(sys.modules.get(f"{__package__}.model"), "MockLLMModel", None)
     if model is None or issubclass(
@@ -157,7 +157,7 @@ def _forget_models_of_another(llm: ModuleType) -> None:
     package = sys.modules["llm_mock"]
     for name in MODULES_OF_MODELS:
         sys.modules.pop(f"{__package__}.{name}", None)
-    sys.modules[f"{__package__}.versions"].stream_event_class.cache_clear()
+    sys.modules[f"{__package__}.versions"].get_stream_event_class.cache_clear()
     for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
         vars(package).pop(name, None)
     if mock := current_mock():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llm_mock.boundaries.llm.executing import is_async, is_mock
-from llm_mock.boundaries.llm.names import registered_model
+from llm_mock.boundaries.llm.names import find_registered_model
 from llm_mock.core.context import current_mock, passes_through
 
 
@@ -66,6 +66,6 @@ def takes_attachment(model: Any, kind: str | None) -> bool:
     What a cassette records must be possible for the real model, so nothing is assumed there of one that no plugin has.
     """
     if is_mock(model) and (mock := model.mock()) is not None and mock.cassette is not None:
-        real = registered_model("async_model" if is_async(model) else "model", model.model_id)
+        real = find_registered_model("async_model" if is_async(model) else "model", model.model_id)
         return real is not None and kind in real.attachment_types
     return kind in model.attachment_types

@@ -14,33 +14,35 @@ from types import ModuleType
 from typing import Any
 
 
-class _Deferred(ModuleType):
+class _DeferredModule(ModuleType):
     """Stands for a module that is imported when something of it is first used."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(_imported(self), name)
+        return getattr(_import_module(self), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(_imported(self), name, value)
+        setattr(_import_module(self), name, value)
 
     def __delattr__(self, name: str) -> None:
-        delattr(_imported(self), name)
+        delattr(_import_module(self), name)
 
 
-def _imported(deferred: _Deferred) -> ModuleType:
+def _import_module(deferred: _DeferredModule) -> ModuleType:
     name: str = vars(deferred)["__name__"]
     if sys.modules.get(name) is deferred:
         del sys.modules[name]
     return importlib.import_module(name)
 
 
-def execute_without(sdk: str, execute: Callable[[ModuleType], None], plugin: ModuleType) -> None:
+def execute_without_sdk(
+    sdk: str, execute: Callable[[ModuleType], None], plugin: ModuleType
+) -> None:
     """Execute the module of the plugin; what it imports under the name of the SDK is imported later."""
     spec = None if sdk in sys.modules else importlib.util.find_spec(sdk)
     if spec is None:
         execute(plugin)
         return
-    deferred = _Deferred(sdk)
+    deferred = _DeferredModule(sdk)
     vars(deferred)["__spec__"] = spec  # other threads may look for the SDK meanwhile
     sys.modules[sdk] = deferred
     try:

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 from llm_mock.boundaries.llm.executing import is_mock
-from llm_mock.boundaries.llm.provider_classes import patched_embedding_model
+from llm_mock.boundaries.llm.provider_classes import find_patched_embedding_model
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
 
-def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
+def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
     """What `embed` or `embed_multi` of a model gives: the active mock's vectors, or those of the real model."""
     mock = current_mock()
-    patched = None if mock is None else patched_embedding_model(model)
+    patched = None if mock is None else find_patched_embedding_model(model)
     if patched is not None:
-        model = _EmbeddedBy(lambda items, key: patched.embed_batch(items), patched)
+        model = _DelegatingModel(lambda items, key: patched.embed_batch(items), patched)
     elif is_mock(model):
         if model.mock() is None:
             import llm
@@ -24,11 +24,13 @@ def guarded_embedding(original: Callable[..., Any], model: Any, *args: Any, **kw
             return getattr(real, original.__name__)(*args, **kwargs)
     elif mock is not None and not passes_through(model.model_id):
         refuse_real_model(model.model_id, mock)
-        model = _EmbeddedBy(mock.model_of("embedding_model", model.model_id).embed_batch, model)
+        model = _DelegatingModel(
+            mock.get_mocked_model("embedding_model", model.model_id).embed_batch, model
+        )
     return original(model, *args, **kwargs)
 
 
-class _EmbeddedBy:
+class _DelegatingModel:
     """A real embedding model whose batches another embeds; what it takes and how much at once stays its own."""
 
     def __init__(self, embed_batch: Callable[..., Any], model: Any) -> None:

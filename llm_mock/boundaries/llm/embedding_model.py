@@ -12,7 +12,7 @@ import llm
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.behaviour.provider_errors import raised_for
-from llm_mock.boundaries.llm.standing_for import StandsFor
+from llm_mock.boundaries.llm.real_model import ReplacesRealModel
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.provider_error import ProviderError
@@ -22,7 +22,7 @@ from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, shorten
 
 
-class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-defined, misc]
+class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore[name-defined, misc]
     """A real `llm.EmbeddingModel` that needs no network: the same item always gives the same vector.
 
     A vector that nobody set is made from the words and letters of a text (or the bytes of binary data), is of length
@@ -56,9 +56,9 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         self.mock = Mock(ModelBehaviour()).itself  # type: ignore[method-assign]
         return self.mock()
 
-    def take_traits(self, real: Any) -> None:
+    def copy_capabilities(self, real: Any) -> None:
         """Become like a real model in what it embeds, and how much of it at once."""
-        self.stand_for(
+        self.bind_real_model(
             real, ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text")
         )
 
@@ -109,7 +109,7 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
             else None
         )
         if not isinstance(item, (str, bytes)):
-            raise InvalidReply(_not_embeddable(item))
+            raise InvalidReply(_format_unsupported_item(item))
         if numbers is None or len(numbers) != state.dimensions or not all(map(_is_number, numbers)):
             given = f"{len(numbers)} values" if numbers is not None else "no list"
             raise InvalidReply(
@@ -144,7 +144,7 @@ class MockEmbeddingModel(StandsFor, llm.EmbeddingModel):  # type: ignore[name-de
         items, state = list(items), self._state
         if not items:
             return
-        shown = [_shown(item) for item in items]
+        shown = [_format_item(item) for item in items]
         now = datetime.now().isoformat()
         key = self.key or key
         passed = PassedKey.of(key) if key else None
@@ -176,11 +176,11 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _shown(item: Any) -> str:
+def _format_item(item: Any) -> str:
     if not isinstance(item, (str, bytes)):
-        raise TypeError(_not_embeddable(item))
+        raise TypeError(_format_unsupported_item(item))
     return item if isinstance(item, str) else f"<{len(item)} bytes>"
 
 
-def _not_embeddable(item: Any) -> str:
+def _format_unsupported_item(item: Any) -> str:
     return f"Only str and bytes can be embedded, not {described(item)}."

@@ -82,7 +82,7 @@ def _executing_model(response: Any) -> Any:
     if mock is None or passes_through(model.model_id):
         return None
     refuse_real_model(model.model_id, mock)
-    return mock.model_of("async_model" if is_async(model) else "model", model.model_id)
+    return mock.get_mocked_model("async_model" if is_async(model) else "model", model.model_id)
 
 
 def _real_model(response: Any) -> Any:

@@ -12,11 +12,11 @@ from llm_mock.boundaries.llm.names import (
     EMBEDDING_MODELS,
     MODELS,
     LLMNames,
+    build_unknown_model_error,
     find_registered,
-    id_of,
-    nobody_knows,
-    registered_model,
-    unknown_model,
+    find_registered_model,
+    format_unknown_model,
+    get_model_id,
 )
 from llm_mock.boundaries.processes import CassetteElsewhere, SharedFolder, check_sendable
 from llm_mock.core.assertions import CallAssertions
@@ -76,8 +76,8 @@ class LLMMock(Mock):
         """Adds to an environment where the server of this test is; None without one."""
         self._models: dict[str, MockLLMModel] = {}
         self._called: dict[str, None] = {}
-        self._answering: Any = current_mock if at_boundary else self.itself
-        self._handed_out: dict[tuple[str, str], Any] = {}
+        self._get_answering_mock: Any = current_mock if at_boundary else self.itself
+        self._models_by_kind: dict[tuple[str, str], Any] = {}
         if responses is not None and not isinstance(responses, Mapping):
             raise InvalidReply(
                 f"This is not a mapping of model names to replies: {described(responses)}. "
@@ -138,7 +138,7 @@ class LLMMock(Mock):
     def models(self) -> dict[str, MockLLMModel]:
         """Every model that was asked for or called, by its id."""
         for model_id in [name for name in self._called if name not in self._models]:
-            self._show(model_id, self.model_of("model", model_id))
+            self._expose_model(model_id, self.get_mocked_model("model", model_id))
         return self._models
 
     def set_price(self, model: str, input: Any, output: Any) -> None:
@@ -165,7 +165,9 @@ class LLMMock(Mock):
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
         __tracebackhide__ = True
-        return cast("MockLLMModel", self.hand_out("model", name, self._entry(name, MODELS)))
+        return cast(
+            "MockLLMModel", self.resolve_model("model", name, self._find_entry(name, MODELS))
+        )
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
         """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
@@ -175,7 +177,8 @@ class LLMMock(Mock):
         """
         __tracebackhide__ = True
         return cast(
-            "AsyncMockLLMModel", self.hand_out("async_model", name, self._entry(name, MODELS))
+            "AsyncMockLLMModel",
+            self.resolve_model("async_model", name, self._find_entry(name, MODELS)),
         )
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
@@ -187,16 +190,16 @@ class LLMMock(Mock):
         __tracebackhide__ = True
         return cast(
             "MockEmbeddingModel",
-            self.hand_out("embedding_model", name, self._entry(name, EMBEDDING_MODELS)),
+            self.resolve_model("embedding_model", name, self._find_entry(name, EMBEDDING_MODELS)),
         )
 
-    def _entry(self, name: str, listing: str) -> Any:
+    def _find_entry(self, name: str, listing: str) -> Any:
         __tracebackhide__ = True
         entry = find_registered(name, listing) if check_name(name) and self._at_boundary else None
-        self.responses.script.named.add(name if entry is None else id_of(entry))
+        self.responses.script.named.add(name if entry is None else get_model_id(entry))
         return entry
 
-    def hand_out(self, kind: str, name: str, entry: Any) -> Any:
+    def resolve_model(self, kind: str, name: str, entry: Any) -> Any:
         """The mocked model that is asked for by a name, always the same one.
 
         Args:
@@ -209,61 +212,61 @@ class LLMMock(Mock):
                 nobody knows the name and the project wants that refused.
         """
         __tracebackhide__ = True
-        model_id = name if entry is None else id_of(entry)
+        model_id = name if entry is None else get_model_id(entry)
         if self.is_unknown(model_id):
-            raise unknown_model(f"Unknown model: {name}")
+            raise build_unknown_model_error(f"Unknown model: {name}")
         if (
             self.settings.autospec
             and entry is not None
             and kind == "async_model"
             and entry.async_model is None
         ):
-            raise unknown_model(f"Unknown async model (sync model exists): {name}")
+            raise build_unknown_model_error(f"Unknown async model (sync model exists): {name}")
         if self.settings.refuse_unknown and entry is None and not is_named(model_id, self.named()):
-            raise unknown_model(nobody_knows(name, self.named()))
-        model = self.model_of(kind, model_id)
+            raise build_unknown_model_error(format_unknown_model(name, self.named()))
+        model = self.get_mocked_model(kind, model_id)
         if kind == "model":
-            self._show(model_id, model)
+            self._expose_model(model_id, model)
         return model
 
-    def model_of(self, kind: str, model_id: str) -> Any:
-        """The model of an id, which answers whoever has it executed: the same that `hand_out` gives."""
-        model = self._handed_out.get((kind, model_id))
+    def get_mocked_model(self, kind: str, model_id: str) -> Any:
+        """The model of an id, which answers whoever has it executed: the same that `resolve_model` gives."""
+        model = self._models_by_kind.get((kind, model_id))
         if model is None:
             new = self._new_model(kind, model_id)
             with self._lock:
-                model = self._handed_out.setdefault((kind, model_id), new)
+                model = self._models_by_kind.setdefault((kind, model_id), new)
         return model
 
-    def _show(self, model_id: str, model: MockLLMModel) -> None:
+    def _expose_model(self, model_id: str, model: MockLLMModel) -> None:
         if model_id not in self._models:
             with self._lock:  # what is forgotten meanwhile must not come back
-                if self._handed_out.get(("model", model_id)) is model:
+                if self._models_by_kind.get(("model", model_id)) is model:
                     self._models[model_id] = model
 
     def _new_model(self, kind: str, model_id: str) -> Any:
         if kind == "embedding_model":
             from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
 
-            embedding_model = MockEmbeddingModel(model_id, mock=self._answering)
+            embedding_model = MockEmbeddingModel(model_id, mock=self._get_answering_mock)
             entry = find_registered(model_id, EMBEDDING_MODELS) if self.settings.autospec else None
             if entry is not None:
-                embedding_model.take_traits(entry.model)
+                embedding_model.copy_capabilities(entry.model)
             return embedding_model
         from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
 
-        real = registered_model(kind, model_id) if self.settings.autospec else None
+        real = find_registered_model(kind, model_id) if self.settings.autospec else None
         if real is not None:
-            return self.listed(real)
+            return self.mock_registered_model(real)
         return (MockLLMModel if kind == "model" else AsyncMockLLMModel)(
-            model_id, mock=self._answering
+            model_id, mock=self._get_answering_mock
         )
 
-    def listed(self, real: Any) -> Any:
+    def mock_registered_model(self, real: Any) -> Any:
         """The mock of a registered model, sync or async, with the traits by which applications choose one."""
         from llm_mock.boundaries.llm.model import mock_of
 
-        return mock_of(real, self._answering)
+        return mock_of(real, self._get_answering_mock)
 
     def autospec(self) -> None:
         """From now on the models that `llm` knows refuse what the real ones would refuse.
@@ -279,7 +282,7 @@ class LLMMock(Mock):
         with self._lock:
             self._models.clear()
             self._called.clear()
-            self._handed_out.clear()
+            self._models_by_kind.clear()
         if self.parent is not None:
             self.parent.forget_models()
 
@@ -312,12 +315,14 @@ class LLMMock(Mock):
                 "one. Configure the replies for the other process in a test without a cassette."
             )
         check_sendable(self.responses.script)
-        environment = self.hand_over({**os.environ, **dict.fromkeys(TESTING_VARIABLES, "1")})
+        environment = self.extend_environment(
+            {**os.environ, **dict.fromkeys(TESTING_VARIABLES, "1")}
+        )
         if self.server_environment is not None:
             environment = self.server_environment(environment)
         return {**environment, **variables}
 
-    def hand_over(self, environment: Mapping[str, str]) -> dict[str, str]:
+    def extend_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
         """An environment with what a process needs to answer as this mock does, and to report to it."""
         __tracebackhide__ = True
         with self._lock:
@@ -330,7 +335,7 @@ class LLMMock(Mock):
         self.folder = folder
         self._reload()
 
-    def forked(self) -> None:
+    def follow_fork(self) -> None:
         """This is a process that was forked from that of the test: it has the replies, and reports its calls."""
         folder = cast("SharedFolder", self.folder)
         folder.mine, self._version = False, folder.version()
@@ -364,7 +369,7 @@ class LLMMock(Mock):
             super().reset()
             self._models.clear()
             self._called.clear()
-            self._handed_out.clear()
+            self._models_by_kind.clear()
 
 
 MockGetModel = LLMMock

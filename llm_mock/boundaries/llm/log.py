@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from llm_mock.boundaries.llm.versions import conversation_tables
+from llm_mock.boundaries.llm.versions import list_conversation_tables
 
 
 def log_path() -> Path:
@@ -27,7 +27,7 @@ def log_responses(responses: Sequence[Any], name: str) -> None:
     with _log_database() as database:
         for response in responses:
             response.log_to_db(database)
-        for table in conversation_tables(database):
+        for table in list_conversation_tables(database):
             for conversation in {response.conversation.id for response in responses}:
                 database.execute(f"update {table} set name = ? where id = ?", [name, conversation])
         database.conn.commit()
@@ -42,7 +42,8 @@ def logged_conversation(name: str, model: Any) -> Any:
         return None
     with _log_database() as database:
         found = " union ".join(
-            f"select id from {table} where name = :name" for table in conversation_tables(database)
+            f"select id from {table} where name = :name"
+            for table in list_conversation_tables(database)
         )
         rows = list(database.query(f"{found} order by id desc limit 1", {"name": name}))
     if not rows:

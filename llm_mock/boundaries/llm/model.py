@@ -46,5 +46,5 @@ def mock_of(real: Any, mock: Callable[[], Mock | None]) -> ScriptedModel | Async
         model = (AsyncMockKeyModel if with_key else AsyncMockLLMModel)(real.model_id, mock=mock)
     else:
         model = (MockKeyModel if with_key else MockLLMModel)(real.model_id, mock=mock)
-    model.take_traits(real)
+    model.copy_capabilities(real)
     return model

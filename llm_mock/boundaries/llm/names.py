@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from llm_mock.boundaries.llm.plugin_sources import may_be_alias, may_be_registered
-from llm_mock.boundaries.llm.user_folder import files_of_models
+from llm_mock.boundaries.llm.user_folder import list_model_files
 from llm_mock.core.context import passes_through
 from llm_mock.support.text import suggest_nearest
 
@@ -28,19 +28,19 @@ class LLMNames:
 
     def model_id(self, name: str) -> str:
         """The model id that a name stands for: a plugin's or the user's alias is resolved, anything else is an id."""
-        return _id(name, MODELS)
+        return _resolve_id(name, MODELS)
 
     def every_id(self, name: str) -> set[str]:
         """That of the model and that of the embedding model."""
-        return {_id(name, listing) for listing in (MODELS, EMBEDDING_MODELS)}
+        return {_resolve_id(name, listing) for listing in (MODELS, EMBEDDING_MODELS)}
 
     def provider_class(self, model_id: str) -> type | None:
         """The class of the real model of an id; None where no plugin registers one."""
-        real = registered_model("model", model_id)
+        real = find_registered_model("model", model_id)
         return None if real is None else type(real)
 
 
-def note_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
+def set_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
     """Keep the function of `llm` that lists models, before it is replaced."""
     _real_listings[listing] = function
 
@@ -55,12 +55,12 @@ def load_plugins_once(original: Callable[[], None]) -> None:
             _loading.release()
 
 
-def _id(name: str, listing: str) -> str:
-    entry = _registered(listing).get(name) if _can_be_told(name) or may_be_alias(name) else None
-    return name if entry is None else id_of(entry)
+def _resolve_id(name: str, listing: str) -> str:
+    entry = _load_entries(listing).get(name) if _needs_lookup(name) or may_be_alias(name) else None
+    return name if entry is None else get_model_id(entry)
 
 
-def id_of(entry: Any) -> str:
+def get_model_id(entry: Any) -> str:
     """The model id of an entry of a listing."""
     return str((entry.model or entry.async_model).model_id)
 
@@ -75,33 +75,37 @@ def find_registered(name: str, listing: str = MODELS) -> Any:
         name: an id or an alias.
         listing: which models: MODELS, or EMBEDDING_MODELS with their `EmbeddingModelWithAliases`.
     """
-    return _registered(listing).get(name) if _can_be_told(name) or may_be_registered(name) else None
+    return (
+        _load_entries(listing).get(name) if _needs_lookup(name) or may_be_registered(name) else None
+    )
 
 
-def registered_model(kind: str, model_id: str) -> Any:
+def find_registered_model(kind: str, model_id: str) -> Any:
     """The real model that a plugin registers under an id; None where none does."""
     return getattr(find_registered(model_id), kind, None)
 
 
-def registered_names() -> set[str]:
+def list_registered_names() -> set[str]:
     """Every id and alias that plugins register, of models and of embedding models."""
-    return {*_registered(MODELS), *_registered(EMBEDDING_MODELS)}
+    return {*_load_entries(MODELS), *_load_entries(EMBEDDING_MODELS)}
 
 
-def registered_now() -> dict[str, Any]:
+def list_registered_models() -> dict[str, Any]:
     """Every registered name and alias with its `ModelWithAliases`, as the plugins list them at this moment."""
-    return _registered_by.__wrapped__(MODELS, frozenset(), ())
+    return _list_entries.__wrapped__(MODELS, frozenset(), ())
 
 
-def _can_be_told(name: str) -> bool:
+def _needs_lookup(name: str) -> bool:
     """Whether what is registered has to be looked at whatever the sources of the plugins say of a name."""
     plugins = sys.modules.get("llm.plugins")
     # `_loaded` is private: `load_plugins` says nothing of whether it did, and loading takes long.
     loaded = plugins is not None and (plugins._loaded or plugins.pm.get_plugins())
-    return bool(loaded) or passes_through(name) or any(file.is_file() for file in files_of_models())
+    return (
+        bool(loaded) or passes_through(name) or any(file.is_file() for file in list_model_files())
+    )
 
 
-def _registered(listing: str) -> dict[str, Any]:
+def _load_entries(listing: str) -> dict[str, Any]:
     """Every registered name and alias with its entry, listed anew when the plugins changed."""
     importlib.import_module(
         "llm"
@@ -119,30 +123,30 @@ def _registered(listing: str) -> dict[str, Any]:
         if plugin not in installed and name not in loader.DEFAULT_PLUGINS
     ]
     # A plugin that a test registered may register other models the next time.
-    registered = _registered_by.__wrapped__ if by_hand else _registered_by
-    written = tuple(file.stat().st_mtime_ns for file in files_of_models() if file.is_file())
+    registered = _list_entries.__wrapped__ if by_hand else _list_entries
+    written = tuple(file.stat().st_mtime_ns for file in list_model_files() if file.is_file())
     return registered(listing, plugins, written)
 
 
 @functools.lru_cache(maxsize=2)
-def _registered_by(
+def _list_entries(
     listing: str, plugins: frozenset[Any], written: tuple[int, ...]
 ) -> dict[str, Any]:
     listed = _real_listings[listing]()
     names = {alias: entry for entry in listed for alias in entry.aliases}
-    return names | {id_of(entry): entry for entry in listed}
+    return names | {get_model_id(entry): entry for entry in listed}
 
 
-def unknown_model(message: str) -> Exception:
+def build_unknown_model_error(message: str) -> Exception:
     """What `llm` raises for a name that no plugin registers."""
     import llm
 
     return llm.UnknownModelError(message)
 
 
-def nobody_knows(name: str, named: set[str]) -> str:
+def format_unknown_model(name: str, named: set[str]) -> str:
     """What to say of a name that no plugin registers and no test names, where that is refused."""
-    near = suggest_nearest(name, registered_names() | named) or "."
+    near = suggest_nearest(name, list_registered_names() | named) or "."
     return (
         f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
         "(ini llm_mock_unknown_models = refuse): correct the name, install the plugin, or set() a reply for it."

@@ -15,7 +15,7 @@ from llm_mock.core.answer import Answer
 from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import PassthroughCall
 
-_STREAM_EVENT = versions.stream_event_class()
+_STREAM_EVENT = versions.get_stream_event_class()
 
 
 def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Iterator[Any]:
@@ -78,7 +78,7 @@ def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
 def _recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     """The same of a recorded answer, with what its plugin told beside it, also before an error."""
     __tracebackhide__ = True
-    sent_before = versions.sent_before(response)
+    sent_before = versions.get_previous_prompt_json(response)
     completed: list[tuple[Any, dict[str, Any]]] = []
     error = None
     try:

@@ -27,13 +27,13 @@ class _Sources(NamedTuple):
 
 def may_be_registered(name: str) -> bool:
     """Whether a plugin may register a model under a name, as its id or as an alias; False is certain."""
-    sources = _sources()
+    sources = _read_sources()
     return sources.computes_names or name in sources.words or _is_part_of_word(name)
 
 
 def may_be_alias(name: str) -> bool:
     """Whether a plugin may register a name as an alias of a model; False is certain."""
-    sources = _sources()
+    sources = _read_sources()
     return (
         sources.computes_names
         or name in sources.aliases
@@ -45,30 +45,32 @@ def may_be_alias(name: str) -> bool:
 def _is_part_of_word(name: str) -> bool:
     """Whether a name is what remains when a part of another is left out, as "4.1" is of "gpt-4.1"."""
     part = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return any(part.search(word) for word in _sources().words)
+    return any(part.search(word) for word in _read_sources().words)
 
 
 @functools.cache
-def _sources() -> _Sources:
-    text = "\n".join(_text_of(file) for file in _default_plugins())
+def _read_sources() -> _Sources:
+    text = "\n".join(_read_text(file) for file in _find_default_plugins())
     groups = re.findall(r"\baliases\s*=\s*[(\[]([^)\]]*)", text)
-    aliases = frozenset(word for group in groups for word in _words(group))
+    aliases = frozenset(word for group in groups for word in _find_names(group))
     return _Sources(
-        any(map(_registers_models, entry_points(group="llm"))), aliases, frozenset(_words(text))
+        any(map(_may_register_models, entry_points(group="llm"))),
+        aliases,
+        frozenset(_find_names(text)),
     )
 
 
-def _words(text: str) -> list[str]:
+def _find_names(text: str) -> list[str]:
     return re.findall(r"""["'](\w[\w.:/@+-]*)["']""", text)
 
 
-def _default_plugins() -> Iterator[Path]:
+def _find_default_plugins() -> Iterator[Path]:
     spec = importlib.util.find_spec("llm")
     for folder in (spec and spec.submodule_search_locations) or ():
         yield from Path(folder, "default_plugins").glob("*.py")
 
 
-def _registers_models(plugin: EntryPoint) -> bool:
+def _may_register_models(plugin: EntryPoint) -> bool:
     """Whether a plugin may register models: where its hooks are no functions of a module that can be read, it may."""
     top, *inner = plugin.module.split(".")
     spec = importlib.util.find_spec(top)
@@ -83,9 +85,9 @@ def _registers_models(plugin: EntryPoint) -> bool:
         if inner
     ]
     files += [Path(spec.origin)] if spec.origin and not inner else []
-    texts = [_text_of(file) for file in files if file.suffix == ".py" and file.is_file()]
+    texts = [_read_text(file) for file in files if file.suffix == ".py" and file.is_file()]
     return bool(plugin.attr) or not texts or any(map(REGISTERS.search, texts))
 
 
-def _text_of(file: Path) -> str:
+def _read_text(file: Path) -> str:
     return file.read_text(encoding="utf-8", errors="replace")

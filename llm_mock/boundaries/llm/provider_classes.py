@@ -16,11 +16,11 @@ from llm_mock.boundaries.llm.names import (
     EMBEDDING_MODELS,
     LLMNames,
     find_registered,
-    registered_model,
+    find_registered_model,
 )
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
-FOR_REAL = "_llm_mock_for_real"
+REAL_CALL_MARK = "_llm_mock_for_real"
 """The attribute of a response that a real model executes, so that a cassette can record it."""
 
 _noted: list[tuple[weakref.ref[type], str, Any]] = []
@@ -30,9 +30,9 @@ _noted: list[tuple[weakref.ref[type], str, Any]] = []
 def guard_classes(llm: ModuleType) -> None:
     """Guard every class of models that there is, and every one that is defined later."""
     _guard_with_subclasses(
-        sys.modules["llm.models"]._BaseModel, "execute", _executed, ("execute", "prompt")
+        sys.modules["llm.models"]._BaseModel, "execute", _execute_with_mock, ("execute", "prompt")
     )
-    _guard_with_subclasses(llm.EmbeddingModel, "embed_batch", _embedded, ("embed_batch",))
+    _guard_with_subclasses(llm.EmbeddingModel, "embed_batch", _embed_with_mock, ("embed_batch",))
 
 
 def _guard_with_subclasses(
@@ -96,7 +96,7 @@ def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
     setattr(cls, name, guarded)
 
 
-def _executed(
+def _execute_with_mock(
     original: Callable[..., Any],
     mock: Any,
     model: Any,
@@ -109,27 +109,29 @@ def _executed(
 ) -> Any:
     """What `execute` of a real model gives, where a mock is active."""
     __tracebackhide__ = True
-    if hasattr(response, FOR_REAL):
+    if hasattr(response, REAL_CALL_MARK):
         conversation_again = {} if args else {"conversation": conversation}
         return original(prompt, stream, response, *args, **conversation_again, **kwargs)
     refuse_real_model(model.model_id, mock)
-    twin = mock.model_of("async_model" if is_async(model) else "model", model.model_id)
+    twin = mock.get_mocked_model("async_model" if is_async(model) else "model", model.model_id)
     return twin.execute_scripted(prompt, stream, response, args[0] if args else conversation)
 
 
-def _embedded(
+def _embed_with_mock(
     original: Callable[..., Any], mock: Any, model: Any, items: Any, key: str | None = None
 ) -> Any:
     """What `embed_batch` of a real model gives, where a mock is active."""
     __tracebackhide__ = True
     refuse_real_model(model.model_id, mock)
-    return mock.model_of("embedding_model", model.model_id).embed_batch(items, key=model.key or key)
+    return mock.get_mocked_model("embedding_model", model.model_id).embed_batch(
+        items, key=model.key or key
+    )
 
 
 # What somebody patched
 
 
-def noted_function(cls: type, name: str) -> Any:
+def get_original_function(cls: type, name: str) -> Any:
     """A function of a class of models, as it was when the class was made."""
     return next(
         (function for ref, noted, function in _noted if ref() is cls and noted == name),
@@ -137,7 +139,7 @@ def noted_function(cls: type, name: str) -> Any:
     )
 
 
-def something_is_patched() -> bool:
+def has_patched_functions() -> bool:
     """Whether a function of a class of models is another one than when the class was made."""
     for ref, name, function in _noted:  # noqa: SIM110 (asked in every call, and `any` takes twice as long)
         if getattr(ref(), name, function) is not function:
@@ -145,24 +147,24 @@ def something_is_patched() -> bool:
     return False
 
 
-def patched_prompt(model: Any) -> Callable[..., Any] | None:
+def find_patched_prompt(model: Any) -> Callable[..., Any] | None:
     """The `prompt` that somebody patched by hand, of the real model behind a mocked one; None where there is none."""
     import llm
 
-    real = _real_model(model)
+    real = _find_real_model(model)
     if real is not None and is_patched(real, "prompt"):
         prompt: Callable[..., Any] = real.prompt
         return prompt
     for base in (
         (llm.AsyncModel, llm.AsyncKeyModel) if is_async(model) else (llm.Model, llm.KeyModel)
     ):
-        if _is_patched(base, "prompt"):
+        if _is_patched_on_class(base, "prompt"):
             function = inspect.getattr_static(base, "prompt")
             return function.__get__(model) if hasattr(function, "__get__") else function  # type: ignore[no-any-return]
     return None
 
 
-def patched_model(model: Any, prompt: Any = None) -> Any:
+def find_patched_model(model: Any, prompt: Any = None) -> Any:
     """The real model behind a mocked one, where somebody patched its `execute` by hand; else None.
 
     Args:
@@ -172,24 +174,24 @@ def patched_model(model: Any, prompt: Any = None) -> Any:
     asked = getattr(prompt, "model", None)
     if asked is not None and not is_mock(asked):
         return asked if is_patched(asked, "execute") else None
-    real = _real_model(model) if something_is_patched() else None
+    real = _find_real_model(model) if has_patched_functions() else None
     return real if real is not None and is_patched(real, "execute") else None
 
 
-def patched_embedding_model(model: Any) -> Any:
+def find_patched_embedding_model(model: Any) -> Any:
     """The real embedding model behind a mocked one, or that itself, where its `embed_batch` was patched; else None."""
     real = model
     if is_mock(model):
-        real = _real_model(model) if something_is_patched() else None
+        real = _find_real_model(model) if has_patched_functions() else None
     return real if real is not None and is_patched(real, "embed_batch") else None
 
 
 def is_patched(model: Any, name: str) -> bool:
     """Whether somebody patched a function of a real model by hand, on its class or on itself."""
-    return name in vars(model) or _is_patched(type(model), name)
+    return name in vars(model) or _is_patched_on_class(type(model), name)
 
 
-def _is_patched(cls: type, name: str) -> bool:
+def _is_patched_on_class(cls: type, name: str) -> bool:
     return any(
         noted == name and getattr(cls, name) is not function
         for ref, noted, function in _noted
@@ -197,7 +199,7 @@ def _is_patched(cls: type, name: str) -> bool:
     )
 
 
-def _real_model(model: Any) -> Any:
+def _find_real_model(model: Any) -> Any:
     """The registered model behind one that the mock handed out in its place."""
     import llm
 
@@ -206,4 +208,4 @@ def _real_model(model: Any) -> Any:
         return None
     if isinstance(model, llm.EmbeddingModel):  # type: ignore[attr-defined]
         return getattr(find_registered(model.model_id, EMBEDDING_MODELS), "model", None)
-    return registered_model("async_model" if is_async(model) else "model", model.model_id)
+    return find_registered_model("async_model" if is_async(model) else "model", model.model_id)

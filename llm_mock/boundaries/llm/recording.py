@@ -10,8 +10,8 @@ import llm
 
 from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.executing import is_async, is_mock
-from llm_mock.boundaries.llm.names import registered_now
-from llm_mock.boundaries.llm.provider_classes import FOR_REAL
+from llm_mock.boundaries.llm.names import list_registered_models
+from llm_mock.boundaries.llm.provider_classes import REAL_CALL_MARK
 from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
 
@@ -49,14 +49,14 @@ def _started(call: PassthroughCall, response: Any) -> Any:
         with call.as_user():
             model, arguments = _real_model(response)
         call.hide(arguments.get("key"), getattr(model, "key", None))
-        setattr(response, FOR_REAL, True)
+        setattr(response, REAL_CALL_MARK, True)
         chunks = _execute(
             model, response.prompt, response.stream, response, response.conversation, arguments
         )
     except Exception as error:
         call.not_made(error)
         raise
-    sent_before, known = versions.sent_before(response), {*dir(response)}
+    sent_before, known = versions.get_previous_prompt_json(response), {*dir(response)}
     call.watch(lambda: _outcome_of(response, sent_before, known))
     return chunks
 
@@ -67,7 +67,7 @@ def _real_model(response: Any) -> tuple[Any, dict[str, Any]]:
     model = asked = response.prompt.model
     if is_mock(model):
         kind = "async_model" if is_async(model) else "model"
-        found = getattr(registered_now().get(model.model_id), kind, None)
+        found = getattr(list_registered_models().get(model.model_id), kind, None)
         if found is None:
             raise llm.UnknownModelError(f"Unknown model: {model.model_id}")
         model = found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm import versions
-from llm_mock.boundaries.llm.user_folder import stored_key
+from llm_mock.boundaries.llm.user_folder import resolve_key
 from llm_mock.core.request import Request, to_plain_json
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class LLMRequest(Request):
     def __init__(self, model_id: str, prompt: llm.Prompt, response: Any, conversation: Any) -> None:
         self.model_id = model_id
         self.native = prompt
-        self.prompt = prompt.prompt or versions.last_user_text(prompt)
+        self.prompt = prompt.prompt or versions.get_last_user_text(prompt)
         self.system = prompt.system or ""
         self.schema = prompt.schema or None  # type: ignore[assignment]
         self.tools = prompt.tools
@@ -43,13 +43,13 @@ class LLMRequest(Request):
             self.options.update(passed)
         self.passed = passed is not None
         passed_key = getattr(response, "_key", None)
-        self.key = getattr(prompt.model, "key", None) or (passed_key and stored_key(passed_key))
+        self.key = getattr(prompt.model, "key", None) or (passed_key and resolve_key(passed_key))
         self._conversation = conversation
 
     @property
     def turn(self) -> int:  # type: ignore[override]
         """Which answer of its conversation it asks for, from 1."""
-        if messages := versions.given_messages(self.native):
+        if messages := versions.get_given_messages(self.native):
             return 1 + len([message for message in messages if message.role == "assistant"])
         return 1 + len(self._conversation.responses) if self._conversation else 1
 
@@ -60,7 +60,7 @@ class LLMRequest(Request):
 
     def messages(self) -> list[dict[str, Any]]:
         """All that the model sees."""
-        return versions.messages_of(self.native, self._conversation)
+        return versions.describe_messages(self.native, self._conversation)
 
     def characters(self) -> int:
         """How many characters the messages have."""
@@ -68,19 +68,19 @@ class LLMRequest(Request):
             self._conversation
             or self.tool_results
             or self.attachments
-            or versions.given_messages(self.native)
+            or versions.get_given_messages(self.native)
         ):
-            return versions.characters_of(self.native, self._conversation)
+            return versions.count_characters(self.native, self._conversation)
         return len(self.prompt) + len(self.system)
 
     def given_messages(self) -> list[dict[str, Any]]:
         """The messages that the application gave itself, where no conversation did."""
-        messages = [] if self._conversation else versions.given_messages(self.native)
+        messages = [] if self._conversation else versions.get_given_messages(self.native)
         return [message.to_dict() for message in messages if message.role != "system"]
 
     def system_message(self) -> str:
         """The system prompt, also where an earlier message of the conversation says it."""
-        return self.system or versions.system_message_of(self.native)
+        return self.system or versions.get_system_message(self.native)
 
 
 def _given(options: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import llm
 import llm.models
 
 from llm_mock.boundaries.llm import versions
-from llm_mock.boundaries.llm.provider_classes import noted_function
+from llm_mock.boundaries.llm.provider_classes import get_original_function
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class MockResponse(llm.Response):
 
     def log_to_db(self, db: Any) -> None:
         """Log the response to an `llm` database, as `llm` logs its own."""
-        if not versions.logging_asks_json():
+        if not versions.is_json_read_for_log():
             super().log_to_db(db)  # type: ignore[no-untyped-call]
             return
         super().text()  # read to the end here, so that the copy has nothing left to execute
@@ -122,7 +122,7 @@ def _with_mock_responses(function: Any) -> Any:
     return copied
 
 
-prompt_with_mock_response = _with_mock_responses(noted_function(llm.Model, "prompt"))
+prompt_with_mock_response = _with_mock_responses(get_original_function(llm.Model, "prompt"))
 """`llm.Model.prompt`, as it is where nobody patched it, which gives a `MockResponse`."""
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import llm.models
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries.llm.accept import AcceptsAnything, AnyOptions, split_arguments
 from llm_mock.boundaries.llm.model_history import ModelHistory
+from llm_mock.boundaries.llm.permissive_model import AnyOptions, PermissiveModel, split_arguments
 from llm_mock.boundaries.llm.playback import play, play_async
 from llm_mock.boundaries.llm.provider_classes import (
-    patched_model,
-    patched_prompt,
-    something_is_patched,
+    find_patched_model,
+    find_patched_prompt,
+    has_patched_functions,
 )
 from llm_mock.boundaries.llm.recording import execute_patched
 from llm_mock.boundaries.llm.request import LLMRequest
@@ -28,7 +28,7 @@ from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
 
 
-class Scripted(AcceptsAnything, ModelHistory):
+class Scripted(PermissiveModel, ModelHistory):
     """What both twins share. Their state is kept by their mock, for their model id."""
 
     def __init__(
@@ -73,12 +73,12 @@ class ScriptedModel(Scripted, llm.models._Model):
             Exception: the error that was configured for this call.
         """
         __tracebackhide__ = True
-        if prompt is None and not self.refuses:
+        if prompt is None and not self.has_real_capabilities:
             prompt = kwargs.pop("prompt_text", None)
-        if something_is_patched():
-            if (patched := patched_prompt(self)) is not None:
+        if has_patched_functions():
+            if (patched := find_patched_prompt(self)) is not None:
                 return patched(prompt, **kwargs)  # type: ignore[no-any-return]
-            lazy = patched_model(self) is not None or lazy
+            lazy = find_patched_model(self) is not None or lazy
         for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
         mock = self.mock()
         if mock is None or mock.cassette is not None or not makes_what_llm_makes():
@@ -105,7 +105,7 @@ class ScriptedModel(Scripted, llm.models._Model):
         """Called by `llm` to produce the response."""
         __tracebackhide__ = True
         decided = getattr(response, "decided", None) is not None
-        if not decided and (real := patched_model(self, prompt)) is not None:
+        if not decided and (real := find_patched_model(self, prompt)) is not None:
             return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
         return self.execute_scripted(prompt, stream, response, conversation)
 
@@ -131,14 +131,14 @@ class AsyncScriptedModel(Scripted, llm.models._AsyncModel):
 
     def prompt(self, prompt: str | None = None, **kwargs: Any) -> llm.AsyncResponse:
         """Ask the model, as any `llm.AsyncModel`."""
-        patched = patched_prompt(self) if something_is_patched() else None
+        patched = find_patched_prompt(self) if has_patched_functions() else None
         return (patched or super().prompt)(prompt, **kwargs)
 
     def execute(
         self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
     ) -> AsyncIterator[str]:
         """Called by `llm` to produce the response."""
-        if (real := patched_model(self, prompt)) is not None:
+        if (real := find_patched_model(self, prompt)) is not None:
             return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
         return self.execute_scripted(prompt, stream, response, conversation)
 

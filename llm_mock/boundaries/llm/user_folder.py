@@ -38,7 +38,7 @@ _user = _User()
 
 
 @contextmanager
-def as_user(folder: str | None) -> Iterator[None]:
+def switch_user_folder(folder: str | None) -> Iterator[None]:
     """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone."""
     _user.looking, _user.folder = True, folder
     try:
@@ -47,47 +47,47 @@ def as_user(folder: str | None) -> Iterator[None]:
         _user.looking = False
 
 
-def own_user_folder(original: Callable[[], Path]) -> Path:
+def get_run_user_folder(original: Callable[[], Path]) -> Path:
     """The run's folder, also where a test cleared the environment."""
     if _user.looking:
-        return _user_folder(_user.folder)
+        return _get_user_folder(_user.folder)
     if not is_mocked() or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
         return original()
     return _State.folder.path
 
 
-def _user_folder(folder: str | None) -> Path:
+def _get_user_folder(folder: str | None) -> Path:
     import click
 
     return Path(folder or click.get_app_dir("io.datasette.llm"))
 
 
-def make_user_folder() -> None:
+def create_user_folder() -> None:
     """Give this process, and those that it starts, a folder that is removed when it ends."""
     _State.folder = TemporaryFolder("user")
     os.environ[USER_FOLDER_VARIABLE] = str(_State.folder.path)
 
 
-def files_of_models() -> list[Path]:
+def list_model_files() -> list[Path]:
     """Where the user's aliases of models are, and further models; the files need not be there."""
     own = _State.folder.path if _State.folder else os.devnull
     folder = Path(os.environ.get(USER_FOLDER_VARIABLE) or own)
     return [folder / "aliases.json", folder / "extra-openai-models.yaml"]
 
 
-def stored_keys(folder: str | None) -> list[str]:
+def read_stored_keys(folder: str | None) -> list[str]:
     """The keys that `llm` has stored in a user folder, by default that of the person who runs the process.
 
     They are read without `llm`, which takes long to import.
     """
     try:
-        keys = json.loads((_user_folder(folder) / "keys.json").read_text(encoding="utf-8"))
+        keys = json.loads((_get_user_folder(folder) / "keys.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
     return [key for key in keys.values() if isinstance(key, str)] if isinstance(keys, dict) else []
 
 
-def stored_key(name: str) -> str:
+def resolve_key(name: str) -> str:
     """The key that is stored under a name; a name under which there is none is the key itself."""
     import llm
 

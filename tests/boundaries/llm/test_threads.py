@@ -26,7 +26,7 @@ def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(
                 mock_llm_calls.set("4o-mini", "x")
                 import llm
                 model = llm.get_model("4o-mini")
-                found.append((model.model_id, model.can_stream, llm.get_embedding_model("ada").model_id, model.refuses))
+                found.append((model.model_id, model.can_stream, llm.get_embedding_model("ada").model_id, model.has_real_capabilities))
 
             threads = [threading.Thread(target=ask) for _ in range(16)]
             for thread in threads:

@@ -11,7 +11,7 @@ import llm
 from pydantic import Field
 
 from llm_mock import Reply
-from llm_mock.boundaries.llm.versions import stream_event_class
+from llm_mock.boundaries.llm.versions import get_stream_event_class
 
 FULL, BARE, KEYED = "plain-full", "plain-bare", "plain-keyed"
 TEXTS, BLOBS, KEYED_TEXTS = "plain-texts", "plain-blobs", "plain-keyed-texts"
@@ -58,7 +58,7 @@ class Scripted:
         if self.error is not None:
             raise self.error
         for name, arguments, call_id in self.tool_calls:
-            if event := stream_event_class():
+            if event := get_stream_event_class():
                 yield event(type="tool_call_name", chunk=name, tool_call_id=call_id)
                 yield event(
                     type="tool_call_args", chunk=json.dumps(arguments), tool_call_id=call_id

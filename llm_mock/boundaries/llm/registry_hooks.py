@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm.executing import is_mock
-from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registered, id_of
+from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registered, get_model_id
 from llm_mock.core.context import current_mock, passes_through
 
 if TYPE_CHECKING:
@@ -21,65 +21,71 @@ if TYPE_CHECKING:
 Listing = Callable[[], list[Any]]
 
 
-def mocked_listing(original: Listing) -> list[Any]:
+def list_mocked_models(original: Listing) -> list[Any]:
     """What `get_models_with_aliases` gives: the registered models, as mocks."""
     mock, listed = current_mock(), original()
     return (
         listed
         if mock is None
-        else [entry for entry in (_mocked(entry, mock) for entry in listed) if entry]
+        else [entry for entry in (_mock_entry(entry, mock) for entry in listed) if entry]
     )
 
 
-def _mocked(entry: Any, mock: LLMMock) -> Any:
-    if mock.is_unknown(id_of(entry)):
+def _mock_entry(entry: Any, mock: LLMMock) -> Any:
+    if mock.is_unknown(get_model_id(entry)):
         return None
-    if _runs_itself(entry.model or entry.async_model):
+    if _is_used_as_it_is(entry.model or entry.async_model):
         return entry
     return dataclasses.replace(
         entry,
-        model=entry.model and mock.listed(entry.model),
-        async_model=entry.async_model and mock.listed(entry.async_model),
+        model=entry.model and mock.mock_registered_model(entry.model),
+        async_model=entry.async_model and mock.mock_registered_model(entry.async_model),
     )
 
 
-def mocked_embedding_listing(original: Listing) -> list[Any]:
+def list_mocked_embedding_entries(original: Listing) -> list[Any]:
     """What `get_embedding_models_with_aliases` gives."""
     mock, listed = current_mock(), original()
     if mock is None:
         return listed
     listed = [entry for entry in listed if not mock.is_unknown(entry.model.model_id)]
     return [
-        dataclasses.replace(entry, model=_mocked_embedding_model(entry.model, mock))
+        dataclasses.replace(entry, model=_mock_embedding_model(entry.model, mock))
         for entry in listed
     ]
 
 
-def mocked_embedding_models(original: Listing) -> list[Any]:
+def list_mocked_embedding_models(original: Listing) -> list[Any]:
     """What `get_embedding_models` gives."""
     mock, listed = current_mock(), original()
     if mock is None:
         return listed
     return [
-        _mocked_embedding_model(model, mock)
+        _mock_embedding_model(model, mock)
         for model in listed
         if not mock.is_unknown(model.model_id)
     ]
 
 
-def _mocked_embedding_model(model: Any, mock: LLMMock) -> Any:
-    return model if _runs_itself(model) else mock.model_of("embedding_model", model.model_id)
-
-
-def mocked_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `get_model_aliases` and its twins give: a table in which every name has a model."""
-    mock = current_mock()
+def _mock_embedding_model(model: Any, mock: LLMMock) -> Any:
     return (
-        original() if mock is None else _Aliases(original, functools.partial(_hand_out, kind, mock))
+        model
+        if _is_used_as_it_is(model)
+        else mock.get_mocked_model("embedding_model", model.model_id)
     )
 
 
-def _hand_out(kind: str, mock: LLMMock, name: str) -> Any:
+def build_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `get_model_aliases` and its twins give: a table in which every name has a model."""
+    mock = current_mock()
+    return (
+        original()
+        if mock is None
+        else _LazyAliases(original, functools.partial(_resolve_alias, kind, mock))
+    )
+
+
+def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
     """The model for a name. For an unknown one `llm` words the error itself: `UnknownModelError` is a KeyError."""
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():
@@ -87,19 +93,19 @@ def _hand_out(kind: str, mock: LLMMock, name: str) -> Any:
     embedding = kind == "embedding_model"
     entry = find_registered(name, EMBEDDING_MODELS if embedding else MODELS)
     model = None if entry is None else getattr(entry, "model" if embedding else kind)
-    if model is not None and _runs_itself(model):
+    if model is not None and _is_used_as_it_is(model):
         return model
-    if model is None and passes_through(name if entry is None else id_of(entry)):
+    if model is None and passes_through(name if entry is None else get_model_id(entry)):
         raise KeyError(name)  # it would run for real, and no plugin has it, or no twin of it
-    return mock.hand_out(kind, name, entry)
+    return mock.resolve_model(kind, name, entry)
 
 
-def _runs_itself(model: Any) -> bool:
+def _is_used_as_it_is(model: Any) -> bool:
     """Whether a registered model is handed out as it is: a mock that somebody registered, or one let through."""
     return is_mock(model) or passes_through(model.model_id)
 
 
-class _Aliases(dict[str, Any]):
+class _LazyAliases(dict[str, Any]):
     """A table of aliases: a name is resolved when it is asked for, the rest is filled in when somebody looks."""
 
     def __init__(
@@ -123,11 +129,11 @@ class _Aliases(dict[str, Any]):
         return dict, (dict(self),)
 
 
-def _filled(name: str) -> Callable[..., Any]:
+def _fill_before(name: str) -> Callable[..., Any]:
     method = getattr(dict, name)
 
     @functools.wraps(method)
-    def look(self: _Aliases, *args: Any, **kwargs: Any) -> Any:
+    def look(self: _LazyAliases, *args: Any, **kwargs: Any) -> Any:
         self.fill()
         return method(self, *args, **kwargs)
 
@@ -148,4 +154,4 @@ for _name in (
     ),
     *("copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
 ):
-    setattr(_Aliases, _name, _filled(_name))
+    setattr(_LazyAliases, _name, _fill_before(_name))

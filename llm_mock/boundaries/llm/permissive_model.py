@@ -8,11 +8,11 @@ from typing import Any
 import llm
 from pydantic import ConfigDict
 
-from llm_mock.boundaries.llm.standing_for import StandsFor
+from llm_mock.boundaries.llm.real_model import ReplacesRealModel
 from llm_mock.support.schemas import to_json_schema
 
 LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
-TRAITS = (
+CAPABILITIES = (
     *("Options", "attachment_types", "can_stream", "key_env_var", "needs_key"),
     *("supports_conversation", "supports_schema", "supports_tools"),
 )
@@ -39,21 +39,21 @@ SERVER_SIDE_TOOL: Any = getattr(llm, "ServerSideTool", None)
 """What the tools of providers derive from; older versions of `llm` have none."""
 
 
-class AcceptsAnything(StandsFor):
+class PermissiveModel(ReplacesRealModel):
     """What a mocked model accepts, until it takes the traits of a real one."""
 
     can_stream = True
     supports_schema = True
     supports_tools = True
     attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
-    refuses = False
+    has_real_capabilities = False
     """Whether it took the traits of a real model; then `prompt()` lets `llm` refuse what is no option of the model."""
     _server_side_tools: tuple[type, ...] = ()
 
     @property
     def supported_server_side_tools(self) -> tuple[type, ...]:
         """The classes of the provider's own tools that may be offered: the real model's, or else all there are."""
-        return self._server_side_tools if self.refuses else _every_server_side_tool()
+        return self._server_side_tools if self.has_real_capabilities else _list_server_side_tools()
 
     def _validate_attachments(self, attachments: Any = None) -> None:
         if not isinstance(
@@ -61,14 +61,14 @@ class AcceptsAnything(StandsFor):
         ):  # else `llm` would ask a URL for its type
             super()._validate_attachments(attachments)  # type: ignore[misc]
 
-    def take_traits(self, real: Any) -> None:
+    def copy_capabilities(self, real: Any) -> None:
         """Become like a real model in what applications look at: what it supports, its options, its name."""
-        self.stand_for(real, TRAITS)
+        self.bind_real_model(real, CAPABILITIES)
         self._server_side_tools = tuple(getattr(real, "supported_server_side_tools", ()))
-        self.refuses = True
+        self.has_real_capabilities = True
 
 
-def _every_server_side_tool() -> tuple[type, ...]:
+def _list_server_side_tools() -> tuple[type, ...]:
     tools = [SERVER_SIDE_TOOL] if SERVER_SIDE_TOOL else []
     for tool in tools:
         tools += tool.__subclasses__()
@@ -85,7 +85,7 @@ def split_arguments(model: Any, arguments: dict[str, Any]) -> tuple[dict[str, An
     for_llm: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in arguments.items():
-        taken = model.refuses or name in LLM_ARGUMENTS or name in options.model_fields
+        taken = model.has_real_capabilities or name in LLM_ARGUMENTS or name in options.model_fields
         taken = taken or (takes_any and name != "model")
         (for_llm if taken else others)[name] = to_json_schema(value) if name == "schema" else value
     return for_llm, others

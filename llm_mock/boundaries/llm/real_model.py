@@ -8,16 +8,16 @@ from typing import Any
 
 import llm
 
-NO_KEY = "no-key-needed"
+PLACEHOLDER_KEY = "no-key-needed"
 """The key of a mocked model that needs one, where nobody gave one: tests run without."""
 
 
-class StandsFor:
+class ReplacesRealModel:
     """A mocked model: by itself, or in the place of a registered one, whose name and values it then has."""
 
     _registered: Any = None
 
-    def stand_for(self, real: Any, traits: Iterable[str]) -> None:
+    def bind_real_model(self, real: Any, traits: Iterable[str]) -> None:
         """Take the place of a registered model, with those of its traits that `llm` looks at."""
         for trait in traits:
             if hasattr(real, trait):
@@ -33,11 +33,11 @@ class StandsFor:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_key(self, explicit_key: str | None = None) -> str | None:
-        """The key that `llm` would find; where the real model would raise `llm.NeedsKeyException` it is `NO_KEY`."""
+        """The key that `llm` would find; where the real model would raise `llm.NeedsKeyException` it is `PLACEHOLDER_KEY`."""
         try:
             return super().get_key(explicit_key)  # type: ignore[misc, no-any-return]
         except llm.NeedsKeyException:
-            return NO_KEY
+            return PLACEHOLDER_KEY
 
     def __str__(self) -> str:
         return super().__str__() if self._registered is None else str(self._registered)
