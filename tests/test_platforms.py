@@ -118,9 +118,9 @@ else:
 """,
     "processes are handed the mock": """
 import subprocess, sys
-from llm_mock.boundaries import starting
-starting.attach()
-starting.set_handing_over(True)
+from llm_mock.boundaries import subprocesses
+subprocesses.attach()
+subprocesses.set_handing_over(True)
 assert subprocess.run([sys.executable, "-c", "print(1)"], capture_output=True, check=True).stdout.strip() == b"1"
 """,  # noqa: E501
 }

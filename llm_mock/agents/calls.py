@@ -14,7 +14,7 @@ import llm
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm.chains import takes_attachment
-from llm_mock.boundaries.llm.executing import is_async
+from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.core.request import to_plain_json
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
 from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.chains import calls_nobody, single_attempts
-from llm_mock.boundaries.llm.executing import is_async
+from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
 from llm_mock.support.text import described, format_error, shorten_name
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.boundaries import FOLDER_VARIABLE
-from llm_mock.boundaries.sending import sent
+from llm_mock.boundaries.serialization import sent
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.reply import Reply

@@ -85,7 +85,7 @@ def refuse(message: str) -> None:
         LibraryChanged: the call must not be made.
     """
     __tracebackhide__ = True
-    from llm_mock.boundaries.for_real import is_for_real
+    from llm_mock.boundaries.passthrough import is_for_real
     from llm_mock.core.context import current_mock, is_mocked
 
     if not is_mocked() or is_for_real():

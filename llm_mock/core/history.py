@@ -70,7 +70,7 @@ class History:
         self.answered_by: dict[int, StandingReply] = {}
         """The configured reply that answered a call of this process, by the number of the call."""
         self.unread: dict[int, Any] = {}
-        """The unread responses by their `id()`; see `llm_mock.boundaries.llm.unread`."""
+        """The unread responses by their `id()`; see `llm_mock.boundaries.llm.unconsumed_responses`."""
         self.limit: int | None = None
         """The number of latest calls to keep; None for all."""
         self._parent = parent

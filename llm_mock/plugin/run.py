@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, starting
+from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, subprocesses
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.settings import MODES, TELEMETRY_MODES, http_settings
@@ -113,7 +113,7 @@ class TestRun:
         self._previous_http = http_settings.copy()
         http_settings.configure(*self._http)
         self._previous_folder = user_folder.set_user_folder(self._folder)
-        self._previous_handing_over = starting.set_handing_over(False)
+        self._previous_handing_over = subprocesses.set_handing_over(False)
         if self._folder is None:
             os.environ[TESTING_VARIABLE] = "0"
             return
@@ -132,8 +132,8 @@ class TestRun:
 
     def _hand_over_to_processes(self) -> None:
         if self.pending is not None and self._processes:
-            starting.attach()
-            starting.set_handing_over(True)
+            subprocesses.attach()
+            subprocesses.set_handing_over(True)
 
     def stop(self) -> None:
         """Put back what was there before `start`.
@@ -148,7 +148,7 @@ class TestRun:
         set_refusal(self._previous_refusal)
         http_settings.restore(self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
-        starting.set_handing_over(self._previous_handing_over)
+        subprocesses.set_handing_over(self._previous_handing_over)
         set_environment(self._environment)
         if self._folder is not None:
             self._folder.remove()

@@ -222,7 +222,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
         if calls and format_calls(calls) not in said
         else ""
     )
-    unread = sys.modules.get("llm_mock.boundaries.llm.unread")
+    unread = sys.modules.get("llm_mock.boundaries.llm.unconsumed_responses")
     never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
     patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
     payload = (

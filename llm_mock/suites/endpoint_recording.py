@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from llm_mock.boundaries.for_real import made_for_real
+from llm_mock.boundaries.passthrough import made_for_real
 from llm_mock.core.answer import Answer
 from llm_mock.core.mock import Mock
 from llm_mock.core.protocols import AnswerMetadata

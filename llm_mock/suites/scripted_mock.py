@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from llm_mock.behaviour.scripted_replies import matchers_of, reply_of
-from llm_mock.boundaries import TESTING_VARIABLE, starting
+from llm_mock.boundaries import TESTING_VARIABLE, subprocesses
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
 from llm_mock.boundaries.http.server import MockServer
@@ -141,7 +141,7 @@ def activate_in_process(
     attach()
     http.attach()
     placeholder_keys.attach()
-    starting.attach()
+    subprocesses.attach()
     with nullcontext() if live else TemporaryFolder("user") as folder:
         variables: dict[str, str] = {}
         if processes:
@@ -150,12 +150,12 @@ def activate_in_process(
             variables[USER_FOLDER_VARIABLE] = str(folder)
         previous_variables = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
-        previous_handing_over = starting.set_handing_over(processes)
+        previous_handing_over = subprocesses.set_handing_over(processes)
         activate(mock)
         try:
             yield
         finally:
             # In reverse order: no mock may be active once the processes are on their own.
             activate(None)
-            starting.set_handing_over(previous_handing_over)
+            subprocesses.set_handing_over(previous_handing_over)
             set_environment(previous_variables)

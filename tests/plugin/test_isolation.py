@@ -122,7 +122,7 @@ def test_a_run_that_asks_no_model_loads_nothing_that_answers_or_redacts(
         import sys
 
         UNUSED = (
-            "llm_mock.behaviour", "llm_mock.boundaries.for_real", "llm_mock.boundaries.http.interception",
+            "llm_mock.behaviour", "llm_mock.boundaries.passthrough", "llm_mock.boundaries.http.interception",
             "llm_mock.boundaries.llm.get_model", "llm_mock.core.mock", "llm_mock.plugin.failures",
             "llm_mock.support.redaction.redactor", "llm_mock.support.text",
         )

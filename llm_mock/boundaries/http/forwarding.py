@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+from llm_mock.boundaries.passthrough import for_real
 from llm_mock.core.events import Wait
 
 if TYPE_CHECKING:

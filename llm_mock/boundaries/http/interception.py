@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from llm_mock.boundaries.for_real import is_for_real
 from llm_mock.boundaries.http.clients import (
     dialect_of,
     is_model_body,
@@ -26,6 +25,7 @@ from llm_mock.boundaries.http.providers import (
     provider_of_path,
 )
 from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.boundaries.passthrough import is_for_real
 from llm_mock.core.context import current_mock, has_passthrough, is_mocked
 
 if TYPE_CHECKING:

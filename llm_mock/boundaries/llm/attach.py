@@ -22,7 +22,7 @@ MODULES_OF_MODELS = (
     "playback",
     "recording",
     "response",
-    "scripted",
+    "scripted_model",
     "real_model",
 )
 """The modules that derive from classes of `llm`, or hold some."""
@@ -112,11 +112,11 @@ def _patch_or_refuse(llm: ModuleType) -> None:
 def _patch_llm(llm: ModuleType) -> None:
     from llm_mock.boundaries.llm import (
         embedding,
-        executing,
+        execution_guard,
         names,
         provider_classes,
         registry_hooks,
-        unread,
+        unconsumed_responses,
         user_folder,
         versions,
     )
@@ -139,11 +139,15 @@ def _patch_llm(llm: ModuleType) -> None:
     for name in ("embed", "embed_multi"):
         replace(llm.EmbeddingModel, name, embedding.embed_with_mock)
     provider_classes.guard_classes(llm)
-    replace(llm.Response, versions.get_sync_execution(llm.Response), executing.guarded_iterator)
-    unread.watch(sys.modules["llm.models"])
+    replace(
+        llm.Response, versions.get_sync_execution(llm.Response), execution_guard.guarded_iterator
+    )
+    unconsumed_responses.watch(sys.modules["llm.models"])
     name, is_coroutine = versions.get_async_execution(llm.AsyncResponse)
     replace(
-        llm.AsyncResponse, name, executing.guarded_step if is_coroutine else executing.guarded_call
+        llm.AsyncResponse,
+        name,
+        execution_guard.guarded_step if is_coroutine else execution_guard.guarded_call,
     )
 
 

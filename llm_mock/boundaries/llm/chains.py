@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from llm_mock.boundaries.llm.executing import is_async, is_mock
+from llm_mock.boundaries.llm.execution_guard import is_async, is_mock
 from llm_mock.boundaries.llm.names import find_registered_model
 from llm_mock.core.context import current_mock, passes_through
 

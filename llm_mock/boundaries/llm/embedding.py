@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llm_mock.boundaries.llm.executing import is_mock
+from llm_mock.boundaries.llm.execution_guard import is_mock
 from llm_mock.boundaries.llm.provider_classes import find_patched_embedding_model
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import llm
 
-from llm_mock.boundaries.llm.executing import is_async
-from llm_mock.boundaries.llm.scripted import AsyncScriptedModel, ScriptedModel
+from llm_mock.boundaries.llm.execution_guard import is_async
+from llm_mock.boundaries.llm.scripted_model import AsyncScriptedModel, ScriptedModel
 from llm_mock.core.mock import Mock
 
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.for_real import made_for_real
-from llm_mock.boundaries.llm.executing import is_async, is_mock
+from llm_mock.boundaries.llm.execution_guard import is_async, is_mock
 from llm_mock.boundaries.llm.names import (
     EMBEDDING_MODELS,
     LLMNames,
     find_registered,
     find_registered_model,
 )
+from llm_mock.boundaries.passthrough import made_for_real
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
 REAL_CALL_MARK = "_llm_mock_for_real"

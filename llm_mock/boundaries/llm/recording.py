@@ -9,7 +9,7 @@ from typing import Any
 import llm
 
 from llm_mock.boundaries.llm import versions
-from llm_mock.boundaries.llm.executing import is_async, is_mock
+from llm_mock.boundaries.llm.execution_guard import is_async, is_mock
 from llm_mock.boundaries.llm.names import list_registered_models
 from llm_mock.boundaries.llm.provider_classes import REAL_CALL_MARK
 from llm_mock.core.protocols import AnswerMetadata, PassthroughCall

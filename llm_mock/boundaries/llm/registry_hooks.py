@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.boundaries.llm.executing import is_mock
+from llm_mock.boundaries.llm.execution_guard import is_mock
 from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registered, get_model_id
 from llm_mock.core.context import current_mock, passes_through
 

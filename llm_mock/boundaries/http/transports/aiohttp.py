@@ -13,8 +13,8 @@ from socket import socket
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
+from llm_mock.boundaries.passthrough import for_real
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.for_real import for_real
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
+from llm_mock.boundaries.passthrough import for_real
 from llm_mock.boundaries.patching import replace
 
 _attached: set[Any] = set()

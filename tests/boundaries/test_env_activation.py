@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock.boundaries.activation import is_requested
+from llm_mock.boundaries.env_activation import is_requested
 from tests.conftest import RunPython
 
 

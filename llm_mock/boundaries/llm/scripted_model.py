@@ -8,7 +8,7 @@ from typing import Any
 import llm.models
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries.llm.model_history import ModelHistory
+from llm_mock.boundaries.llm.model_mixin import ModelHistory
 from llm_mock.boundaries.llm.permissive_model import AnyOptions, PermissiveModel, split_arguments
 from llm_mock.boundaries.llm.playback import play, play_async
 from llm_mock.boundaries.llm.provider_classes import (
@@ -23,7 +23,7 @@ from llm_mock.boundaries.llm.response import (
     makes_what_llm_makes,
     prompt_with_mock_response,
 )
-from llm_mock.boundaries.llm.unread import is_read
+from llm_mock.boundaries.llm.unconsumed_responses import is_read
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
 

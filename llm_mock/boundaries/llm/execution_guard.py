@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from llm_mock.boundaries.llm.unread import is_read
+from llm_mock.boundaries.llm.unconsumed_responses import is_read
 from llm_mock.core.context import current_mock, is_live, passes_through, refuse_real_model
 
 
