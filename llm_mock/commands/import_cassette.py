@@ -11,7 +11,7 @@ import click
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.interception import identify_provider
-from llm_mock.boundaries.http.providers import provider_of
+from llm_mock.boundaries.http.providers import find_provider_of_host
 from llm_mock.boundaries.http.recording import WireRecording
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.vcr import Interaction, read_interactions
@@ -91,7 +91,7 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
         _SkippedError: it is not a call of a model, or not a complete one.
     """
     sent = interaction.sent
-    provider = provider_of(sent.host, interaction.port, hosts) or identify_provider(sent)
+    provider = find_provider_of_host(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
         raise _SkippedError("this host is no provider that is known; --host names it as one")
     protocol = find_protocol(sent, provider)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES
-from llm_mock.boundaries.http.dialects import base_urls_in, environment_of
+from llm_mock.boundaries.http.dialects import list_base_urls, make_environment
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.cassettes.cassette import Cassette
@@ -71,7 +71,7 @@ class CassetteMock(LLMMock):
         __tracebackhide__ = True
         inherited = {**os.environ, **self._variables}
         user_environment = {name: value for name, value in inherited.items() if value is not None}
-        base_urls = base_urls_in(user_environment)
+        base_urls = list_base_urls(user_environment)
         if base_urls:
             raise LLMMockError(
                 f"{base_urls[0]} sends the command to models elsewhere, and a cassette records "
@@ -81,7 +81,7 @@ class CassetteMock(LLMMock):
             self._server = MockServer(lambda: self)
         # Without a key, a command that goes past the server cannot reach its provider.
         keep_keys = self.cassette.mode != "none"
-        environment = environment_of(self._server.url, user_environment, keep_keys=keep_keys)
+        environment = make_environment(self._server.url, user_environment, keep_keys=keep_keys)
         # The command must not mock its models itself: this server records them.
         no_mock = {FOLDER_VARIABLE: "", **dict.fromkeys(TESTING_VARIABLES, "0")}
         return {**environment, **no_mock, **variables}

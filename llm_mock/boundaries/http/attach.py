@@ -67,10 +67,12 @@ def _refuse(transport: Any, library: ModuleType, message: str) -> None:
         return
     for seam, find in transport.SEAMS.items():
         owner, _, function = seam.rpartition(".")
-        replace(getattr(library, owner), function, functools.partial(_refused, message, find))
+        replace(
+            getattr(library, owner), function, functools.partial(_call_or_refuse, message, find)
+        )
 
 
-def _refused(
+def _call_or_refuse(
     message: str, find: Callable[..., str | None], original: Any, *args: Any, **kwargs: Any
 ) -> Any:
     __tracebackhide__ = True

@@ -73,7 +73,7 @@ def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
         if text in TELLING:
             found[text] = value.decode("latin-1") if isinstance(value, bytes) else str(value)
     sends_json = "json" in found.get("content-type", "json")
-    return Client(_sdk(found), sends_json, found.get("upgrade", "").lower() == "websocket")
+    return Client(_identify_sdk(found), sends_json, found.get("upgrade", "").lower() == "websocket")
 
 
 @functools.lru_cache(maxsize=256)
@@ -81,7 +81,7 @@ def _lower_name(name: bytes) -> str:
     return name.decode("latin-1").lower()
 
 
-def _sdk(headers: dict[str, str]) -> str | None:
+def _identify_sdk(headers: dict[str, str]) -> str | None:
     if "anthropic-version" in headers:
         return "anthropic"
     if "genai" in headers.get("x-goog-api-client", ""):
@@ -89,14 +89,14 @@ def _sdk(headers: dict[str, str]) -> str | None:
     if headers.get("x-fern-sdk-name") == "cohere":
         return "cohere"
     user_agent = headers.get("user-agent", "")
-    sdk = _sdk_of_user_agent(user_agent)
+    sdk = _match_user_agent(user_agent)
     if sdk is None and "x-stainless-lang" in headers and not GENERATED.match(user_agent):
         return "openai"  # its user agent was replaced
     return sdk
 
 
 @functools.lru_cache(maxsize=256)
-def _sdk_of_user_agent(user_agent: str) -> str | None:
+def _match_user_agent(user_agent: str) -> str | None:
     for pattern, provider in USER_AGENTS:
         if pattern.search(user_agent):
             return provider
@@ -144,7 +144,7 @@ def is_model_body(path: str, body: bytes) -> bool:
     return names_model and any(name in content for name in QUESTIONS)
 
 
-def dialect_of(path: str, sdk: str | None) -> str:
+def choose_dialect(path: str, sdk: str | None) -> str:
     """Return the provider whose dialect a request speaks, where its host does not say so."""
     if path.endswith(("/messages", "/messages/count_tokens")) and "/threads/" not in path:
         return "anthropic"

@@ -132,7 +132,7 @@ class Connection(asyncio.Protocol):
         self._refused = True
         response = self._answering.refuse(self._reader.head, error)
         assert isinstance(response.body, bytes)
-        self._transport.write(_head_of(response, closes=True, chunked=False) + response.body)
+        self._transport.write(_encode_head(response, closes=True, chunked=False) + response.body)
         with suppress(OSError):  # the client may be gone
             self._transport.write_eof()
         self._end_after(LINGER_SECONDS)
@@ -166,11 +166,11 @@ class Connection(asyncio.Protocol):
     async def _send(self, head: Head, response: WireResponse, closes: bool) -> None:
         if isinstance(response.body, bytes):
             content = b"" if head.method == "HEAD" else response.body
-            self._transport.write(_head_of(response, closes, chunked=False) + content)
+            self._transport.write(_encode_head(response, closes, chunked=False) + content)
             await self._drained()
             return
         chunked = head.newest
-        start = _head_of(response, closes=closes or not chunked, chunked=chunked)
+        start = _encode_head(response, closes=closes or not chunked, chunked=chunked)
         await self._send_pieces(start, response.body, chunked)
         if not chunked:
             self._transport.close()  # as HTTP/1.0 knows no other end
@@ -217,7 +217,7 @@ class Connection(asyncio.Protocol):
                 raise TimeoutError from None
 
 
-def _head_of(response: WireResponse, closes: bool, chunked: bool) -> bytes:
+def _encode_head(response: WireResponse, closes: bool, chunked: bool) -> bytes:
     try:
         phrase = HTTPStatus(response.status).phrase
     except ValueError:  # such as Anthropic's 529

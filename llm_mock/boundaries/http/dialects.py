@@ -16,7 +16,7 @@ class Dialect(NamedTuple):
     """One provider."""
 
     provider: str
-    """As `provider_of` names it."""
+    """As `find_provider_of_host` names it."""
     host: str
     """The host that it stands for."""
 
@@ -64,12 +64,12 @@ PROXIES = ("http_proxy", "all_proxy")
 """The variables, in capitals too, that would have requests to this machine go elsewhere."""
 
 
-def base_urls_in(environment: Mapping[str, str]) -> list[str]:
+def list_base_urls(environment: Mapping[str, str]) -> list[str]:
     """The variables of an environment that say where a provider is."""
     return [name for name in (*BASE_URLS, *OTHER_BASE_URLS) if environment.get(name)]
 
 
-def environment_of(
+def make_environment(
     url: str, environment: Mapping[str, str], keep_keys: bool = False
 ) -> dict[str, str]:
     """An environment in which programs ask the server in place of the providers, and have no real key of theirs.
@@ -85,7 +85,7 @@ def environment_of(
             for name in (*FIRST_KEYS, *KEYS, *OTHER_KEYS)
             if environment.get(name)
         }
-        return {**environment_of(url, environment), **real}
+        return {**make_environment(url, environment), **real}
     kept = {name: value for name, value in environment.items() if name not in FIRST_KEYS}
     paths = {
         **BASE_URLS,
@@ -93,10 +93,10 @@ def environment_of(
     }
     keys = {*KEYS, *(name for name in OTHER_KEYS if kept.get(name))}
     base_urls = {name: url + path for name, path in paths.items()}
-    return {**kept, **_past_proxies(url, kept), **base_urls, **dict.fromkeys(keys, NO_KEY)}
+    return {**kept, **_bypass_proxies(url, kept), **base_urls, **dict.fromkeys(keys, NO_KEY)}
 
 
-def _past_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
+def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
     """What programs need to ask the server itself, where a proxy is set."""
     if not any(environment.get(name) or environment.get(name.upper()) for name in PROXIES):
         return {}
@@ -104,19 +104,19 @@ def _past_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
     return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(host for host in hosts if host))
 
 
-def addressed(head: Head, body: bytes) -> tuple[WireRequest, str]:
+def resolve_request(head: Head, body: bytes) -> tuple[WireRequest, str]:
     """A request as the provider would get it, and the provider."""
     first, _, rest = head.path[1:].partition("/")
     if first in DIALECTS:
         dialect, path = DIALECTS[first], f"/{rest}"
     else:
-        dialect, path = _told_by(head), head.path
+        dialect, path = _infer_dialect(head), head.path
     return WireRequest(
         head.method, dialect.host, path, head.query, head.headers, body
     ), dialect.provider
 
 
-def _told_by(head: Head) -> Dialect:
+def _infer_dialect(head: Head) -> Dialect:
     path, headers = head.path, head.headers
     if "anthropic-version" in headers or MESSAGES.search(path):
         return DIALECTS["anthropic"]

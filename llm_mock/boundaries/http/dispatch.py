@@ -38,7 +38,7 @@ def dispatch_request(
 
     Args:
         sent: the request.
-        provider: its provider, as `provider_of` names it.
+        provider: its provider, as `find_provider_of_host` names it.
         clock: the time that the client waits for the response.
 
     Returns:

@@ -42,7 +42,7 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     loop = asyncio.get_running_loop()
     connection = http.client.HTTPSConnection(sent.host, timeout=TIMEOUT_SECONDS)
     try:
-        response = await loop.run_in_executor(None, _sent, connection, sent, recording)
+        response = await loop.run_in_executor(None, _send, connection, sent, recording)
     except (OSError, http.client.HTTPException) as error:
         raise WireError(
             502, f"{sent.host} could not be asked: {error or type(error).__name__}"
@@ -52,12 +52,14 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     ]
     recording.begin(response.status, headers)
     pieces: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
-    reading = threading.Thread(target=_read, args=(connection, response, pieces), daemon=True)
+    reading = threading.Thread(
+        target=_read_chunks, args=(connection, response, pieces), daemon=True
+    )
     reading.start()
-    return WireResponse(response.status, headers, _pieces(pieces, recording))
+    return WireResponse(response.status, headers, _yield_chunks(pieces, recording))
 
 
-def _sent(
+def _send(
     connection: http.client.HTTPSConnection, sent: WireRequest, recording: WireRecording
 ) -> http.client.HTTPResponse:
     headers = {name: value for name, value in sent.headers.items() if name not in NOT_SENT_ON}
@@ -67,7 +69,7 @@ def _sent(
         return connection.getresponse()
 
 
-def _read(
+def _read_chunks(
     connection: http.client.HTTPSConnection,
     response: http.client.HTTPResponse,
     pieces: queue.SimpleQueue[bytes | BaseException | None],
@@ -82,7 +84,7 @@ def _read(
         connection.close()
 
 
-def _pieces(
+def _yield_chunks(
     pieces: queue.SimpleQueue[bytes | BaseException | None], recording: WireRecording
 ) -> Iterator[bytes | Wait]:
     """The pieces of the body; waits where none has come."""

@@ -95,10 +95,10 @@ class RequestReader:
             return None
         first, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
         del self._buffer[: end + 4]
-        return _head(first, lines)
+        return _parse_head(first, lines)
 
     def _counted(self, length: int) -> bytes | None:
-        if len(self._buffer) < _allowed(length):
+        if len(self._buffer) < _check_size(length):
             return None
         body = bytes(self._buffer[:length])
         del self._buffer[:length]
@@ -125,7 +125,7 @@ class RequestReader:
             if not line:
                 body, self._body, self._ending = bytes(self._body), bytearray(), False
                 return body
-            _header(line.decode("latin-1"))  # a trailer: it is checked, and not used
+            _parse_header(line.decode("latin-1"))  # a trailer: it is checked, and not used
         return None
 
     def _line(self) -> bytes | None:
@@ -142,16 +142,16 @@ class RequestReader:
         size = CHUNK_SIZE.fullmatch(line)
         if size is None:
             raise WireError(400, "Invalid chunk size.")
-        return _allowed(int(size[1], 16), len(self._body))
+        return _check_size(int(size[1], 16), len(self._body))
 
 
-def _allowed(size: int, before: int = 0) -> int:
+def _check_size(size: int, before: int = 0) -> int:
     if before + size > LARGEST_BODY:
         raise WireError(413, f"The body has more than {LARGEST_BODY:,} bytes.")
     return size
 
 
-def _head(first: str, lines: list[str]) -> Head:
+def _parse_head(first: str, lines: list[str]) -> Head:
     """
     Raises:
         WireError: it is malformed. What is too large is found when the body is read, so that its path is known.
@@ -169,7 +169,7 @@ def _head(first: str, lines: list[str]) -> Head:
     newest = version != "HTTP/1.0"
     headers: dict[str, str] = {}
     for line in lines:
-        name, value = _header(line)
+        name, value = _parse_header(line)
         if name in ("transfer-encoding", "host") and name in headers:
             raise WireError(400, f"The request has two headers {name}.")
         if name == "content-length" and headers.get(name, value) != value:
@@ -182,10 +182,10 @@ def _head(first: str, lines: list[str]) -> Head:
         host = None
         target = "/" + target.split("/", 3)[3] if target.count("/") > 2 else "/"
     path, _, query = target.partition("?")
-    return Head(method, path, query, headers, newest, host, _length(headers))
+    return Head(method, path, query, headers, newest, host, _parse_length(headers))
 
 
-def _header(line: str) -> tuple[str, str]:
+def _parse_header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon or not TOKEN.fullmatch(name):
         raise WireError(400, "A header of the request is malformed.")
@@ -194,7 +194,7 @@ def _header(line: str) -> tuple[str, str]:
     return name.lower(), value.strip(" \t")
 
 
-def _length(headers: Mapping[str, str]) -> int | None:
+def _parse_length(headers: Mapping[str, str]) -> int | None:
     coding, length = headers.get("transfer-encoding"), headers.get("content-length", "0")
     if coding is None:
         if not re.fullmatch(r"[0-9]{1,18}", length):

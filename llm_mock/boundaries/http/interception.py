@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.clients import (
-    dialect_of,
+    choose_dialect,
     is_model_body,
     is_model_path,
     is_realtime,
@@ -16,13 +16,13 @@ from llm_mock.boundaries.http.clients import (
     read_client,
 )
 from llm_mock.boundaries.http.providers import (
-    is_named,
+    find_provider_in_environment,
+    find_provider_of_host,
+    find_provider_of_path,
+    is_listed,
     is_telemetry,
     is_this_machine,
-    normalized,
-    provider_of,
-    provider_of_environment,
-    provider_of_path,
+    normalize_host,
 )
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.passthrough import is_for_real
@@ -38,7 +38,7 @@ TELEMETRY = "telemetry"
 Headers = Iterable[tuple[Any, Any]]
 
 
-def answers() -> bool:
+def is_answering() -> bool:
     """Return True if the mock answers in place of every provider."""
     return http_settings.mode == "answer" and is_mocked() and not is_for_real()
 
@@ -68,12 +68,14 @@ def find_provider(
     """
     if not _is_guarded():
         return None
-    provider = provider_of(host, port, http_settings.hosts)
+    provider = find_provider_of_host(host, port, http_settings.hosts)
     if provider is None:
         return _provider_elsewhere("" if is_local else host, port, target, headers, asked)
-    if provider == normalized(host):  # the project named it, and the request says what it speaks
+    if provider == normalize_host(
+        host
+    ):  # the project named it, and the request says what it speaks
         path = target.partition("?")[0]
-        return dialect_of(path, read_client(headers).sdk)
+        return choose_dialect(path, read_client(headers).sdk)
     return provider
 
 
@@ -81,8 +83,8 @@ def _provider_elsewhere(
     host: str, port: int | None, target: str, headers: Headers, asked: str
 ) -> str | None:
     """Return the provider of a request to a host that no rule names."""
-    host = normalized(host)
-    if is_named(host, port, http_settings.hosts, "!"):
+    host = normalize_host(host)
+    if is_listed(host, port, http_settings.hosts, "!"):
         return None
     client = read_client(headers)
     path = target.partition("?")[0]
@@ -92,19 +94,19 @@ def _provider_elsewhere(
         return None
     if http_settings.telemetry == "drop" and is_telemetry(host, path):
         return TELEMETRY
-    if (provider := provider_of_path(host, path)) is not None:
+    if (provider := find_provider_of_path(host, path)) is not None:
         return provider
-    of_environment = provider_of_environment(host, port, path)
+    of_environment = find_provider_in_environment(host, port, path)
     if client.sdk is not None:
         return (
             of_environment
             if client.sdk == "openai" and of_environment
-            else dialect_of(path, client.sdk)
+            else choose_dialect(path, client.sdk)
         )
     if of_environment is not None:
-        return dialect_of(path, of_environment)
+        return choose_dialect(path, of_environment)
     if client.wants_socket:
-        return dialect_of(path, None) if is_realtime(path) else None
+        return choose_dialect(path, None) if is_realtime(path) else None
     return UNDECIDED if client.sends_json and is_model_path(path) else None
 
 
@@ -135,7 +137,7 @@ def identify_provider(sent: WireRequest) -> str | None:
         or not is_model_body(sent.path, sent.body)
     ):
         return None
-    return dialect_of(sent.path, read_client(sent.headers.items()).sdk)
+    return choose_dialect(sent.path, read_client(sent.headers.items()).sdk)
 
 
 def is_sent_for_real() -> bool:
@@ -143,17 +145,19 @@ def is_sent_for_real() -> bool:
     return has_passthrough() or current_mock().cassette is not None
 
 
-def refusal(host: str | bytes | None, port: object) -> str | None:
+def refuse_connection(host: str | bytes | None, port: object) -> str | None:
     """Return the message that refuses a connection, which fails the test; None to leave the connection alone."""
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not name or not isinstance(name, str) or not _is_guarded():
         return None
     return (
-        _refuse(name) if is_provider_host(name, port if isinstance(port, int) else None) else None
+        _note_refusal(name)
+        if is_provider_host(name, port if isinstance(port, int) else None)
+        else None
     )
 
 
-def refusal_of_url(url: str, *, is_socket: bool = False) -> str | None:
+def refuse_url(url: str, *, is_socket: bool = False) -> str | None:
     """Return the message that refuses a URL, whose body is not known; None to leave it alone.
 
     Args:
@@ -168,12 +172,12 @@ def refusal_of_url(url: str, *, is_socket: bool = False) -> str | None:
     except ValueError:
         return None
     if is_provider_host(host, port):
-        return _refuse(host)
+        return _note_refusal(host)
     is_model = is_realtime(parts.path) if is_socket else is_unmistakable(parts.path)
-    return _refuse(host) if is_model and not _is_left_alone(host, port) else None
+    return _note_refusal(host) if is_model and not _is_left_alone(host, port) else None
 
 
-def refusal_of_request(
+def refuse_request(
     method: str, host: str, port: int | None, target: str, body: bytes
 ) -> str | None:
     """Return the message that refuses a request that asks a model; None to leave it alone."""
@@ -185,10 +189,10 @@ def refusal_of_request(
         or _is_left_alone(host, port)
     ):
         return None
-    return _refuse(host) if is_model_body(path, body) else None
+    return _note_refusal(host) if is_model_body(path, body) else None
 
 
-def _refuse(name: str) -> str:
+def _note_refusal(name: str) -> str:
     """Note that a connection is refused. Return the message."""
     if http_settings.is_offline:
         message = (
@@ -212,20 +216,20 @@ def _is_guarded() -> bool:
 
 def _is_left_alone(host: str, port: int | None) -> bool:
     """Return True if a host is this machine, or one that the project took out, and no named one."""
-    if is_named(normalized(host), port, http_settings.hosts):
+    if is_listed(normalize_host(host), port, http_settings.hosts):
         return False
-    return is_this_machine(host) or is_named(normalized(host), port, http_settings.hosts, "!")
+    return is_this_machine(host) or is_listed(normalize_host(host), port, http_settings.hosts, "!")
 
 
 def is_provider_host(host: str, port: int | None) -> bool:
     """Return True if everything at a host belongs to a provider."""
-    if provider_of(host, port, http_settings.hosts) is not None:
+    if find_provider_of_host(host, port, http_settings.hosts) is not None:
         return True
     if http_settings.is_offline and not is_this_machine(host):
         return True
     if _is_left_alone(host, port):
         return False
-    return provider_of_environment(normalized(host), port, None) is not None
+    return find_provider_in_environment(normalize_host(host), port, None) is not None
 
 
 async def sleep(seconds: float) -> None:

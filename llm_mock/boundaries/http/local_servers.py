@@ -47,9 +47,9 @@ def _is_foreign_by_proc(port: int) -> bool | None:
     inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
     if not inodes:
         return None
-    if _holds(os.getpid(), inodes):
+    if _has_socket(os.getpid(), inodes):
         return False
-    return not any(_holds(process, inodes) for process in _processes_of_run())
+    return not any(_has_socket(process, inodes) for process in _list_run_processes())
 
 
 def _listening_inodes(port: int) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _listening_inodes(port: int) -> Iterator[str]:
                     yield fields[9]
 
 
-def _holds(process: int, inodes: set[str]) -> bool:
+def _has_socket(process: int, inodes: set[str]) -> bool:
     """Return True if a process has one of some sockets open."""
     folder = PROC / str(process) / "fd"
     try:
@@ -76,9 +76,9 @@ def _holds(process: int, inodes: set[str]) -> bool:
     return False
 
 
-def _processes_of_run() -> list[int]:
+def _list_run_processes() -> list[int]:
     """Return the process of the run and all processes below it."""
-    parents = dict(_parents())
+    parents = dict(_read_parents())
     root = os.getpid()
     while parents.get(root, 0) > 1 and _was_started_by_test(root):
         root = parents[root]
@@ -90,7 +90,7 @@ def _processes_of_run() -> list[int]:
     return run
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def _read_parents() -> Iterator[tuple[int, int]]:
     """Yield each process with its parent."""
     for name in os.listdir(PROC):
         if name.isdigit():

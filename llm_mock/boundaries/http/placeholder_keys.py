@@ -146,7 +146,7 @@ def _init_client(
     __tracebackhide__ = True
     # Only the most special class decides: AzureOpenAI.__init__ calls that of OpenAI with what it found.
     decides = next(each for each in type(client).__mro__ if each in _keys) is owner
-    if not decides or not _answers():
+    if not decides or not _is_answering():
         original(client, *args, **kwargs)
         return
     try:
@@ -198,7 +198,7 @@ def _get_credentials(original: Callable[..., Any], session: Any) -> Any:
 
 def _load_from_instance(original: Callable[..., Any], provider: Any) -> Any:
     # No model is asked for real, so the server of AWS's machines need not be waited for.
-    return None if _for_models.get() and _answers() else original(provider)
+    return None if _for_models.get() and _is_answering() else original(provider)
 
 
 def _google_default(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -214,7 +214,7 @@ def _google_default(original: Callable[..., Any], *args: Any, **kwargs: Any) -> 
 
 
 def _google_instance_credentials(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    if _for_models.get() and _answers():
+    if _for_models.get() and _is_answering():
         return None, None
     return original(*args, **kwargs)
 
@@ -233,16 +233,16 @@ def _google_placeholder() -> Any:
     return credentials
 
 
-def _answers() -> bool:
+def _is_answering() -> bool:
     # Imported when a client is made: the package is needed by few runs.
-    from llm_mock.boundaries.http.interception import answers
+    from llm_mock.boundaries.http.interception import is_answering
 
-    return answers()
+    return is_answering()
 
 
 def _are_for_models() -> bool:
     """Return whether credentials that are being looked for can only be meant for calling models."""
-    return _answers() and (_for_models.get() or _is_asked_by_model_sdk())
+    return _is_answering() and (_for_models.get() or _is_asked_by_model_sdk())
 
 
 def _is_asked_by_model_sdk() -> bool:

@@ -240,7 +240,7 @@ class BaseURL(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def provider_of(host: str, port: int | None, named: tuple[str, ...] = ()) -> str | None:
+def find_provider_of_host(host: str, port: int | None, named: tuple[str, ...] = ()) -> str | None:
     """Return the provider at a host; None where none is known.
 
     Args:
@@ -249,8 +249,8 @@ def provider_of(host: str, port: int | None, named: tuple[str, ...] = ()) -> str
         named: further hosts of model APIs, as `example.com` or `localhost:11434`; they get the name of the host.
             An entry that begins with `!` takes a host out again.
     """
-    host = normalized(host)
-    if is_named(host, port, named, "!"):
+    host = normalize_host(host)
+    if is_listed(host, port, named, "!"):
         return None
     labels = host.split(".")
     for start in range(len(labels) - 1):
@@ -260,15 +260,15 @@ def provider_of(host: str, port: int | None, named: tuple[str, ...] = ()) -> str
     for pattern, provider in PATTERNS:
         if pattern.search(host):
             return provider
-    return host if is_named(host, port, named) else None
+    return host if is_listed(host, port, named) else None
 
 
-def is_named(host: str, port: int | None, named: tuple[str, ...], mark: str = "") -> bool:
+def is_listed(host: str, port: int | None, named: tuple[str, ...], mark: str = "") -> bool:
     """Return True if a host is among the named ones, with or without its port."""
     return mark + host in named or f"{mark}{host}:{port}" in named
 
 
-def provider_of_path(host: str, path: str) -> str | None:
+def find_provider_of_path(host: str, path: str) -> str | None:
     """Return the provider that a path of a shared host belongs to."""
     for hosts, paths, provider in SHARED:
         if hosts.search(host) and paths.search(path):
@@ -279,7 +279,7 @@ def provider_of_path(host: str, path: str) -> str | None:
 @functools.lru_cache(maxsize=256)
 def is_this_machine(host: str) -> bool:
     """Return True if a host is this machine: a loopback name or address, or the path of a unix socket."""
-    host = normalized(host).strip("[]")
+    host = normalize_host(host).strip("[]")
     if host in ("", "localhost") or host.endswith(".localhost") or "/" in host or "%2f" in host:
         return True
     try:
@@ -299,12 +299,12 @@ def is_telemetry(host: str, path: str) -> bool:
     )
 
 
-def normalized(host: str) -> str:
+def normalize_host(host: str) -> str:
     """Return a host in lower case, without a final dot."""
     return host.lower().rstrip(".")
 
 
-def provider_of_environment(host: str, port: int | None, path: str | None) -> str | None:
+def find_provider_in_environment(host: str, port: int | None, path: str | None) -> str | None:
     """Return the provider whose base URL an environment variable gives, where a request is for it.
 
     Args:
@@ -312,14 +312,14 @@ def provider_of_environment(host: str, port: int | None, path: str | None) -> st
         port: its port.
         path: its path; None for a connection that could be for anything.
     """
-    for base in base_urls(tuple(map(os.environ.get, VARIABLES))):
+    for base in parse_base_urls(tuple(map(os.environ.get, VARIABLES))):
         if base.covers(host, port, path):
             return base.provider
     return None
 
 
 @functools.lru_cache(maxsize=16)
-def base_urls(values: tuple[str | None, ...]) -> tuple[BaseURL, ...]:
+def parse_base_urls(values: tuple[str | None, ...]) -> tuple[BaseURL, ...]:
     """Parse the values of `VARIABLES`; loopback hosts are left out, as they may be the application under test."""
     found = []
     for provider, value in zip(VARIABLES.values(), values, strict=True):
@@ -327,7 +327,7 @@ def base_urls(values: tuple[str | None, ...]) -> tuple[BaseURL, ...]:
             continue
         try:
             url = urlsplit(value if "://" in value else f"//{value}")
-            host, port = normalized(url.hostname or ""), url.port
+            host, port = normalize_host(url.hostname or ""), url.port
         except ValueError:
             continue
         if not is_this_machine(host):

@@ -19,7 +19,7 @@ from llm_mock.boundaries.http.errors import (
     WireError,
     to_wire_error,
 )
-from llm_mock.boundaries.http.providers import provider_of
+from llm_mock.boundaries.http.providers import find_provider_of_host
 from llm_mock.boundaries.http.routing import (
     add_request_id,
     error_response,
@@ -63,7 +63,7 @@ def parse_request(
 
     Args:
         sent: the request.
-        provider: its provider, as `provider_of` names it.
+        provider: its provider, as `find_provider_of_host` names it.
         mock: the mock that answers.
         served: True if the client sent it to the mock server, not to the provider.
     """
@@ -252,7 +252,7 @@ def _start_recording(parsed: ModelRequest, call: PassthroughCall) -> WireRecordi
     host = parsed.sent.host
     has_placeholder = any(NO_KEY in secret for secret in parsed.sent.secrets())
     # A server of the application's own may do without a key.
-    if has_placeholder and provider_of(host, None):
+    if has_placeholder and find_provider_of_host(host, None):
         problem = LLMMockError(
             f"There is no key for {host}, so nothing was sent: set the environment variable "
             "in which the SDK looks for it, and record again."

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.http.errors import FAST_RETRY
-from llm_mock.boundaries.http.interception import answers
-from llm_mock.boundaries.http.providers import is_this_machine, provider_of
+from llm_mock.boundaries.http.interception import is_answering
+from llm_mock.boundaries.http.providers import find_provider_of_host, is_this_machine
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.patching import replace
 
@@ -36,10 +36,12 @@ def _calculate_retry_timeout(
 ) -> float:
     seconds = original(client, remaining_retries, options, response_headers)
     # A response says itself how fast to retry; see `add_fast_retry_header`.
-    if response_headers is not None or not http_settings.fast_retries or not answers():
+    if response_headers is not None or not http_settings.fast_retries or not is_answering():
         return seconds
     url = client.base_url
-    if provider_of(url.host, url.port, http_settings.hosts) is None and is_this_machine(url.host):
+    if find_provider_of_host(url.host, url.port, http_settings.hosts) is None and is_this_machine(
+        url.host
+    ):
         # A server of the application on this machine is not mocked.
         return seconds
     return min(seconds, FAST_RETRY)

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from llm_mock.boundaries import NO_KEY
 from llm_mock.boundaries.http.connection import Answering, Connection
-from llm_mock.boundaries.http.dialects import addressed, environment_of
+from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.error_formats import get_error_format
 from llm_mock.boundaries.http.errors import NO_RETRY_HEADERS, ConnectionFailure, WireError
 from llm_mock.boundaries.http.forwarding import forward
@@ -61,7 +61,7 @@ class MockServer:
     ) -> None:
         self._mock = mock
         self._any_host = any_host
-        self._answering = Answering(self._respond, _refused, keep_alive)
+        self._answering = Answering(self._respond, _refuse_malformed, keep_alive)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
@@ -104,7 +104,7 @@ class MockServer:
 
     def environment_of(self, environment: Mapping[str, str]) -> dict[str, str]:
         """An environment with these base URLs and keys in place of others."""
-        return environment_of(self.url, environment)
+        return make_environment(self.url, environment)
 
     def end_calls(self) -> None:
         """Close the connections that are open."""
@@ -160,9 +160,9 @@ class MockServer:
             connection.end()
 
     async def _respond(self, head: Head, body: bytes) -> WireResponse:
-        sent, provider = addressed(head, body)
-        hide_carried(*_credentials(sent))
-        if not (self._any_host or head.host is None or is_local(head.host)):
+        sent, provider = resolve_request(head, body)
+        hide_carried(*_list_credentials(sent))
+        if not (self._any_host or head.host is None or is_local_host(head.host)):
             return self._misdirected(head.host, provider)
         if sent.path == "/" and head.method in ("GET", "HEAD"):  # whether somebody is there
             return json_response({"llm-mock": self.url})
@@ -195,7 +195,7 @@ class MockServer:
         )
 
 
-def is_local(host: str) -> bool:
+def is_local_host(host: str) -> bool:
     """Return whether a header `Host` names this machine."""
     try:
         name = urlsplit(f"//{host}").hostname or ""
@@ -209,7 +209,7 @@ def is_local(host: str) -> bool:
         return False
 
 
-def _credentials(sent: WireRequest) -> Iterator[str]:
+def _list_credentials(sent: WireRequest) -> Iterator[str]:
     """Yield what a request carries to say who asks: nothing of it may be shown."""
     for value in sent.secrets():
         if NO_KEY not in value:
@@ -220,6 +220,6 @@ def _credentials(sent: WireRequest) -> Iterator[str]:
             )  # the values of cookies
 
 
-def _refused(head: Head | None, error: WireError) -> WireResponse:
-    provider = "openai" if head is None else addressed(head, b"")[1]
+def _refuse_malformed(head: Head | None, error: WireError) -> WireResponse:
+    provider = "openai" if head is None else resolve_request(head, b"")[1]
     return error_response(get_error_format(provider), error)

@@ -43,7 +43,7 @@ _outdated: ContextVar[str | None] = ContextVar("outdated", default=None)
 def explain_version(library: str, version: str) -> str | None:
     """Return the message for an unsupported version of a library; None for one that is supported."""
     oldest = OLDEST.get(library)
-    if oldest is None or _numbers(version) >= _numbers(oldest):
+    if oldest is None or _parse_version(version) >= _parse_version(oldest):
         return None
     return (
         f"{library} {version} is older than {oldest}, the oldest version that llm_mock supports; its calls are "
@@ -65,7 +65,7 @@ def _explain_user_agent(user_agent: str) -> str | None:
     return None
 
 
-def _numbers(version: str) -> list[int]:
+def _parse_version(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)[:3]]
 
 
@@ -75,11 +75,11 @@ def refuse_outdated(library: ModuleType) -> None:
     message = explain_version(library.__name__, version) if isinstance(version, str) else None
     if message is None:
         return
-    for owner, name, function in _replaced_functions(library):
-        setattr(owner, name, _marking(function, message))
+    for owner, name, function in _find_replaced_functions(library):
+        setattr(owner, name, _mark_calls(function, message))
 
 
-def _replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, Callable[..., Any]]]:
+def _find_replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, Callable[..., Any]]]:
     for owner in list(vars(library).values()):
         if isinstance(owner, type):
             for name, function in list(vars(owner).items()):
@@ -87,7 +87,7 @@ def _replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, Callab
                     yield owner, name, function
 
 
-def _marking(function: Callable[..., Any], message: str) -> Callable[..., Any]:
+def _mark_calls(function: Callable[..., Any], message: str) -> Callable[..., Any]:
     """Return a function whose requests are refused with a message."""
 
     @functools.wraps(function)

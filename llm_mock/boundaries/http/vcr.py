@@ -84,7 +84,7 @@ def _parse_interaction(path: Path, line: int, item: Any) -> Interaction:
             sent=_parse_request(request),
             port=url.port,
             status=int(code),
-            headers=_matching_headers(_parse_headers(response.get("headers")), body),
+            headers=_adapt_headers(_parse_headers(response.get("headers")), body),
             body=body,
         )
     except KeyError as error:
@@ -145,7 +145,7 @@ def _parse_body(body: Any) -> bytes:
     raise ValueError(f"its body must be text or bytes, got {type(body).__name__}")
 
 
-def _matching_headers(headers: list[tuple[str, str]], body: bytes) -> list[tuple[str, str]]:
+def _adapt_headers(headers: list[tuple[str, str]], body: bytes) -> list[tuple[str, str]]:
     """Return the headers that describe a body as the cassette has it.
 
     VCR may have decoded the body, and a project may have filtered headers out.

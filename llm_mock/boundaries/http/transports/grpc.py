@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from llm_mock.boundaries.http.interception import is_provider_host, refusal
+from llm_mock.boundaries.http.interception import is_provider_host, refuse_connection
 
 grpc: Any = importlib.import_module("grpc")  # is imported already; nothing says its types
 SCHEME = re.compile(r"^(dns:(//[^/]*/)?|passthrough:///)")
@@ -74,7 +74,7 @@ class _Interceptor(
 
     def _intercept(self, go_on: Callable[..., Any], details: Any, request: Any) -> Any:
         __tracebackhide__ = True
-        if message := refusal(self._host, self._port):
+        if message := refuse_connection(self._host, self._port):
             raise _Refused(message)
         return go_on(details, request)
 
@@ -97,7 +97,7 @@ def _aio_interceptor(kind: str) -> Any:
 
     async def intercept(self: Any, go_on: Callable[..., Any], details: Any, request: Any) -> Any:
         __tracebackhide__ = True
-        if message := refusal(*self._address):
+        if message := refuse_connection(*self._address):
             nothing = grpc.aio.Metadata()
             raise grpc.aio.AioRpcError(
                 grpc.StatusCode.UNIMPLEMENTED, nothing, nothing, details=message

@@ -29,7 +29,7 @@ def answered(library: Any, request: Any, sent: WireRequest, provider: str) -> An
         library: the module, `httpcore` or `httpx`, whose exception is raised for a connection that fails.
         request: the library's own request.
         sent: the same as the wire has it.
-        provider: as `provider_of` names it.
+        provider: as `find_provider_of_host` names it.
     """
     __tracebackhide__ = True
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))

@@ -21,9 +21,9 @@ from typing import Any
 
 from llm_mock.boundaries.http.interception import (
     UNDECIDED,
-    answers,
     find_provider,
     identify_provider,
+    is_answering,
     is_sent_for_real,
 )
 from llm_mock.boundaries.http.settings import http_settings
@@ -131,7 +131,7 @@ def _create_ssl_context(
     trust_env: bool = True,
 ) -> ssl.SSLContext:
     __tracebackhide__ = True
-    if verify is not True or cert is not None or not http_settings.shared_ssl or not answers():
+    if verify is not True or cert is not None or not http_settings.shared_ssl or not is_answering():
         return original(verify=verify, cert=cert, trust_env=trust_env)
     environment = [os.environ.get(name) for name in VARIABLES]
     made_by = (original, trust_env, ssl.SSLContext, ssl.create_default_context, *environment)

@@ -30,17 +30,17 @@ def attach(library: ModuleType) -> None:
 
 def _refusal(host: str | bytes | None, port: object) -> str | None:
     """Return the message that refuses a connection; imported when one is made: pytest itself imports `socket`."""
-    from llm_mock.boundaries.http.interception import refusal
+    from llm_mock.boundaries.http.interception import refuse_connection
 
-    return refusal(host, port)
+    return refuse_connection(host, port)
 
 
 def _refusal_of_url(url: str | bytes, *, is_socket: bool = False) -> str | None:
     """Return the message that refuses a URL: that of a provider, or of a model API elsewhere."""
-    from llm_mock.boundaries.http.interception import refusal_of_url
+    from llm_mock.boundaries.http.interception import refuse_url
 
     text = url.decode("utf-8", "replace") if isinstance(url, bytes) else str(url)
-    return refusal_of_url(text, is_socket=is_socket)
+    return refuse_url(text, is_socket=is_socket)
 
 
 # socket
@@ -203,10 +203,10 @@ def _request(
     """Refuse a question to a model API at a host that no rule names; others are refused when they are looked up."""
     __tracebackhide__ = True
     if isinstance(body, (str, bytes)):
-        from llm_mock.boundaries.http.interception import refusal_of_request
+        from llm_mock.boundaries.http.interception import refuse_request
 
         content = body.encode() if isinstance(body, str) else body
-        if message := refusal_of_request(method, connection.host, connection.port, url, content):
+        if message := refuse_request(method, connection.host, connection.port, url, content):
             raise ConnectionRefusedError(message)
     return original(connection, method, url, body, {} if headers is None else headers, **kwargs)
 
