@@ -173,7 +173,9 @@ class Agent(Configuration):
         if self.name:
             return self.name
         model = self.asks.model
-        return f"{model}+{self.skill.name}" if self.skill else model
+        if self.skill:
+            return f"{model}+{self.skill.name}"
+        return model
 
     llm_mock_id = label
 

@@ -138,12 +138,18 @@ def llm_score(
     """
     __tracebackhide__ = True
     text, attachments = _split_answer(answer)
-    by_name = {"": criteria} if isinstance(criteria, str) else dict(criteria)
+    if isinstance(criteria, str):
+        by_name = {"": criteria}
+    else:
+        by_name = dict(criteria)
     all_weights = {**dict.fromkeys(by_name, 1), **(weights or {})}
     _check_criteria(by_name)
     _check_weights(by_name, all_weights)
     grade_example = {"reason": "…", "score": 0.5}
-    example = grade_example if "" in by_name else dict.fromkeys(by_name, grade_example)
+    if "" in by_name:
+        example = grade_example
+    else:
+        example = dict.fromkeys(by_name, grade_example)
     grades = _ask(judge, lambda: grade_output(judge, text, by_name, attachments), example)
     for name, grade in grades.items():
         label = shorten_name(name or by_name[name])
@@ -281,4 +287,6 @@ def _shorten_reason(reason: str) -> str:
 
 def _format_field(name: str, text: str) -> str:
     lines = indent_text(text, "    ")
-    return f"{name}:\n    {lines}" if "\n" in lines else f"{name}: {lines}"
+    if "\n" in lines:
+        return f"{name}:\n    {lines}"
+    return f"{name}: {lines}"

@@ -66,9 +66,10 @@ class ToolCalls:
         """The tools for `llm`."""
 
     def _new_tool(self, tool: AgentTool) -> llm.Tool:
-        implementation = (
-            self._new_async_call(tool) if is_async(self._model) else self._new_call(tool)
-        )
+        if is_async(self._model):
+            implementation = self._new_async_call(tool)
+        else:
+            implementation = self._new_call(tool)
         return llm.Tool(tool.name, tool.description or None, tool.input_schema, implementation)
 
     def begin(self, requested: Sequence[Any]) -> None:
@@ -140,7 +141,10 @@ class ToolCalls:
 
 def _describe_left_out(attachment: Any) -> str:
     kind = attachment.type or "an attachment"
-    size = f", {len(attachment.content):,} bytes" if attachment.content else ""
+    if attachment.content:
+        size = f", {len(attachment.content):,} bytes"
+    else:
+        size = ""
     return f"[{kind}{size}: left out, the model does not take it]"
 
 
@@ -203,4 +207,6 @@ def _has_same_content(text: str, structured: Any) -> bool:
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)

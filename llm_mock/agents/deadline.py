@@ -18,7 +18,10 @@ class RunDeadline:
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
-        self._end = None if seconds is None else time.monotonic() + seconds
+        if seconds is None:
+            self._end = None
+        else:
+            self._end = time.monotonic() + seconds
 
     @property
     def left(self) -> float | None:

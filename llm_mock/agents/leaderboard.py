@@ -53,7 +53,10 @@ def _rank(found: Iterable[Row]) -> list[Row]:
     rates = [_get_rate(row) for row in ordered]
     ranked = []
     for row, rate in zip(ordered, rates, strict=True):
-        rank = None if rate is None else rates.index(rate) + 1
+        if rate is None:
+            rank = None
+        else:
+            rank = rates.index(rate) + 1
         ranked.append({"rank": rank, **row})
     return ranked
 
@@ -125,7 +128,10 @@ def _format_table(name: str, found: Sequence[Row]) -> str:
 
 
 def _format_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
-    rate = f"{100 * row['passed'] / row['tests']:.0f} %" if row["tests"] else "-"
+    if row["tests"]:
+        rate = f"{100 * row['passed'] / row['tests']:.0f} %"
+    else:
+        rate = "-"
     cost = row["cost_usd"]
     return (
         str(row["rank"] or "-"),

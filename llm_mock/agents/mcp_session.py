@@ -180,11 +180,15 @@ class MCPSession:
         lines = ["", "It wrote lines to stdout that are not messages of MCP:"]
         lines += [f"  {shorten(line)}" for line in self._stdio.other_lines]
         text = "\n".join(lines)
-        return text + _format_last_lines(stderr) if stderr.strip() else text
+        if stderr.strip():
+            return text + _format_last_lines(stderr)
+        return text
 
     def stderr(self) -> str:
         """Return the first and the last of the server's stderr, without secrets."""
-        return str(redact(self._stdio.stderr())) if self._stdio else ""
+        if self._stdio:
+            return str(redact(self._stdio.stderr()))
+        return ""
 
     async def stop(self, at_once: bool = False) -> None:
         """Close the session, and end the server and its child processes.
@@ -194,7 +198,10 @@ class MCPSession:
         """
         self._at_once = self._at_once or at_once
         self._over.set()
-        ending = self._stdio.process.ending_timeout if self._stdio else ENDING_AT_URL
+        if self._stdio:
+            ending = self._stdio.process.ending_timeout
+        else:
+            ending = ENDING_AT_URL
         await asyncio.wait({self._task}, timeout=ending + CLOSING)
         # A server at a URL may not answer when the session is closed.
         self._task.cancel()
@@ -256,7 +263,10 @@ class MCPSession:
         """
         if not self.alive:
             return await self._stop_dead("had ended before this call")
-        seconds = self.server.call_timeout if timeout is None else timeout
+        if timeout is None:
+            seconds = self.server.call_timeout
+        else:
+            seconds = timeout
         try:
             with anyio.fail_after(seconds):
                 return answer_of(await self._client.result().call_tool(tool, arguments))
@@ -348,14 +358,23 @@ def _convert_block(block: Any, attachments: list[llm.Attachment]) -> str | None:
     import llm
 
     if isinstance(block, types.ResourceLink):
-        mime_type = f" ({block.mime_type})" if block.mime_type else ""
+        if block.mime_type:
+            mime_type = f" ({block.mime_type})"
+        else:
+            mime_type = ""
         return f"[resource {block.name}: {block.uri}{mime_type}]"
-    content = block.resource if isinstance(block, types.EmbeddedResource) else block
+    if isinstance(block, types.EmbeddedResource):
+        content = block.resource
+    else:
+        content = block
     if isinstance(content, (types.TextContent, types.TextResourceContents)):
         return content.text
     mime_type = content.mime_type or "application/octet-stream"
     # Images and audio have `data`, resources a `blob`.
-    encoded = content.data if content is block else content.blob
+    if content is block:
+        encoded = content.data
+    else:
+        encoded = content.blob
     try:
         data = base64.b64decode(encoded, validate=True)
     except ValueError:

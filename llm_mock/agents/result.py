@@ -209,7 +209,9 @@ class AgentResult:
     @property
     def final_response(self) -> str:
         """The text of the last turn; empty without turns."""
-        return self.turns[-1].text if self.turns else ""
+        if self.turns:
+            return self.turns[-1].text
+        return ""
 
     @property
     def usage(self) -> llm.Usage:

@@ -110,7 +110,9 @@ def retries_of_sdk(error: BaseException) -> int:
     headers = getattr(request, "headers", None) or {}
     # The header of SDKs that Stainless generates: openai, anthropic.
     count = headers.get("x-stainless-retry-count")
-    return int(count) if isinstance(count, str) and count.isdecimal() else 0
+    if isinstance(count, str) and count.isdecimal():
+        return int(count)
+    return 0
 
 
 def _get_causes(error: BaseException) -> list[BaseException]:
@@ -191,7 +193,9 @@ class Retries:
 
     def _limit_wait(self, seconds: float) -> float:
         left = self._deadline.left
-        return seconds if left is None else min(seconds, left)
+        if left is None:
+            return seconds
+        return min(seconds, left)
 
     def _new_options(self, response: Any) -> dict[str, Any]:
         """Return the options of tenacity for a new turn."""

@@ -83,7 +83,10 @@ async def aitest_run(
         except llm.UnknownModelError:
             model = llm.get_model(name)
     servers = session.agent.servers
-    server_tools = await pool_of_process().tools_async(servers) if servers else []
+    if servers:
+        server_tools = await pool_of_process().tools_async(servers)
+    else:
+        server_tools = []
     tools = with_skill_tools(server_tools, session.agent.skill)
     run = _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
     if is_async(model):
@@ -125,7 +128,10 @@ def aitest_run_sync(
     if model is None:
         model = llm.get_model(session.agent.asks.model)
     servers = session.agent.servers
-    server_tools = pool_of_process().tools(servers) if servers else []
+    if servers:
+        server_tools = pool_of_process().tools(servers)
+    else:
+        server_tools = []
     tools = with_skill_tools(server_tools, session.agent.skill)
     calls = ToolCalls(tools, model, on_tool_call)
     return _Run(session, model, calls, prompt, attachments).finish()
@@ -137,7 +143,9 @@ def _get_session(agent: Any, prompt: Any) -> AgentSession:
         raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {described(agent)}.")
     if not isinstance(prompt, str):
         raise TypeError(f"The prompt of a run must be a text, not {described(prompt)}.")
-    return AgentSession(agent) if isinstance(agent, Agent) else agent
+    if isinstance(agent, Agent):
+        return AgentSession(agent)
+    return agent
 
 
 # Errors of the test, not of the agent.

@@ -244,7 +244,10 @@ def _split_command(server: Any, command: Any) -> tuple[str, ...]:
                 f"The command {shorten(command)} cannot be split into words ({error}). "
                 "Give a list of words instead."
             ) from None
-    words = [*command] if isinstance(command, Iterable) else [command]
+    if isinstance(command, Iterable):
+        words = [*command]
+    else:
+        words = [command]
     for word in words:
         if not isinstance(word, (str, os.PathLike)):
             raise _bad_value(server, "command", "a text, or a list of texts")
@@ -268,7 +271,9 @@ def _convert_mapping(server: Any, name: str) -> RedactedMapping:
 def _convert_folder(server: Any) -> Path | None:
     if not isinstance(server.cwd, (str, os.PathLike, type(None))):
         raise _bad_value(server, "cwd", "a path")
-    return None if server.cwd is None else Path(server.cwd)
+    if server.cwd is None:
+        return None
+    return Path(server.cwd)
 
 
 def _check_seconds(server: Server, *names: str) -> None:

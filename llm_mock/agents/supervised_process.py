@@ -83,7 +83,10 @@ class SupervisedProcess:
             )
         environment = build_environment(server)
         command = [*resolve_command(server, environment), *arguments]
-        stop_timeout = server.stop_timeout if isinstance(server, MCPServer) else GRACE
+        if isinstance(server, MCPServer):
+            stop_timeout = server.stop_timeout
+        else:
+            stop_timeout = GRACE
         self.ending_timeout = GRACE + stop_timeout + supervisor.KILLING + 1
         """The seconds after which the supervisor itself is given up."""
         options = map(str, (os.getpid(), GRACE, stop_timeout))

@@ -110,7 +110,10 @@ class Supervisor:
 
     def _wait(self, seconds: float | None) -> None:
         """Wait until the command has ended, for some seconds or (None) until it must end."""
-        deadline = None if seconds is None else time.monotonic() + seconds
+        if seconds is None:
+            deadline = None
+        else:
+            deadline = time.monotonic() + seconds
         self._reap()
         while self.status is None and not self._at_once:
             if deadline is None:

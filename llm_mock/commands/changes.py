@@ -37,7 +37,10 @@ def _format_changes(changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
     for kind in KINDS:
         changes_of_kind = [change for change in changes if change.kind == kind]
         for change in changes_of_kind[:MAX_CASES]:
-            remark = f" ({change.remark})" if change.remark else ""
+            if change.remark:
+                remark = f" ({change.remark})"
+            else:
+                remark = ""
             yield kind, f"{kind}: {change.name}{remark}"
         left = len(changes_of_kind) - MAX_CASES
         if left > 0:

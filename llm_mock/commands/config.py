@@ -41,7 +41,10 @@ def format_settings(ini: bool) -> str:
         lines = ["# pyproject.toml", "[tool.pytest.ini_options]"]
         for key, value, effect in RECOMMENDED:
             # In TOML, texts are quoted and booleans are not.
-            toml_value = value if value in ("true", "false") else f'"{value}"'
+            if value in ("true", "false"):
+                toml_value = value
+            else:
+                toml_value = f'"{value}"'
             setting = f"{key} = {toml_value}"
             lines.append(f"{setting:<{COMMENT_COLUMN}}# {effect}")
     return "\n".join(lines)

@@ -163,7 +163,10 @@ def _build_command(
     """
     document = yaml_files.load(Path(path))
     data: Any = document.data
-    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        kind = data.get("kind")
+    else:
+        kind = None
     if kind == "TestSuite":
         role_argument = [] if role is None else [role]
         return ["-m", "llm_mock", "test", *role_argument, "-s", path, "--no-color", *options]

@@ -57,7 +57,10 @@ def migrate(paths: Sequence[Path], *, check: bool, write: bool, learning: bool) 
     totals = _Totals()
     # All files first: the old tests are run once for all of them.
     files = _find_files(paths, totals)
-    models = discover_models(files) if learning and files else DiscoveredModels()
+    if learning and files:
+        models = discover_models(files)
+    else:
+        models = DiscoveredModels()
     if models.problem is not None:
         warning = f"Which models are asked for was not learned everywhere. {models.problem}"
         print_message("Warning", warning)

@@ -45,7 +45,13 @@ class Progress:
 
     def _update(self) -> None:
         # One line has room for one name.
-        first = self._terminal.line(self._running[0]) if self._running else ""
+        if self._running:
+            first = self._terminal.line(self._running[0])
+        else:
+            first = ""
         others = len(self._running) - 1
-        suffix = f" and {others} more" if others > 0 else ""
+        if others > 0:
+            suffix = f" and {others} more"
+        else:
+            suffix = ""
         self.show(f"{self.done}/{self.total} {first}{suffix}")

@@ -54,7 +54,10 @@ def run_agent(
 
 def _read_standard_input() -> str:
     try:
-        text = "" if sys.stdin.isatty() else sys.stdin.read()
+        if sys.stdin.isatty():
+            text = ""
+        else:
+            text = sys.stdin.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"Standard input cannot be read: {error}.") from None
     if not text.strip():
@@ -108,7 +111,10 @@ class _Chat:
         self._dry_run = dry_run
         # The name of the role's conversations in the log.
         self._log_name = f"llm-mock run {role.name}"
-        conversation = self._load_conversation(role.name) if resume else None
+        if resume:
+            conversation = self._load_conversation(role.name)
+        else:
+            conversation = None
         self._session = AgentSession(role.agent, conversation)
         self._is_logging = not no_audit and is_logging()
         self._verbose = verbose
@@ -150,7 +156,10 @@ class _Chat:
             result = aitest_run_sync(self._session, prompt, model_override=self._create_model())
         except (llm.NeedsKeyException, llm.UnknownModelError) as error:
             # Their text would be that of the tuple of arguments.
-            message = error.args[0] if error.args else error
+            if error.args:
+                message = error.args[0]
+            else:
+                message = error
             print_message("Error", str(message))
             return False
         # Also those of a run that failed: they were paid for.

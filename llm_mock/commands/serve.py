@@ -114,7 +114,10 @@ def _format_summary(mock: Mock) -> str:
     """Return the last line of the output, with the number of calls."""
     total = mock.history.number_of_calls
     kept = len(mock.calls)
-    dropped = f"; the last {kept:,} were kept" if kept < total else ""
+    if kept < total:
+        dropped = f"; the last {kept:,} were kept"
+    else:
+        dropped = ""
     return f"Ended after {format_count(total, 'call')}{dropped}."
 
 

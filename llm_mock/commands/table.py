@@ -220,7 +220,10 @@ def _format_skipped_checks(results: Sequence[SuiteResult]) -> str:
 def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     """Show scores that say more than which cases passed, and how many judged themselves."""
     for result in results:
-        prefix = f"{format_variant_name(result.variant)}: " if result.variant else ""
+        if result.variant:
+            prefix = f"{format_variant_name(result.variant)}: "
+        else:
+            prefix = ""
         # The table of variants has the score of each, but not the score that it must reach.
         is_in_table = bool(prefix) and result.min_score is None
         if result.is_scored and not is_in_table:

@@ -68,7 +68,10 @@ class Terminal:
 
     def print(self, text: str | Text = "", style: str = "") -> None:
         """Print lines, which the terminal may wrap."""
-        styled_text = Text(text, style=style) if isinstance(text, str) else text
+        if isinstance(text, str):
+            styled_text = Text(text, style=style)
+        else:
+            styled_text = text
         self._console.print(styled_text, soft_wrap=True)
 
     def print_table(self, table: Table) -> None:

@@ -91,11 +91,20 @@ def run_suites(options: RunOptions) -> int:
     The exit code is 0 if all cases passed, or if none is worse than in the baseline; otherwise 1.
     """
     # A wrong file must end the command before anything is run.
-    role = None if options.role is None else load_role(options.role)
-    baseline = None if options.baseline is None else read_baseline(options.baseline)
+    if options.role is None:
+        role = None
+    else:
+        role = load_role(options.role)
+    if options.baseline is None:
+        baseline = None
+    else:
+        baseline = read_baseline(options.baseline)
     run = _Run(role, options, Terminal(not options.no_color), baseline)
     suites = run.prepare_suites()
-    arguments = [] if options.role is None else [options.role]
+    if options.role is None:
+        arguments = []
+    else:
+        arguments = [options.role]
     for suite in options.suite:
         arguments += ["-s", suite]
     # Messages about cassettes tell how to record; this is the command to repeat.
@@ -330,7 +339,9 @@ def _describe_subject(variants: Variants) -> str:
     if len(variants) > 1:
         return format_count(len(variants), "variant")
     subject = variants[0].answering
-    return subject.name if isinstance(subject, Role) else subject.label
+    if isinstance(subject, Role):
+        return subject.name
+    return subject.label
 
 
 def _create_partial_result(

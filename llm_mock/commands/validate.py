@@ -38,7 +38,10 @@ def describe_file(path: Path, files_in: Path | None) -> str:
     """
     document = yaml_files.load(path)
     content: Any = document.data
-    kind = content.get("kind") if isinstance(content, dict) else None
+    if isinstance(content, dict):
+        kind = content.get("kind")
+    else:
+        kind = None
     if kind == "TestSuite":
         suite = load_suite(path, files_in=files_in)
         return f"suite {suite.metadata.name!r}, {format_count(len(suite.cases), 'case')}"

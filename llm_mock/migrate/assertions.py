@@ -52,7 +52,10 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
         CannotRewrite: there are none.
     """
     name = get_assertion_name(node) or ""
-    owner = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+    if isinstance(node.func, cst.Attribute):
+        owner = node.func.value
+    else:
+        owner = node.func
     role = reader.find_role(reader.table.evaluate(owner))
     if role is None:
         raise CannotRewrite(

@@ -141,7 +141,10 @@ def _configure_from_body(
 ) -> None:
     """Set what a function returns, raises or yields as the behaviour of a double."""
     body = get_statements(function)
-    only = get_small_statement(body[0]) if len(body) == 1 else None
+    if len(body) == 1:
+        only = get_small_statement(body[0])
+    else:
+        only = None
     if isinstance(only, cst.Raise) and only.exc is not None:
         double.side_effect = table.evaluate(only.exc)
         return
@@ -186,7 +189,9 @@ def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
         part = get_small_statement(node)
         if isinstance(part, cst.Return) and part.value is not None:
             value = table.evaluate(part.value)
-            return ReturnByName((*choices, ("*", value))) if choices else value
+            if choices:
+                return ReturnByName((*choices, ("*", value)))
+            return value
         if part is None or not apply_configuration(part, table):
             name = function.name.value
             line = first_line(node)
@@ -199,7 +204,10 @@ def _evaluate_choice(node: cst.BaseStatement, table: SymbolTable) -> tuple[str, 
     if not isinstance(node, cst.If) or node.orelse is not None:
         return None
     body = node.body.body
-    part = get_small_statement(body[0]) if len(body) == 1 else None
+    if len(body) == 1:
+        part = get_small_statement(body[0])
+    else:
+        part = None
     if not isinstance(part, cst.Return) or part.value is None:
         return None
     name = _compared_name(node.test, table)

@@ -198,7 +198,10 @@ class _FileRewriter:
             self.results[name] = result
         except CannotRewrite as error:
             is_class_fixture = function.owner is not None and _is_fixture(function.node)
-            self.problems[name] = _class_fixture_problem(function) if is_class_fixture else error
+            if is_class_fixture:
+                self.problems[name] = _class_fixture_problem(function)
+            else:
+                self.problems[name] = error
 
     def _check_conftest(self, result: RewrittenFunction) -> None:
         if self.path.name == "conftest.py" and result.given_value is not None:
@@ -341,7 +344,10 @@ def _class_fixture_problem(function: _Function) -> CannotRewrite:
 
 def _check_owner(function: _Function, scope: Scope) -> None:
     """Refuse functions that cannot take our fixtures as arguments."""
-    bases = function.owner.bases if function.owner is not None else ()
+    if function.owner is not None:
+        bases = function.owner.bases
+    else:
+        bases = ()
     if any("TestCase" in scope.qualify(base.value) for base in bases):
         raise CannotRewrite(
             "a method of unittest.TestCase takes no fixtures",

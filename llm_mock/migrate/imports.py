@@ -167,7 +167,9 @@ def _find_import_position(body: list[cst.BaseStatement]) -> int:
     imports = [number for number, node in enumerate(body) if _get_import(node)]
     if not imports:
         # Behind the docstring.
-        return 1 if body and "import" not in collect_names(body[0]) else 0
+        if body and "import" not in collect_names(body[0]):
+            return 1
+        return 0
     for number in reversed(imports):
         if _get_module_name(body[number]) <= "llm_mock":
             return number + 1
@@ -175,15 +177,26 @@ def _find_import_position(body: list[cst.BaseStatement]) -> int:
 
 
 def _get_import(node: cst.BaseStatement) -> cst.Import | cst.ImportFrom | None:
-    part = node.body[0] if isinstance(node, cst.SimpleStatementLine) else None
-    return part if isinstance(part, (cst.Import, cst.ImportFrom)) else None
+    if isinstance(node, cst.SimpleStatementLine):
+        part = node.body[0]
+    else:
+        part = None
+    if isinstance(part, (cst.Import, cst.ImportFrom)):
+        return part
+    return None
 
 
 def _get_module_name(node: cst.BaseStatement) -> str:
     part = _get_import(node)
     if isinstance(part, cst.ImportFrom):
         # A relative import sorts before all others.
-        name = get_dotted_name(part.module) if part.module else "."
+        if part.module:
+            name = get_dotted_name(part.module)
+        else:
+            name = "."
     else:
-        name = get_dotted_name(part.names[0].name) if part else None
+        if part:
+            name = get_dotted_name(part.names[0].name)
+        else:
+            name = None
     return name or ""

@@ -28,7 +28,10 @@ def new_legacy_mock(node: cst.Call) -> LegacyMock:
     positional, keywords = arguments
     if len(positional) > 1 or keywords.keys() - {"responses", "side_effect"}:
         raise _unknown_arguments(node)
-    responses = positional[0] if positional else keywords.get("responses", cst.Dict([]))
+    if positional:
+        responses = positional[0]
+    else:
+        responses = keywords.get("responses", cst.Dict([]))
     statements = _convert_responses(node, responses)
     error = keywords.get("side_effect")
     if error is not None and to_source(error) != "None":

@@ -58,7 +58,9 @@ class DiscoveredModels:
         candidates = [
             models for patched, models in in_test.items() if patched.rpartition(".")[2] == getter
         ]
-        return candidates[0] if len(candidates) == 1 else ()
+        if len(candidates) == 1:
+            return candidates[0]
+        return ()
 
     def _get_fixture_models(self, path: Path, target: str) -> Sequence[str]:
         """Return the one model that all tests of a file request from a fixture's patch."""
@@ -67,7 +69,9 @@ class DiscoveredModels:
             if key.path == str(path) and key.target == target:
                 requested.update(models)
         # With several models it is unknown which test requests which.
-        return tuple(requested) if len(requested) == 1 else ()
+        if len(requested) == 1:
+            return tuple(requested)
+        return ()
 
 
 def discover_models(paths: Sequence[Path]) -> DiscoveredModels:

@@ -158,7 +158,10 @@ class _PatchCall:
 
     def _new_patch(self, target: str, name: str) -> Patch:
         new = self._take_replacement()
-        double = TestDouble() if new is None else self._evaluate_replacement(target, new)
+        if new is None:
+            double = TestDouble()
+        else:
+            double = self._evaluate_replacement(target, new)
         configure(double, self.keywords, self.table)
         if name:
             return Patch(double, (PatchedGetter(target, double, GETTERS[name]),))

@@ -463,7 +463,10 @@ def get_schema_name(node: cst.BaseExpression) -> cst.BaseExpression:
     Raises:
         CannotRewrite: the expression may not be a class.
     """
-    name = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+    if isinstance(node, cst.Attribute):
+        name = node.attr.value
+    else:
+        name = getattr(node, "value", "")
     is_name = isinstance(node, (cst.Name, cst.Attribute))
     # Upper case alone is a constant, such as a JSON schema.
     if not is_name or not name[:1].isupper() or name.isupper():

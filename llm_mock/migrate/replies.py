@@ -113,7 +113,9 @@ def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[Configure
     """
     if isinstance(getter.double, LegacyMock):
         statements = getter.double.statements
-        return [ConfiguredReply(ANY_MODEL, "legacy", statements)] if statements else []
+        if statements:
+            return [ConfiguredReply(ANY_MODEL, "legacy", statements)]
+        return []
     if isinstance(getter.double.side_effect, PlainCode):
         return [_convert_getter_error(getter, getter.double.side_effect.node)]
     replies = []
@@ -125,7 +127,10 @@ def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[Configure
 
 
 def _convert_getter_error(getter: PatchedGetter, node: cst.BaseExpression) -> ConfiguredReply:
-    error_class = node.func if isinstance(node, cst.Call) else node
+    if isinstance(node, cst.Call):
+        error_class = node.func
+    else:
+        error_class = node
     if not (get_dotted_name(error_class) or "").endswith("UnknownModelError"):
         raise CannotRewrite(
             f"{getter.target} itself raises {to_source(node)}",
@@ -166,7 +171,10 @@ def find_prompt_methods(model: TestDouble) -> list[TestDouble]:
     """Return the doubles of the methods that send prompts, as far as the test has them."""
     owners = [model]
     start = model.attributes.get("conversation")
-    conversation = start.return_value if isinstance(start, TestDouble) else None
+    if isinstance(start, TestDouble):
+        conversation = start.return_value
+    else:
+        conversation = None
     if isinstance(conversation, TestDouble):
         owners.append(conversation)
     methods = []
@@ -272,7 +280,10 @@ class _PromptMethod:
         return ConfiguredReply(self.model, "error", (statement,))
 
     def _convert_standing(self, value: Value | None) -> ConfiguredReply | None:
-        reply = None if value is None else self._convert_response(value)
+        if value is None:
+            reply = None
+        else:
+            reply = self._convert_response(value)
         if reply is None:
             return None
         statement = f"mock_llm_responses.set({self.quoted_model}, {reply})"
@@ -480,7 +491,10 @@ class _Response:
             return None
         if isinstance(value, PlainCode) and isinstance(value.node, cst.Call):
             return to_source(value.node)
-        numbers = value.attributes if isinstance(value, TestDouble) else {}
+        if isinstance(value, TestDouble):
+            numbers = value.attributes
+        else:
+            numbers = {}
         items = []
         for name in ("input", "output"):
             number = numbers.get(name)
@@ -509,7 +523,9 @@ def _get_contents(
 
 def _drop_single_chunk(chunks: str | None, text: str) -> str | None:
     """Return None for chunks that are the whole text, which is how it is streamed anyway."""
-    return None if chunks in (f"[{text}]", f"({text},)") else chunks
+    if chunks in (f"[{text}]", f"({text},)"):
+        return None
+    return chunks
 
 
 def _is_dump_of(text: cst.BaseExpression, data: cst.BaseExpression) -> bool:

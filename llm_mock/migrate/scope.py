@@ -124,7 +124,10 @@ class Scope:
 def _import_prefix(node: cst.ImportFrom) -> str:
     """Return the text before the imported name: `a.b.` or `..`."""
     dots = "." * len(node.relative)
-    module = get_dotted_name(node.module) if node.module else None
+    if node.module:
+        module = get_dotted_name(node.module)
+    else:
+        module = None
     return f"{dots}{module}." if module else dots
 
 

@@ -128,7 +128,10 @@ class StatementRewriter:
             return False
         self._refuse_nested(node)
         self.state.add_patch(patch)
-        name = item.asname.name if item.asname is not None else None
+        if item.asname is not None:
+            name = item.asname.name
+        else:
+            name = None
         if isinstance(name, cst.Name):
             self.table.values[name.value] = patch.value
         return True
@@ -190,7 +193,10 @@ class StatementRewriter:
             rewritten = None
         if rewritten is not None:
             return rewritten
-        assigned = part.value if isinstance(part, (cst.Assign, cst.AnnAssign)) else None
+        if isinstance(part, (cst.Assign, cst.AnnAssign)):
+            assigned = part.value
+        else:
+            assigned = None
         if assigned is not None and self._is_read(assigned):
             return None
         return self._rewrite_configuration(node, part)
@@ -300,7 +306,10 @@ class StatementRewriter:
         if not self.state.is_fixture or self._nesting:
             return None
         expression = _get_given_expression(part)
-        value = None if expression is None else self.table.evaluate(expression)
+        if expression is None:
+            value = None
+        else:
+            value = self.table.evaluate(expression)
         if isinstance(value, PlainCode) and to_source(value.node) != "None":
             if self.state.getters:
                 raise CannotRewrite("the fixture gives another value than the mock", node=node)

@@ -121,7 +121,9 @@ class SymbolTable:
 
     def _evaluate_operation(self, node: cst.BinaryOperation) -> Value:
         values = self._list_values(node)
-        return self._inline(node) if values is None else SideEffectList(values)
+        if values is None:
+            return self._inline(node)
+        return SideEffectList(values)
 
     def _list_values(self, node: cst.BaseExpression) -> tuple[Value, ...] | None:
         """Return the items of `[a] + [b]` or `[a] * 2`, or None if they are unknown."""
@@ -182,7 +184,9 @@ class SymbolTable:
             value = self._call_function(function.value, node)
         elif isinstance(function, cst.Attribute):
             value = self._call_method(function, node)
-        return self._inline(node) if value is None else value
+        if value is None:
+            return self._inline(node)
+        return value
 
     def _call_function(self, name: str, node: cst.Call) -> Value | None:
         """Return the result of a helper, a fake class or `iter`, None for another function."""

@@ -79,7 +79,9 @@ def get_int(node: cst.CSTNode) -> int | None:
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         inner = get_int(node.expression)
         return None if inner is None else -inner
-    return int(node.value, 0) if isinstance(node, cst.Integer) else None
+    if isinstance(node, cst.Integer):
+        return int(node.value, 0)
+    return None
 
 
 def get_index(node: cst.Subscript) -> cst.BaseExpression | None:

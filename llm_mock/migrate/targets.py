@@ -52,7 +52,9 @@ def _split_qualified_name(qualified_name: str) -> tuple[str, str] | None:
     if qualified_name == LIBRARY:
         return LIBRARY, ""
     owner, _, name = qualified_name.rpartition(".")
-    return (LIBRARY, name) if owner == LIBRARY and name in GETTERS else None
+    if owner == LIBRARY and name in GETTERS:
+        return (LIBRARY, name)
+    return None
 
 
 def _is_library(path: str, test_file: Path) -> bool:
@@ -118,7 +120,10 @@ def _qualify_import(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
             # `import a.b` binds `a`.
             package = alias.name.partition(".")[0]
             bound_name = alias.asname or package
-            names[bound_name] = alias.name if alias.asname else package
+            if alias.asname:
+                names[bound_name] = alias.name
+            else:
+                names[bound_name] = package
         return names
     prefix = "." * node.level
     if node.module:

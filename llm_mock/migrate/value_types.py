@@ -59,7 +59,10 @@ def is_data(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> boo
 
 def is_error(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> bool:
     """Return whether an expression is an exception or its class, judged by its name."""
-    error_class = node.func if isinstance(node, cst.Call) else node
+    if isinstance(node, cst.Call):
+        error_class = node.func
+    else:
+        error_class = node
     name = get_dotted_name(error_class)
     if name is None:
         return False

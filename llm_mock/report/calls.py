@@ -229,7 +229,10 @@ def _describe_response(record: CallRecord) -> dict[str, Any] | None:
     response = record["response"]
     if response is None:
         return None
-    text = response if isinstance(response, str) else json.dumps(to_plain_json(response))
+    if isinstance(response, str):
+        text = response
+    else:
+        text = json.dumps(to_plain_json(response))
     return {"text": text}
 
 

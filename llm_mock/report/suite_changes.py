@@ -58,14 +58,22 @@ def summarize_changes(suite: dict[str, Any]) -> str:
     counts.append(f"{same} as before")
     text = f"{name}: {', '.join(counts)}"
     if baseline["dry_run"] != suite["dry_run"]:
-        now, before = ("dry", "live") if suite["dry_run"] else ("live", "dry")
+        if suite["dry_run"]:
+            now, before = ("dry", "live")
+        else:
+            now, before = ("live", "dry")
         return (
             f"{text}; cost and time are not compared, "
             f"as this run is {now} and that one was {before}"
         )
     # A dry run costs nothing, and its time means nothing.
-    differences = [] if suite["dry_run"] else list(_describe_differences(baseline))
-    return f"{text}; {', '.join(differences)}" if differences else text
+    if suite["dry_run"]:
+        differences = []
+    else:
+        differences = list(_describe_differences(baseline))
+    if differences:
+        return f"{text}; {', '.join(differences)}"
+    return text
 
 
 def _describe_differences(baseline: dict[str, Any]) -> Iterator[str]:

@@ -67,7 +67,10 @@ def render_json(document: dict[str, Any]) -> bytes:
 
 def _describe_suite(suite: FinishedSuite) -> dict[str, Any]:
     result = suite.result
-    file = None if suite.path is None else str(suite.path)
+    if suite.path is None:
+        file = None
+    else:
+        file = str(suite.path)
     cases = [_describe_case(file, case.case, case) for case in result.case_results]
     cases += [_describe_case(file, case) for case in result.not_run]
     return {
@@ -276,7 +279,10 @@ def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """Return the remark on a case with its prompts and outputs."""
     lines = [remark(suite, case)]
     # A case that was not run has no attempts.
-    turns = explaining_attempt(case)["turns"] if case["attempts"] else []
+    if case["attempts"]:
+        turns = explaining_attempt(case)["turns"]
+    else:
+        turns = []
     for turn in turns:
         lines.append(f"prompt: {turn['prompt']}")
         lines += [f"asked: {prompt}" for prompt in turn["asked"]]

@@ -66,7 +66,10 @@ def _render_suite(suite: dict[str, Any]) -> Iterator[str]:
             rule += " ---: |"
         yield f"{header}\n{rule}"
     for case in suite["cases"]:
-        duration = format_short_seconds(case["duration_s"]) if case["attempts"] else ""
+        if case["attempts"]:
+            duration = format_short_seconds(case["duration_s"])
+        else:
+            duration = ""
         row = f"| {_neutralize(case['name'])} | {SIGNS[case['status']]} | {duration} |"
         if has_repeats:
             row += f" {html.escape(repeats_text(case) or '')} |"

@@ -121,7 +121,10 @@ def _describe_agent(suite: dict[str, Any]) -> dict[str, Any]:
 
 
 def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
-    assertions = explaining_attempt(case)["assertions"] if case["attempts"] else []
+    if case["attempts"]:
+        assertions = explaining_attempt(case)["assertions"]
+    else:
+        assertions = []
     model = suite["model"] or suite["role"]
     score = None
     if suite["scored"] and case["attempts"]:

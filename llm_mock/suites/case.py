@@ -155,7 +155,10 @@ class CaseRunner(RepeatingRunner):
         # Only these assertions need the tools, which take time to list.
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers
-            tools = pool_of_process().tools(servers) if servers else []
+            if servers:
+                tools = pool_of_process().tools(servers)
+            else:
+                tools = []
             offered = tuple(tool.name for tool in with_skill_tools(tools, self.agent.skill))
         return RunContext(
             result,
@@ -199,7 +202,10 @@ def _is_key_refused(error: BaseException | None) -> bool:
 
 def _describe_error(error: Exception) -> str:
     if isinstance(error, llm.UnknownModelError):
-        message = error.args[0] if error.args else error
+        if error.args:
+            message = error.args[0]
+        else:
+            message = error
         known = "`llm models` lists those that llm knows"
         return f"{message}. {known}; `llm install` adds the models of a plugin."
     # Their messages say what to do; the type adds nothing.

@@ -128,7 +128,10 @@ class _CaseExpansion:
         variables_per_row = len(shared) + 1
         self._size.add(len(case.rows) * variables_per_row * PART_SIZE)
         rows = case.rows or ({},)
-        names = _make_row_names(case) if case.rows else [case.name]
+        if case.rows:
+            names = _make_row_names(case)
+        else:
+            names = [case.name]
         cases = []
         unknown: dict[str, None] = {}
         for name, row in zip(names, rows, strict=True):
@@ -197,7 +200,10 @@ class _CaseExpansion:
             fields[key] = _get_limit(case, defaults, key)
         fields["name"] = name
         # The turns have all assertions, if there are turns.
-        fields["assertions"] = () if turns else (*first, *each, *last)
+        if turns:
+            fields["assertions"] = ()
+        else:
+            fields["assertions"] = (*first, *each, *last)
         fields["each_turn"] = ()
         fields["turns"] = turns
         fields["transform"] = case.transform or defaults.transform

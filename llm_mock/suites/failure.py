@@ -96,7 +96,9 @@ def _format_place(result: CaseResult, path: Path | None) -> str:
     if path is None:
         return ""
     line = result.case.line
-    return f"{path}:{line}: " if line else f"{path}: "
+    if line:
+        return f"{path}:{line}: "
+    return f"{path}: "
 
 
 def format_assertion(assertion: AssertionResult, result: CaseResult) -> str:
@@ -120,7 +122,10 @@ def format_weight(weight: float) -> str:
 def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
     """Yield lines with the prompt, the calls and the output of a turn."""
     all_turns = result.case.all_turns
-    number = f" {position + 1}" if len(all_turns) > 1 else ""
+    if len(all_turns) > 1:
+        number = f" {position + 1}"
+    else:
+        number = ""
     prompt = all_turns[position].prompt or ""
     yield f"  prompt{number}: {shorten_name(prompt, MAX_PROMPT)}"
     if position >= len(attempt.turns):

@@ -85,7 +85,10 @@ def _translate_llm_judge(fields: dict[str, Any]) -> dict[str, Any]:
     if isinstance(model, str):
         # InitRunner writes provider:model, llm provider/model; models of OpenAI have no prefix.
         provider, _, name = model.rpartition(":")
-        fields["model"] = name if provider in ("", "openai") else f"{provider}/{name}"
+        if provider in ("", "openai"):
+            fields["model"] = name
+        else:
+            fields["model"] = f"{provider}/{name}"
     return fields
 
 

@@ -58,7 +58,10 @@ def load_suite(
     # Before the expansion, whose problems name these lines.
     _set_places(suite, document)
     folder = document.path.parent
-    allowed = folder if files_in is None else Path(files_in)
+    if files_in is None:
+        allowed = folder
+    else:
+        allowed = Path(files_in)
     suite, problems = _expand(suite, folder, allowed, judge)
     if problems:
         raise document.errors(problems)
@@ -86,7 +89,10 @@ def expand_suite(suite: TestSuiteDefinition) -> TestSuiteDefinition:
         InvalidFile: the suite is invalid.
     """
     __tracebackhide__ = True
-    folder = suite.path.parent if suite.path else Path()
+    if suite.path:
+        folder = suite.path.parent
+    else:
+        folder = Path()
     suite, problems = _expand(suite, folder, folder)
     if problems:
         label = get_suite_label(suite)

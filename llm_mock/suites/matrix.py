@@ -168,7 +168,10 @@ def _find_duplicates(axis: str, entries: Sequence[_Entry]) -> Iterator[SuiteProb
         other = first.setdefault(entry.display_name, entry)
         if other is entry:
             continue
-        place = f" (line {other.line})" if other.line else ""
+        if other.line:
+            place = f" (line {other.line})"
+        else:
+            place = ""
         name = shorten(entry.display_name, 60)
         yield (
             ("matrix", axis, position),

@@ -104,7 +104,10 @@ class RepeatingRunner(ABC):
 
     def run(self, case: TestCase) -> CaseResult:
         """Run a case as often as required, and return its result."""
-        threshold = case.threshold if self.threshold is None else self.threshold
+        if self.threshold is None:
+            threshold = case.threshold
+        else:
+            threshold = self.threshold
         if threshold is None:
             threshold = 1.0
         # The order of precedence: command line, case, default.
@@ -157,7 +160,10 @@ class RepeatingRunner(ABC):
 
     def _describe_timeout(self, case: TestCase, error: CaseTimedOut) -> str:
         seconds = self._get_limit(case)
-        during = f", in {error.during}" if error.during else ""
+        if error.during:
+            during = f", in {error.during}"
+        else:
+            during = ""
         return f"Timed out: the run was ended after {seconds:g} s{during}"
 
     def _get_limit(self, case: TestCase) -> float | None:

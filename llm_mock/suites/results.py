@@ -65,7 +65,9 @@ class TurnResult:
     @property
     def checked_output(self) -> str:
         """The text that the assertions check."""
-        return self.output if self.transformed is None else self.transformed
+        if self.transformed is None:
+            return self.output
+        return self.transformed
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ class Attempt:
     @property
     def output(self) -> str:
         """The output of the last turn; empty if there was no turn."""
-        return self.turns[-1].output if self.turns else ""
+        if self.turns:
+            return self.turns[-1].output
+        return ""
 
     @property
     def status(self) -> Status:
@@ -103,7 +107,10 @@ class Attempt:
             return "failed"
         # Assertions without weight only measure.
         outcomes = {result.passed for result in self.assertions if result.assertion.weight}
-        has_failed = False in outcomes if self.min_score is None else self.misses_score
+        if self.min_score is None:
+            has_failed = False in outcomes
+        else:
+            has_failed = self.misses_score
         if has_failed:
             return "failed"
         return "skipped" if outcomes == {None} else "passed"
@@ -390,4 +397,6 @@ class SuiteResult:
 
 def total_cost(costs: Sequence[Decimal | None]) -> Decimal | None:
     """Return the sum of costs in US dollars; None if one is unknown."""
-    return None if None in costs else sum(filter(None, costs), Decimal(0))
+    if None in costs:
+        return None
+    return sum(filter(None, costs), Decimal(0))

@@ -89,7 +89,11 @@ def load_role(path: str | Path) -> Role:
     document = yaml_files.load(Path(path))
     check_kind(document)
     is_flat = is_flat_agent(document.data)
-    file = document.as_model(FlatAgent) if is_flat else document.as_model(RoleFile)
+    file: RoleFile | FlatAgent
+    if is_flat:
+        file = document.as_model(FlatAgent)
+    else:
+        file = document.as_model(RoleFile)
     model = file.spec.model
     return Role(
         name=file.name,
@@ -168,12 +172,18 @@ def _set_model(role: Role, model: llm.Model) -> Role:
 def _create_agent(document: Document, file: RoleFile | FlatAgent) -> Agent:
     __tracebackhide__ = True
     spec = file.spec
-    model_id = spec.model.ids[0] if spec.model.ids else NO_MODEL
+    if spec.model.ids:
+        model_id = spec.model.ids[0]
+    else:
+        model_id = NO_MODEL
     mcp_servers: list[MCPServer] = []
     cli_servers: list[CLIServer] = []
     for position, tool in enumerate(spec.tools):
         # A relative `cwd` is relative to the role.
-        cwd = None if tool.cwd is None else document.path.parent / tool.cwd
+        if tool.cwd is None:
+            cwd = None
+        else:
+            cwd = document.path.parent / tool.cwd
         try:
             if tool.type == "mcp":
                 mcp_servers.append(_create_mcp_server(tool, cwd))

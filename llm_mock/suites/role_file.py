@@ -213,7 +213,10 @@ def describe_unsupported_kind(data: Any) -> str | None:
     if not isinstance(data, dict):
         return None
     kind = data.get("kind")
-    description = OTHER_KINDS.get(kind) if isinstance(kind, str) else None
+    if isinstance(kind, str):
+        description = OTHER_KINDS.get(kind)
+    else:
+        description = None
     if description:
         problem = f"kind is {kind!r}, which is {description} of InitRunner"
     elif kind is None and "name" in data and "agents" in data:
@@ -279,7 +282,10 @@ def _find_missing_keys(
     for key in keys:
         if key in owner:
             continue
-        owner_text = f" in {'.'.join(location)}" if location else ""
+        if location:
+            owner_text = f" in {'.'.join(location)}"
+        else:
+            owner_text = ""
         message = f"{key!r} is missing{owner_text}"
         similar = difflib.get_close_matches(key, unknown_keys, n=1)
         if similar:

@@ -228,7 +228,10 @@ def _activate_cassettes(runner: RepeatingRunner) -> AbstractContextManager[None]
     """Return a context in which the runner's cassettes answer, if it has any."""
     if runner.cassettes is None:
         return contextlib.nullcontext()
-    target = runner.target if isinstance(runner, TargetRunner) else None
+    if isinstance(runner, TargetRunner):
+        target = runner.target
+    else:
+        target = None
     return runner.cassettes.activate(target)
 
 

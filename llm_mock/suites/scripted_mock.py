@@ -38,7 +38,10 @@ class ScriptedMock:
     def __init__(self, processes: bool) -> None:
         parent = current_mock()
         # Within pytest the settings of the project apply.
-        settings = parent.settings if parent is not None else Settings(autospec=True)
+        if parent is not None:
+            settings = parent.settings
+        else:
+            settings = Settings(autospec=True)
         settings = settings._replace(
             strict=True,
             missing_reply_advice=MISSING_REPLY_ADVICE,
@@ -62,7 +65,10 @@ class ScriptedMock:
 
     def environment(self) -> dict[str, str]:
         """Return the environment for the process of the application."""
-        self.mock.server_environment = self._server.environment_of if self._server else None
+        if self._server:
+            self.mock.server_environment = self._server.environment_of
+        else:
+            self.mock.server_environment = None
         return self.mock.environment()
 
     def find_problem(self, succeeded: bool) -> str | None:
@@ -109,7 +115,10 @@ def pass_calls_to_parent(mock: LLMMock) -> None:
         log = mock.history.log
         for call in mock.calls:
             # The log has the details of the call, which a report shows.
-            received = log.attach_details(call) if log is not None else call
+            if log is not None:
+                received = log.attach_details(call)
+            else:
+                received = call
             mock.parent.history.receive(received)
     if mock.folder is not None:
         mock.folder.remove()

@@ -131,7 +131,10 @@ class TargetRunner(RepeatingRunner):
         if mock is not None:
             mock.script(turn)
         # Before the clock starts: the first one starts a server.
-        environment = self._get_environment(mock) if target.command is not None else None
+        if target.command is not None:
+            environment = self._get_environment(mock)
+        else:
+            environment = None
         start = time.perf_counter()
         if target.function is not None:
             answer = call_function(target.function, prompt, folder)
@@ -140,7 +143,10 @@ class TargetRunner(RepeatingRunner):
         else:
             answer = self._call_endpoint(prompt)
         duration = time.perf_counter() - start
-        output = answer if target.output is None else extract_output(answer, target.output)
+        if target.output is None:
+            output = answer
+        else:
+            output = extract_output(answer, target.output)
         cost = Decimal(0) if self.dry_run else None
         return TurnResult(prompt, output, cost=cost, duration=duration)
 
@@ -171,7 +177,10 @@ class TargetRunner(RepeatingRunner):
         # Assertions read the same attributes of it as of an agent's turn.
         answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
         run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
-        prompt, system = (None, None) if mock is None else mock.get_prompts()
+        if mock is None:
+            prompt, system = (None, None)
+        else:
+            prompt, system = mock.get_prompts()
         return RunContext(
             result=run,
             dry_run=self.dry_run,

@@ -107,7 +107,10 @@ class VariableReplacer:
         """Return an expected tool call with the variables replaced."""
         replaced: dict[str, Any] = {}
         for name, value in call.items():
-            replace = self._replace_value if name == "arguments" else self.replace_text
+            if name == "arguments":
+                replace = self._replace_value
+            else:
+                replace = self.replace_text
             replaced[name] = map_texts(value, replace)
         return replaced
 

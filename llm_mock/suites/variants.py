@@ -189,7 +189,10 @@ def resolve_role(role: Role, place: str | None) -> Role:
 
 def set_model(agent: AnyAgent, model: MatrixModel) -> AnyAgent:
     """Return the agent with another model, whose options override those of the agent."""
-    asks = agent.agent.asks if isinstance(agent, Role) else agent.asks
+    if isinstance(agent, Role):
+        asks = agent.agent.asks
+    else:
+        asks = agent.asks
     options = {**asks.all_options, **model.options}
     # `all_options` has the temperature, too.
     provider = replace(asks, model=model.model, options=options, temperature=None)

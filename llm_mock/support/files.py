@@ -57,7 +57,10 @@ def write_atomically(
     """
     # The target of a link is replaced, not the link.
     path = Path(os.path.realpath(path))
-    data = content if isinstance(content, bytes) else content.encode()
+    if isinstance(content, bytes):
+        data = content
+    else:
+        data = content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     start = f".{_cut(path.name)}."
     if durable:

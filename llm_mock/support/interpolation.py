@@ -22,7 +22,9 @@ def references_in(text: str) -> list[str]:
 def whole_reference(text: str) -> str | None:
     """Return the name in a text that is a single reference; None for any other text."""
     match = _REFERENCE.fullmatch(text)
-    return match[2] if match and not match[1] else None
+    if match and not match[1]:
+        return match[2]
+    return None
 
 
 def interpolate(text: str, replacement: Callable[[str], str | None]) -> str:
@@ -66,6 +68,6 @@ def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
         return change(value)
     if isinstance(value, dict):
         return {key: map_texts(item, change) for key, item in value.items()}
-    return (
-        [map_texts(item, change) for item in value] if isinstance(value, (list, tuple)) else value
-    )
+    if isinstance(value, (list, tuple)):
+        return [map_texts(item, change) for item in value]
+    return value

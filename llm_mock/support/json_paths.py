@@ -40,7 +40,10 @@ def get_value(value: Any, path: str) -> Any:
     for step in parse_path(path):
         if isinstance(value, dict):
             if step not in value:
-                keys = suggest_name(step, list(value)) if value else ", which is empty"
+                if value:
+                    keys = suggest_name(step, list(value))
+                else:
+                    keys = ", which is empty"
                 raise LLMMockError(f"there is no {shorten(step, 60)} in {there}{keys}")
             value = value[step]
         elif isinstance(value, list) and re.fullmatch(r"-?\d+", step):
@@ -50,7 +53,10 @@ def get_value(value: Any, path: str) -> Any:
                 )
             value = value[int(step)]
         else:
-            kind = "a list" if isinstance(value, list) else shorten(value, 60)
+            if isinstance(value, list):
+                kind = "a list"
+            else:
+                kind = shorten(value, 60)
             raise LLMMockError(f"there is no {shorten(step, 60)} in {there}, which is {kind}")
         there = f"{there}.{step}"
     return value

@@ -41,7 +41,10 @@ def find_settings(folder: Path) -> Mapping[str, Any]:
     for place in (folder, *folder.parents):
         for name, section in SECTIONS.items():
             path = place / name
-            settings = _settings_of(path, section) if path.is_file() else None
+            if path.is_file():
+                settings = _settings_of(path, section)
+            else:
+                settings = None
             if settings is not None:
                 return settings
     return {}
@@ -50,26 +53,43 @@ def find_settings(folder: Path) -> Mapping[str, Any]:
 def get_words(settings: Mapping[str, Any], key: str) -> tuple[str, ...]:
     """Return a setting that is a list of words."""
     value = settings.get(key, ())
-    return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
+    if isinstance(value, str):
+        return tuple(value.split())
+    return tuple(map(str, value))
 
 
 def _settings_of(path: Path, section: str) -> Mapping[str, Any] | None:
     try:
-        settings = _toml(path, section) if path.suffix == ".toml" else _ini(path, section)
+        if path.suffix == ".toml":
+            settings = _toml(path, section)
+        else:
+            settings = _ini(path, section)
     except (OSError, ValueError, configparser.Error) as error:
         raise InvalidFile(f"{path}: cannot be read: {error}") from None
-    return {} if settings is None and path.name in ALWAYS_CHOSEN else settings
+    if settings is None and path.name in ALWAYS_CHOSEN:
+        return {}
+    return settings
 
 
 def _toml(path: Path, section: str) -> Mapping[str, Any] | None:
     table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
     for name in section.split("."):
-        table = table.get(name, {}) if isinstance(table, dict) else {}
-    found = table.get("ini_options", table) if isinstance(table, dict) else {}
-    return found if isinstance(found, dict) and found else None
+        if isinstance(table, dict):
+            table = table.get(name, {})
+        else:
+            table = {}
+    if isinstance(table, dict):
+        found = table.get("ini_options", table)
+    else:
+        found = {}
+    if isinstance(found, dict) and found:
+        return found
+    return None
 
 
 def _ini(path: Path, section: str) -> Mapping[str, Any] | None:
     parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
     parser.read_string(path.read_text(encoding="utf-8"), str(path))
-    return dict(parser[section]) if parser.has_section(section) else None
+    if parser.has_section(section):
+        return dict(parser[section])
+    return None

@@ -65,7 +65,9 @@ def find_schema_problem(schema: dict[str, Any]) -> str | None:
         return f"it holds what is no JSON ({error})"
     except SchemaError as error:
         where = _path(error.absolute_path).removeprefix(".")
-        return f"{where}: {error.message}" if where else str(error.message)
+        if where:
+            return f"{where}: {error.message}"
+        return str(error.message)
     return None
 
 

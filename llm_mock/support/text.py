@@ -43,7 +43,9 @@ def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """Return a name or a message on one line without secrets or control characters."""
     text = escape_unprintable(" ".join(redact_start(name, length + MARGIN).split()))
     is_whole = len(text) <= length and len(name) <= length + MARGIN
-    return text if is_whole else f"{text[: length - 1]}…"
+    if is_whole:
+        return text
+    return f"{text[: length - 1]}…"
 
 
 def redact_start(text: str, length: int) -> str:
@@ -69,7 +71,10 @@ def _start_of(value: Any, left: list[int]) -> Any:
     if left[0] <= 0:
         return None
     if isinstance(value, str):
-        start = value if len(value) <= left[0] + MARGIN else f"{value[: left[0] + MARGIN]}…"
+        if len(value) <= left[0] + MARGIN:
+            start = value
+        else:
+            start = f"{value[: left[0] + MARGIN]}…"
         left[0] -= len(start) + 1
         return start
     if type(value) is dict:
@@ -132,7 +137,9 @@ def described(value: Any) -> str:
     if isinstance(value, int) and abs(value) >= 10**4000:  # Python does not write it
         return "a number of thousands of digits"
     if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
-        return shorten(value) if isinstance(value, (dict, list)) else repr(value)
+        if isinstance(value, (dict, list)):
+            return shorten(value)
+        return repr(value)
     return f"an object of type {type(value).__qualname__}"
 
 
@@ -146,7 +153,9 @@ def format_tool_call(name: str, arguments: Mapping[str, Any], length: int = 300)
 
 def format_error(error: BaseException) -> str:
     """Return the type and message of an exception, such as `ValueError: no number`."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if str(error):
+        return f"{type(error).__name__}: {error}"
+    return type(error).__name__
 
 
 def describe_exit(returncode: int) -> str:
@@ -185,14 +194,18 @@ def format_seconds(duration: float) -> str:
     """Return a duration in words, such as `12 ms`, `1.5 s` or `2 min 5 s`."""
     if duration >= 60:
         return f"{int(duration // 60)} min {duration % 60:.0f} s"
-    return f"{duration:.1f} s" if duration >= 1 else f"{duration * 1000:.0f} ms"
+    if duration >= 1:
+        return f"{duration:.1f} s"
+    return f"{duration * 1000:.0f} ms"
 
 
 def format_short_seconds(duration: float) -> str:
     """Return a duration for a table, such as `12ms`, `1.5s` or `2m 05s`."""
     if duration >= 60:
         return f"{int(duration // 60)}m {int(duration % 60):02}s"
-    return f"{duration:.1f}s" if round(duration * 1000) >= 1000 else f"{duration * 1000:.0f}ms"
+    if round(duration * 1000) >= 1000:
+        return f"{duration:.1f}s"
+    return f"{duration * 1000:.0f}ms"
 
 
 def format_dollars(amount: Decimal | None) -> str:
@@ -241,5 +254,8 @@ def suggest_name(unknown: str, known: Sequence[str]) -> str:
 
 def join_names(names: Sequence[str]) -> str:
     """Return names joined by commas, and only the first of very many."""
-    more = f" and {len(names) - SHOWN_NAMES:,} more" if len(names) > SHOWN_NAMES else ""
+    if len(names) > SHOWN_NAMES:
+        more = f" and {len(names) - SHOWN_NAMES:,} more"
+    else:
+        more = ""
     return ", ".join(names[:SHOWN_NAMES]) + more

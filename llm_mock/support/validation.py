@@ -63,11 +63,9 @@ class WithExtensions(pydantic.BaseModel):
     @pydantic.model_validator(mode="before")
     @classmethod
     def _without_extensions(cls, data: Any) -> Any:
-        return (
-            {key: value for key, value in data.items() if not is_extension(key)}
-            if isinstance(data, dict)
-            else data
-        )
+        if isinstance(data, dict):
+            return {key: value for key, value in data.items() if not is_extension(key)}
+        return data
 
 
 def is_extension(key: Any) -> bool:
@@ -121,11 +119,18 @@ def _problem(found: Any, steps: list[str | int], schema: dict[str, Any]) -> Prob
 def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[Any]) -> Problem:
     union = next(part["discriminator"] for part in parts if "discriminator" in part)
     key, known = union["propertyName"], list(union["mapping"])
-    there = given.get(key) if isinstance(given, dict) else None
-    near = suggest_nearest(there, known) if isinstance(there, str) else ""
-    problem = (
-        f"{key!r} is missing" if there is None else f"unknown {key} {describe_data(there)}{near}"
-    )
+    if isinstance(given, dict):
+        there = given.get(key)
+    else:
+        there = None
+    if isinstance(there, str):
+        near = suggest_nearest(there, known)
+    else:
+        near = ""
+    if there is None:
+        problem = f"{key!r} is missing"
+    else:
+        problem = f"unknown {key} {describe_data(there)}{near}"
     return Problem(
         (*location, key), f"{problem}{' Known' if near else '; known'} are {', '.join(known)}", True
     )
@@ -134,9 +139,10 @@ def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[An
 def _text(found: Any) -> str:
     kind, given = found["type"], found["input"]
     if kind in _WANTED:
-        in_quotes = (
-            "; put it in quotes" if _WANTED[kind] == "text" and isinstance(given, QUOTABLE) else ""
-        )
+        if _WANTED[kind] == "text" and isinstance(given, QUOTABLE):
+            in_quotes = "; put it in quotes"
+        else:
+            in_quotes = ""
         return f"should be {_WANTED[kind]}, not {describe_data(given)}{in_quotes}"
     if kind == "literal_error":
         return f"should be {found['ctx']['expected']}, not {describe_data(given)}"
@@ -156,11 +162,9 @@ def describe_data(value: Any) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     if isinstance(value, (int, float)):
-        return (
-            f"the number {value}"
-            if isinstance(value, float) or abs(value) < SHOWN_NUMBER
-            else "a number"
-        )
+        if isinstance(value, float) or abs(value) < SHOWN_NUMBER:
+            return f"the number {value}"
+        return "a number"
     if isinstance(value, str):
         return shorten(value, 60)
     names = {
@@ -208,4 +212,6 @@ def _alternatives(schema: Any, definitions: Any) -> list[Any]:
 
 
 def _inside(schema: Any, step: str | int) -> Any:
-    return schema.get("items") if isinstance(step, int) else schema.get("properties", {}).get(step)
+    if isinstance(step, int):
+        return schema.get("items")
+    return schema.get("properties", {}).get(step)

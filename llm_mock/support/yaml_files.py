@@ -117,8 +117,14 @@ class Document:
 
 def locate_problem(problem: Problem, owner: Owner | None = None) -> str:
     """Return a problem with its location; for `owner` see `Document.as_model`."""
-    name, steps = owner(problem.location) if owner else ("", 0)
-    place = "" if problem.names_place else ".".join(map(str, problem.location[steps:]))
+    if owner:
+        name, steps = owner(problem.location)
+    else:
+        name, steps = ("", 0)
+    if problem.names_place:
+        place = ""
+    else:
+        place = ".".join(map(str, problem.location[steps:]))
     return ": ".join(filter(None, (name, place, problem.text)))
 
 
@@ -128,7 +134,10 @@ class _Loader(SafeLoader):
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen = set()
         for key, _ in node.value:
-            name = (key.tag, key.value) if isinstance(key, yaml.ScalarNode) else None
+            if isinstance(key, yaml.ScalarNode):
+                name = (key.tag, key.value)
+            else:
+                name = None
             if name in seen and key.value != "<<":
                 raise _refusal(f"the key {key.value!r} stands twice", key)
             seen.add(name)
@@ -189,7 +198,10 @@ def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
             root = loader.get_single_node()
             if "&" in text:
                 _check_aliases(root)
-            data = None if root is None else _constructed(loader, root)
+            if root is None:
+                data = None
+            else:
+                data = _constructed(loader, root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -226,7 +238,9 @@ def _constructed(loader: _Loader, root: yaml.Node) -> Any:
 
 
 def _shown(part: yaml.Node) -> str:
-    return shorten(part.value, 60) if isinstance(part, yaml.ScalarNode) else "this"
+    if isinstance(part, yaml.ScalarNode):
+        return shorten(part.value, 60)
+    return "this"
 
 
 def _every_tagged(node: yaml.Node) -> Iterator[yaml.Node]:

@@ -76,9 +76,15 @@ class PythonAssertion(TextAssertion):
             message = result.message or str(result.passed).lower()
             return AssertionOutcome(result.passed, f": {message}")
         is_reached, comparison = compare_score(result.score, self.threshold)
-        reason = f": {result.message}" if result.message else ""
+        if result.message:
+            reason = f": {result.message}"
+        else:
+            reason = ""
         # An explicit verdict of the function overrides the threshold.
-        holds = is_reached if result.passed is None else result.passed
+        if result.passed is None:
+            holds = is_reached
+        else:
+            holds = result.passed
         return AssertionOutcome(holds, f": {comparison}{reason}", score=result.score)
 
 
@@ -145,7 +151,10 @@ def _unsupported_result(returned: Any) -> LLMMockError:
         # Python warns of a coroutine that is neither awaited nor closed.
         returned.close()
         hint = ". It is async: use a plain function"
-    kind = "None" if returned is None else f"an object of type {type(returned).__name__}"
+    if returned is None:
+        kind = "None"
+    else:
+        kind = f"an object of type {type(returned).__name__}"
     return LLMMockError(f" returned {kind}, not {EXPECTED_RESULTS}{hint}")
 
 

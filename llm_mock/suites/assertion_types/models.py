@@ -51,7 +51,10 @@ class SimilarAssertion(TextAssertion):
             vectors = list(model.embed_multi([output, self.value]))
             similarity = _compute_similarity(*vectors)
         except Exception as error:  # The other cases go on, whatever a provider raises.
-            named = f" {shorten_name(self.model)!r}" if self.model else ""
+            if self.model:
+                named = f" {shorten_name(self.model)!r}"
+            else:
+                named = ""
             message = f"The embedding model{named} failed: {format_error(error)}"
             return AssertionOutcome(None, message)
         holds, comparison = compare_score(similarity, self.threshold)

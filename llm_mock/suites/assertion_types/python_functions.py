@@ -76,7 +76,10 @@ def call_function(function: Callable[..., Any], output: str, context: RunContext
 
     These are the `AgentResult` as second argument, and `variables` and `case` by name.
     """
-    variables = {} if context.case is None else context.case.values
+    if context.case is None:
+        variables = {}
+    else:
+        variables = context.case.values
     available = {"variables": variables, "case": context.case}
     try:
         signature = inspect.signature(function)
@@ -138,7 +141,10 @@ def load_function(reference: str, folder: Path) -> Callable[..., Any]:
     path = _resolve_file(module_name, folder)
     try:
         with _load_lock, _importable(folder):
-            module = _import_module(module_name) if path is None else _load_file(path)
+            if path is None:
+                module = _import_module(module_name)
+            else:
+                module = _load_file(path)
     except (LLMMockError, KeyboardInterrupt, CaseTimedOut):
         raise
     except BaseException as error:

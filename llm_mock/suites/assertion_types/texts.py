@@ -146,7 +146,10 @@ class RegexAssertion(TextAssertion):
                 re.compile(pattern)
         except (re.error, OverflowError, RecursionError) as error:
             position = getattr(error, "pos", None)
-            place = "" if position is None else f" (position {position})"
+            if position is None:
+                place = ""
+            else:
+                place = f" (position {position})"
             problem = getattr(error, "msg", error)
             raise ValueError(
                 f"{pattern!r} is not a valid regular expression: {problem}{place}"

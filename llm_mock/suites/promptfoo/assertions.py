@@ -86,7 +86,10 @@ def _convert_assertion(
 ) -> dict[str, Any] | None:
     name = kind.removeprefix("not-")
     if name not in _VALUE_KEYS:
-        hint = f": {_HINTS[name]}" if name in _HINTS else ""
+        if name in _HINTS:
+            hint = f": {_HINTS[name]}"
+        else:
+            hint = ""
         findings.report(part, f"the assertion {kind} has no counterpart{hint}")
         return None
     try:
@@ -105,7 +108,9 @@ def _convert_assertion(
     converted |= _convert_other_keys(part, name, findings)
     if kind != name:
         converted["type"] = f"not_{our_type}"
-    return converted if _is_valid(converted, part, kind, findings) else None
+    if _is_valid(converted, part, kind, findings):
+        return converted
+    return None
 
 
 class _UnsupportedValue(ValueError):

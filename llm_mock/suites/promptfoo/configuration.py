@@ -369,7 +369,10 @@ class _Importer:
         used = find_variables(prompt.template)
         for part in (self.default, *test.parts):
             used += find_variables(part.at("assert").data)
-        owner = test.parts[-1] if test.parts else prompt.part
+        if test.parts:
+            owner = test.parts[-1]
+        else:
+            owner = prompt.part
         for name in used:
             if name in values or name in test.columns:
                 continue

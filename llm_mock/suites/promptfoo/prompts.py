@@ -48,7 +48,10 @@ def _parse_prompt(part: Part, findings: ImportFindings) -> Iterator[PromptTempla
     if isinstance(part.data, dict):
         findings.report_keys(part, ("id", "label", "raw"), " of a prompt")
         label = part.at("label").data
-        key = "id" if part.data.get("raw") is None else "raw"
+        if part.data.get("raw") is None:
+            key = "id"
+        else:
+            key = "raw"
         part = part.at(key)
     text = part.data
     suffixes = (*_TEXT_SUFFIXES, *DATA_SUFFIXES)
@@ -84,7 +87,10 @@ def _read_prompts(
         return
     templates = text.replace("\r\n", "\n").strip("\n").split(_SEPARATOR)
     for number, template in enumerate(templates, start=1):
-        suffix = f" {number}" if len(templates) > 1 else ""
+        if len(templates) > 1:
+            suffix = f" {number}"
+        else:
+            suffix = ""
         yield PromptTemplate(f"{name}{suffix}", template, part)
 
 

@@ -51,7 +51,10 @@ def convert_models(providers: Part, findings: ImportFindings) -> list[dict[str, 
             findings.report(id_part, f"the provider {id_part.data} {_USE_TARGET}")
             continue
         # A provider is {id: …, config: …}, or {ID: {config: …}}.
-        owner = provider if "id" in provider.names else provider.at(str(id_part.data))
+        if "id" in provider.names:
+            owner = provider
+        else:
+            owner = provider.at(str(id_part.data))
         config = owner.at("config")
         options: dict[str, Any] = {}
         for key in ("temperature", "max_tokens"):

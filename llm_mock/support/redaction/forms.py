@@ -133,7 +133,9 @@ def cover_forms(text: str) -> str:
     for start, end in _merged(sorted(_find(text, encoded=True))):
         pieces += [text[position:start], make_mark(text[start:end], FORM)]
         position = end
-    return "".join([*pieces, text[position:]]) if pieces else text
+    if pieces:
+        return "".join([*pieces, text[position:]])
+    return text
 
 
 def is_secret_field(name: str, value: str) -> bool:
@@ -210,7 +212,9 @@ def _keys_in(text: str, start: int, end: int) -> Iterator[Span]:
 def _is_token(value: str, at_the_end: bool) -> bool:
     """Return whether a text is a JSON web token, or its start where a text was cut."""
     parts = value.split(".", 2)
-    return len(parts[1]) >= 8 if len(parts) > 1 else at_the_end and len(value) >= SHORTEST_BASE64
+    if len(parts) > 1:
+        return len(parts[1]) >= 8
+    return at_the_end and len(value) >= SHORTEST_BASE64
 
 
 def _tokens_without_start(text: str, start: int, end: int) -> Iterator[Span]:
@@ -292,8 +296,12 @@ def _authority_at(text: str, position: int) -> Span | None:
     if match is None:
         return None
     if match["token"]:
-        return match.span("token") if _is_random(match["token"]) else None
-    return None if _REFERENCE().match(match["secret"]) else match.span("secret")
+        if _is_random(match["token"]):
+            return match.span("token")
+        return None
+    if _REFERENCE().match(match["secret"]):
+        return None
+    return match.span("secret")
 
 
 def _private_key_at(text: str, position: int) -> Span | None:
@@ -346,7 +354,9 @@ def _quoted_at(text: str, name: str, sign: re.Match[str]) -> Span | None:
         return None
     # `"api_key": "any"` is data, `api_key="any"` is code
     is_secret = len(quoted[0]) >= 8 and _has_digit(quoted[0])
-    return quoted.span() if is_secret or (sign["closing"] and _FIELD().fullmatch(name)) else None
+    if is_secret or (sign["closing"] and _FIELD().fullmatch(name)):
+        return quoted.span()
+    return None
 
 
 def _plain_at(text: str, name: str, sign: re.Match[str]) -> Span | None:

@@ -233,7 +233,9 @@ def _length_of_end(text: str, cut: int, known: Known) -> int:
 def _forms_to_find(value: str) -> Iterator[str]:
     """Yield how a value may stand in a text, if it can be found there."""
     value = value.strip()
-    return _forms_of(value) if _can_be_found(value) else iter(())
+    if _can_be_found(value):
+        return _forms_of(value)
+    return iter(())
 
 
 def _is_word(form: str) -> bool:

@@ -19,7 +19,9 @@ there."""
 
 def make_mark(text: str, first: str) -> str:
     """Return the replacement for a secret text."""
-    return first + REST * (len(text) - 1) if text else ""
+    if text:
+        return first + REST * (len(text) - 1)
+    return ""
 
 
 def protect_marks(text: str) -> str:

@@ -60,7 +60,9 @@ class Redactor:
 
     def _look(self) -> None:
         """Find out what is secret now."""
-        forms = () if self._known is None else self._known.look()
+        if self._known is None:
+            return
+        forms = self._known.look()
         if forms is not self._forms:
             self._forms = forms
             self._cover_short.cache_clear()
@@ -73,11 +75,9 @@ class Redactor:
                 self._clean(name, by_name): self._clean_field(name, item, by_name)
                 for name, item in value.items()
             }
-        return (
-            [self._clean(item, by_name) for item in value]
-            if isinstance(value, (list, tuple))
-            else value
-        )
+        if isinstance(value, (list, tuple)):
+            return [self._clean(item, by_name) for item in value]
+        return value
 
     def _clean_field(self, name: Any, value: Any, by_name: bool) -> Any:
         if by_name and isinstance(value, str) and is_secret_field(str(name), value):
@@ -85,7 +85,9 @@ class Redactor:
         return self._clean(value, by_name and name != "arguments")
 
     def _cover(self, text: str) -> str:
-        return self._cover_short(text) if len(text) <= LONGEST_CACHED else self._covered(text)
+        if len(text) <= LONGEST_CACHED:
+            return self._cover_short(text)
+        return self._covered(text)
 
     def _covered(self, text: str) -> str:
         """Return a text of the same length with each secret covered."""
