@@ -278,7 +278,7 @@ def test_an_error_of_the_provider_is_raised_for_embeddings_too(mock_llm_response
 def test_an_error_of_the_provider_can_be_sent_to_another_process_and_is_shown_by_its_kind() -> None:
     get_model = create_mock_get_model()
     get_model.set_error("m", pickle.loads(pickle.dumps(templates.rate_limit(retry_after=2))))
-    [configured] = get_model.responses.script.configured()
+    [configured] = get_model.responses.script.get_configured()
     assert configured.text().startswith("m  → raises the provider's error (rate limit)")
     with pytest.raises(llm.ModelError, match=r"try again in 2s"):
         get_model("m").prompt("Hi")

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.behaviour.generate import instance
+from llm_mock.behaviour.generate import generate_instance
 from llm_mock.boundaries.llm.parts import tool_call
 from llm_mock.core.reply import Reply
 from llm_mock.errors import LLMMockError
@@ -73,7 +73,7 @@ def _generate_call(tool: Any, fixed: Mapping[str, Any]) -> Any:
     # Only the missing arguments are generated.
     schema["required"] = [name for name in schema.get("required", ()) if name not in fixed]
     try:
-        generated = instance(schema)
+        generated = generate_instance(schema)
     except LLMMockError as error:
         raise LLMMockError(f"call_every_tool: the tool {tool.name}: {error}") from None
     arguments = {**generated, **copy.deepcopy(dict(fixed))}

@@ -17,34 +17,34 @@ class ModelBehaviour:
     Each method imports its module when it is first called: most runs need none of them.
     """
 
-    def misbehaving(self, name: str, times: int | None) -> Misbehaviour:
+    def create_misbehaviour(self, name: str, times: int | None) -> Misbehaviour:
         """Return the misbehaviour of that name; see `Misbehaviour`."""
         from llm_mock.behaviour.misbehaviour import Misbehaviour
 
         __tracebackhide__ = True
         return Misbehaviour(name, times)
 
-    def generated(self, schema: dict[str, Any]) -> Reply:
+    def generate_reply(self, schema: dict[str, Any]) -> Reply:
         """Return a reply that fits a schema."""
-        from llm_mock.behaviour.generate import generated_reply
+        from llm_mock.behaviour.generate import generate_reply
 
         __tracebackhide__ = True
-        return generated_reply(schema)
+        return generate_reply(schema)
 
-    def failing(self, reply: Reply, record: CallRecord) -> Reply:
+    def replace_provider_error(self, reply: Reply, record: CallRecord) -> Reply:
         """Return a reply whose `ProviderError` is replaced by the provider's own exception."""
         from llm_mock.core.provider_error import ProviderError
 
         if not isinstance(reply.error, ProviderError):
             return reply
-        from llm_mock.behaviour.provider_errors import failing
+        from llm_mock.behaviour.provider_errors import replace_provider_error
 
-        return failing(reply, reply.error, record)
+        return replace_provider_error(reply, reply.error, record)
 
-    def paced(
+    def apply_latency(
         self, reply: Reply, latency: Latency, record: CallRecord
     ) -> tuple[Reply, list[float]]:
         """Return a reply split as its latency asks, and the seconds before each piece."""
         from llm_mock.behaviour import pacing
 
-        return pacing.paced(reply, latency, record)
+        return pacing.apply_latency(reply, latency, record)

@@ -14,7 +14,7 @@ from llm_mock.behaviour.provider_errors import (
     DISCONNECTED,
     StreamEnds,
     StreamStalls,
-    provider_error,
+    make_provider_error,
 )
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import BrokenToolCall
@@ -49,7 +49,7 @@ CATALOGUE: dict[str, Fault] = {}
 """Every misbehaviour by its name."""
 
 
-def _fault(name: str, needs: str) -> Callable[[Change], Change]:
+def _register_fault(name: str, needs: str) -> Callable[[Change], Change]:
     """Register a function as a fault; its docstring is what `llm-mock misbehaviours` prints."""
 
     def register(change: Change) -> Change:
@@ -59,53 +59,53 @@ def _fault(name: str, needs: str) -> Callable[[Change], Change]:
     return register
 
 
-@_fault("fenced-json", JSON)
-def _fenced(context: FaultContext) -> Reply | None:
+@_register_fault("fenced-json", JSON)
+def _fence_json(context: FaultContext) -> Reply | None:
     """The JSON stands in a Markdown code fence."""
     if context.data is UNSET:
         return None
-    return context.changed(f"```json\n{_indented(context.data)}\n```")
+    return context.change_reply(f"```json\n{_indent(context.data)}\n```")
 
 
-def _indented(data: Any) -> str:
+def _indent(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-@_fault("prose-around-json", JSON)
-def _prose(context: FaultContext) -> Reply | None:
+@_register_fault("prose-around-json", JSON)
+def _surround_json(context: FaultContext) -> Reply | None:
     """Sentences stand before and after the JSON."""
     before, after = "Sure! Here is the JSON:\n\n", "\n\nLet me know if you need anything else."
     if context.data is UNSET:
         return None
-    return context.changed(before + _indented(context.data) + after)
+    return context.change_reply(before + _indent(context.data) + after)
 
 
-@_fault("truncated-json", JSON)
-def _truncated(context: FaultContext) -> Reply | None:
+@_register_fault("truncated-json", JSON)
+def _truncate_json(context: FaultContext) -> Reply | None:
     """The JSON ends in the middle, at the limit of output tokens."""
     if context.data is UNSET:
         return None
     text = context.reply.content
     length = max(1, len(text) * 2 // 3)
-    return context.changed(text[:length], finish_reason="length")
+    return context.change_reply(text[:length], finish_reason="length")
 
 
-@_fault("wrong-types", f"{JSON} whose fields have types")
-def _wrong_types(context: FaultContext) -> Reply | None:
+@_register_fault("wrong-types", f"{JSON} whose fields have types")
+def _change_types(context: FaultContext) -> Reply | None:
     """Values in the JSON have other types than were asked for."""
-    for position, target in enumerate(context.objects()):
+    for position, target in enumerate(context.list_objects()):
         wrong = {}
         for name, value in target.items():
-            for other in _values_of_other_types(value):
-                changed = context.with_object(position, {**target, name: other})
+            for other in _iter_other_types(value):
+                changed = context.replace_object(position, {**target, name: other})
                 if context.breaks_the_schema(changed):
                     wrong[name] = other
         if wrong:
-            return context.changed(data=context.with_object(position, {**target, **wrong}))
+            return context.change_reply(data=context.replace_object(position, {**target, **wrong}))
     return None
 
 
-def _values_of_other_types(value: Any) -> Iterator[Any]:
+def _iter_other_types(value: Any) -> Iterator[Any]:
     """Yield values that a model may write instead, the likeliest last."""
     yield {"value": value}
     if isinstance(value, str):
@@ -120,48 +120,48 @@ def _values_of_other_types(value: Any) -> Iterator[Any]:
         yield json.dumps(value, ensure_ascii=False)
 
 
-@_fault("missing-field", f"{JSON} with a field that is required")
-def _missing_field(context: FaultContext) -> Reply | None:
+@_register_fault("missing-field", f"{JSON} with a field that is required")
+def _remove_field(context: FaultContext) -> Reply | None:
     """A required field of the JSON is missing."""
-    for position, target in enumerate(context.objects()):
+    for position, target in enumerate(context.list_objects()):
         for missing in target:
             rest = {name: value for name, value in target.items() if name != missing}
-            data = context.with_object(position, rest)
+            data = context.replace_object(position, rest)
             if context.breaks_the_schema(data):
-                return context.changed(data=data)
+                return context.change_reply(data=data)
     return None
 
 
-@_fault("extra-field", f"{JSON} with an object in it")
-def _extra_field(context: FaultContext) -> Reply | None:
+@_register_fault("extra-field", f"{JSON} with an object in it")
+def _add_field(context: FaultContext) -> Reply | None:
     """The JSON has a field that nobody asked for."""
-    objects = context.objects()
+    objects = context.list_objects()
     if not objects:
         return None
     outermost = objects[0]
     unused = (name for name in EXTRA_FIELDS if name not in outermost)
     name = next(unused, "notes_on_the_answer")
     changed = {**outermost, name: "I chose this because it fits the request best."}
-    return context.changed(data=context.with_object(0, changed))
+    return context.change_reply(data=context.replace_object(0, changed))
 
 
-@_fault("empty-text", ANY)
-def _empty(context: FaultContext) -> Reply | None:
+@_register_fault("empty-text", ANY)
+def _remove_text(context: FaultContext) -> Reply | None:
     """The answer is empty."""
-    return context.changed("")
+    return context.change_reply("")
 
 
-@_fault("refusal", ANY)
-def _refusal(context: FaultContext) -> Reply | None:
+@_register_fault("refusal", ANY)
+def _refuse(context: FaultContext) -> Reply | None:
     """The model declines to answer, in plain text."""
-    return context.changed(templates.REFUSAL)
+    return context.change_reply(templates.REFUSAL)
 
 
-@_fault("wrong-language", "an answer with text that may be anything")
-def _wrong_language(context: FaultContext) -> Reply | None:
+@_register_fault("wrong-language", "an answer with text that may be anything")
+def _change_language(context: FaultContext) -> Reply | None:
     """The text is in another language, Chinese; in JSON wherever the schema lets it."""
     if context.data is UNSET:
-        return context.changed(ANOTHER_LANGUAGE) if context.reply.content else None
+        return context.change_reply(ANOTHER_LANGUAGE) if context.reply.content else None
     data = copy.deepcopy(context.data)
     for container, key in list(_iter_texts(data)):
         text, container[key] = container[key], ANOTHER_LANGUAGE
@@ -169,7 +169,7 @@ def _wrong_language(context: FaultContext) -> Reply | None:
             container[key] = text
     if data == context.data:
         return None
-    return context.changed(data=data)
+    return context.change_reply(data=data)
 
 
 def _iter_texts(data: Any) -> Iterator[tuple[Any, Any]]:
@@ -182,32 +182,32 @@ def _iter_texts(data: Any) -> Iterator[tuple[Any, Any]]:
             yield from _iter_texts(value)
 
 
-@_fault("unknown-tool", TOOLS)
-def _unknown_tool(context: FaultContext) -> Reply | None:
+@_register_fault("unknown-tool", TOOLS)
+def _call_unknown_tool(context: FaultContext) -> Reply | None:
     """The model calls a tool that was not offered."""
-    call = context.tool_call()
+    call = context.choose_tool_call()
     if call is None:
         return None
     name, arguments = call
     while name in context.tools:
         name += "_tool"
-    return context.changed(tool_calls=[BrokenToolCall(name, arguments)])
+    return context.change_reply(tool_calls=[BrokenToolCall(name, arguments)])
 
 
-@_fault("bad-tool-arguments", TOOLS)
-def _bad_tool_arguments(context: FaultContext) -> Reply | None:
+@_register_fault("bad-tool-arguments", TOOLS)
+def _change_tool_arguments(context: FaultContext) -> Reply | None:
     """The model calls a tool with an argument that the tool does not have."""
-    call = context.tool_call()
+    call = context.choose_tool_call()
     if call is None:
         return None
     name, arguments = call
     first = next(iter(arguments), "input")
     wrong = {f"{first}_value": arguments.pop(first, ""), **arguments}
-    return context.changed(tool_calls=[BrokenToolCall(name, wrong)])
+    return context.change_reply(tool_calls=[BrokenToolCall(name, wrong)])
 
 
-@_fault("endless-tool-calls", TOOLS)
-def _endless_tool_calls(context: FaultContext) -> Reply | None:
+@_register_fault("endless-tool-calls", TOOLS)
+def _call_tool_again(context: FaultContext) -> Reply | None:
     """The model calls a tool again and again, and never answers."""
     if context.applied >= MAX_TOOL_CALLS:
         raise EndlessToolCalls(
@@ -216,82 +216,82 @@ def _endless_tool_calls(context: FaultContext) -> Reply | None:
         )
     if not context.tools:
         return None
-    name, arguments = context.any_tool_call()
-    return context.changed(tool_calls=[BrokenToolCall(name, arguments)])
+    name, arguments = context.choose_any_tool_call()
+    return context.change_reply(tool_calls=[BrokenToolCall(name, arguments)])
 
 
-@_fault("repeated-answer", "a call after an answer of the same model that differs")
-def _repeated(context: FaultContext) -> Reply | None:
+@_register_fault("repeated-answer", "a call after an answer of the same model that differs")
+def _repeat_answer(context: FaultContext) -> Reply | None:
     """The model gives its first answer again, whatever it is asked."""
     first = context.first_answer
     if first is None or first.content == context.reply.content:
         return None
     if first.data is UNSET:
-        return context.changed(first.content)
-    return context.changed(data=first.data)
+        return context.change_reply(first.content)
+    return context.change_reply(data=first.data)
 
 
-@_fault("broken-stream", TEXT)
-def _broken_stream(context: FaultContext) -> Reply | None:
+@_register_fault("broken-stream", TEXT)
+def _break_stream(context: FaultContext) -> Reply | None:
     """The connection breaks when half of the answer was streamed."""
     if context.request.stream is False:
         return _cut_by_error(context, ConnectionError(DISCONNECTED))
     provider = context.request.provider
-    error = provider_error(context.model_id, "broken_stream", provider=provider)
+    error = make_provider_error(context.model_id, "broken_stream", provider=provider)
     return _cut_by_error(context, error)
 
 
-@_fault("truncated-stream", STREAM)
-def _truncated_stream(context: FaultContext) -> Reply | None:
+@_register_fault("truncated-stream", STREAM)
+def _truncate_stream(context: FaultContext) -> Reply | None:
     """The stream ends when half of the answer came, and nothing says so."""
     if context.request.stream is None:
         # Through `llm` there is no wire: a stream that ends early is one with fewer chunks.
         chunks = _split_chunks(context.reply)
-        return context.changed(chunks=_first_half(chunks)) if chunks else None
+        return context.change_reply(chunks=_take_first_half(chunks)) if chunks else None
     return _cut_by_error(context, StreamEnds()) if context.request.stream else None
 
 
-@_fault("malformed-chunk", f"{STREAM}, of an SDK")
-def _malformed_chunk(context: FaultContext) -> Reply | None:
+@_register_fault("malformed-chunk", f"{STREAM}, of an SDK")
+def _break_event(context: FaultContext) -> Reply | None:
     """The stream ends within an event, which is not valid JSON."""
     if not context.request.stream:
         return None
     return _cut_by_error(context, StreamEnds(malformed=True))
 
 
-@_fault("stalled", STREAM)
-def _stalled(context: FaultContext) -> Reply | None:
+@_register_fault("stalled", STREAM)
+def _stall_stream(context: FaultContext) -> Reply | None:
     """The stream stops when half of the answer came, and nothing more comes."""
     if context.request.stream is None:
         # Through `llm` the SDK inside its plugin times out, and raises this.
-        return _cut_by_error(context, provider_error(context.model_id, "timeout"))
+        return _cut_by_error(context, make_provider_error(context.model_id, "timeout"))
     return _cut_by_error(context, StreamStalls()) if context.request.stream else None
 
 
-@_fault("slow-first-token", ANY)
-def _slow_first_token(context: FaultContext) -> Reply | None:
+@_register_fault("slow-first-token", ANY)
+def _delay_first_token(context: FaultContext) -> Reply | None:
     """The answer begins only after a minute."""
-    return context.delayed(SLOW_START)
+    return context.delay_reply(SLOW_START)
 
 
-@_fault("error-event", STREAM)
-def _error_event(context: FaultContext) -> Reply | None:
+@_register_fault("error-event", STREAM)
+def _send_error_event(context: FaultContext) -> Reply | None:
     """The provider says within the stream that it is overloaded."""
     if context.request.stream is False:
         return None
     provider = context.request.provider
-    error = provider_error(context.model_id, "overloaded", provider=provider)
+    error = make_provider_error(context.model_id, "overloaded", provider=provider)
     return _cut_by_error(context, error)
 
 
-@_fault("content-filter", TEXT)
-def _content_filter(context: FaultContext) -> Reply | None:
+@_register_fault("content-filter", TEXT)
+def _filter_content(context: FaultContext) -> Reply | None:
     """The provider's filter ends the answer in the middle."""
     return _cut_off(context, "content_filter")
 
 
-@_fault("length", TEXT)
-def _length(context: FaultContext) -> Reply | None:
+@_register_fault("length", TEXT)
+def _reach_limit(context: FaultContext) -> Reply | None:
     """The answer ends in the middle, at the limit of output tokens."""
     return _cut_off(context, "length")
 
@@ -301,14 +301,16 @@ def _cut_by_error(context: FaultContext, error: Exception) -> Reply | None:
     chunks = _split_chunks(context.reply)
     if not chunks:
         return None
-    return context.changed(chunks=chunks, error=error, error_after=len(_first_half(chunks)))
+    return context.change_reply(
+        chunks=chunks, error=error, error_after=len(_take_first_half(chunks))
+    )
 
 
 def _cut_off(context: FaultContext, finish_reason: str) -> Reply | None:
     chunks = _split_chunks(context.reply)
     if not chunks:
         return None
-    return context.changed(chunks=_first_half(chunks), finish_reason=finish_reason)
+    return context.change_reply(chunks=_take_first_half(chunks), finish_reason=finish_reason)
 
 
 def _split_chunks(reply: Reply) -> list[Any]:
@@ -320,7 +322,7 @@ def _split_chunks(reply: Reply) -> list[Any]:
     return [reply.content[:half], reply.content[half:]]
 
 
-def _first_half(chunks: list[Any]) -> list[Any]:
+def _take_first_half(chunks: list[Any]) -> list[Any]:
     return chunks[: (len(chunks) + 1) // 2]
 
 

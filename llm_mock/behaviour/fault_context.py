@@ -45,12 +45,12 @@ class FaultContext:
         if not is_unasked:
             self.data = _parse_container(self.reply.content)
 
-    def changed(self, text: str | None = None, **fields: Any) -> Reply:
+    def change_reply(self, text: str | None = None, **fields: Any) -> Reply:
         """Return the reply with other content; usage and the like stay."""
         kept = {name: getattr(self.reply, name) for name in KEPT_FIELDS}
         return Reply(text, invalid=True, **kept | fields)
 
-    def delayed(self, latency: Latency) -> Reply:
+    def delay_reply(self, latency: Latency) -> Reply:
         """Return the same reply with another latency."""
         reply = copy.copy(self.reply)
         # A `Reply` is frozen: writing to `__dict__` goes around its `__setattr__`.
@@ -63,11 +63,11 @@ class FaultContext:
             return True
         return next(schemas.find_violations(self.schema, data), None) is not None
 
-    def objects(self) -> list[dict[str, Any]]:
+    def list_objects(self) -> list[dict[str, Any]]:
         """Return the objects in the data, outer ones first."""
         return [] if self.data is UNSET else list(_iter_objects(self.data))
 
-    def with_object(self, position: int, replacement: dict[str, Any]) -> Any:
+    def replace_object(self, position: int, replacement: dict[str, Any]) -> Any:
         """Return the data with one of its objects replaced."""
         data = copy.deepcopy(self.data)
         target = list(_iter_objects(data))[position]
@@ -75,16 +75,16 @@ class FaultContext:
         target.update(replacement)
         return data
 
-    def tool_call(self) -> tuple[str, dict[str, Any]] | None:
+    def choose_tool_call(self) -> tuple[str, dict[str, Any]] | None:
         """Return a call of an offered tool; None where the model would make none.
 
         With a tool's result at hand a model answers, unless the script calls a tool again.
         """
         if not self.tools or (self.request.tool_results and not self.reply.tool_calls):
             return None
-        return self.any_tool_call()
+        return self.choose_any_tool_call()
 
-    def any_tool_call(self) -> tuple[str, dict[str, Any]]:
+    def choose_any_tool_call(self) -> tuple[str, dict[str, Any]]:
         """Return the scripted tool call, else the last one, else one of the first offered tool."""
         call = next(iter(self.reply.tool_calls), self.last_tool_call)
         if call is not None and call.name in self.tools:
@@ -115,10 +115,10 @@ def _iter_objects(data: Any) -> Iterator[dict[str, Any]]:
 
 def _generate_arguments(schema: Any) -> dict[str, Any]:
     # Imported late: generating needs `referencing` and `jsonschema`.
-    from llm_mock.behaviour.generate import instance
+    from llm_mock.behaviour.generate import generate_instance
 
     try:
-        arguments = instance(schema or {"type": "object"})
+        arguments = generate_instance(schema or {"type": "object"})
     except LLMMockError:  # for example a `pattern`, which is not generated
         return {}
     return arguments if isinstance(arguments, dict) else {}

@@ -56,21 +56,21 @@ References = tuple[str, ...]
 """The references that were followed to reach a place."""
 
 
-def generated_reply(schema: dict[str, Any]) -> Reply:
+def generate_reply(schema: dict[str, Any]) -> Reply:
     """Return a reply with a generated instance of a schema.
 
     Raises:
-        LLMMockError: as `instance` does.
+        LLMMockError: as `generate_instance` does.
     """
-    return _cached_reply(json.dumps(schema))
+    return _generate_once(json.dumps(schema))
 
 
 @functools.lru_cache(maxsize=256)
-def _cached_reply(schema: str) -> Reply:
-    return Reply(data=instance(json.loads(schema)))
+def _generate_once(schema: str) -> Reply:
+    return Reply(data=generate_instance(json.loads(schema)))
 
 
-def instance(schema: dict[str, Any]) -> Any:
+def generate_instance(schema: dict[str, Any]) -> Any:
     """Return a small value that a JSON schema accepts, the same one in every process.
 
     The schema's `default` and `examples` are used where they are valid. Objects get only their
@@ -84,23 +84,23 @@ def instance(schema: dict[str, Any]) -> Any:
 
     problem = schemas.find_schema_problem(schema)
     if problem:
-        raise _generation_error(schema, f"it is not a valid JSON schema: {problem}")
+        raise _make_error(schema, f"it is not a valid JSON schema: {problem}")
     search = _Search(schema)
     try:
         for search.max_entries, search.max_depth in ROUNDS:
             search.steps = 0
-            for value in search.values(schema, "the answer", ("#",)):
+            for value in search.iter_values(schema, "the answer", ("#",)):
                 # A JSON round trip makes copies, so that the schema's defaults are not shared.
                 return json.loads(json.dumps(value))
     except Unresolvable as error:
         reason = f"it refers to {error.ref!r}, which is not in it"
-        raise _generation_error(schema, reason) from None
+        raise _make_error(schema, reason) from None
     except RecursionError:
-        raise _generation_error(schema, "there are too many possibilities to try") from None
-    raise _generation_error(schema, search.problems[0])
+        raise _make_error(schema, "there are too many possibilities to try") from None
+    raise _make_error(schema, search.problems[0])
 
 
-def _generation_error(schema: dict[str, Any], problem: str) -> LLMMockError:
+def _make_error(schema: dict[str, Any], problem: str) -> LLMMockError:
     name = schema.get("title") or shorten(schema)
     return LLMMockError(
         f"No answer can be generated for the schema {name}: {problem}. Configure a reply with "
@@ -122,13 +122,13 @@ class _Search:
         self._validator = schemas.get_validator(json.dumps(root))[0]
         self._resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(root))
 
-    def values(self, schema: Any, place: str, references: References) -> Values:
+    def iter_values(self, schema: Any, place: str, references: References) -> Values:
         """Yield valid values, the preferred one first."""
         validator = self._validator.evolve(schema=schema)
         first_problem = len(self.problems)
         problem = NOTHING_FITS
-        for flat, followed in self._alternatives(schema, references):
-            for value in self._proposals(flat, place, followed):
+        for flat, followed in self._iter_alternatives(schema, references):
+            for value in self._iter_proposals(flat, place, followed):
                 self._count_step()
                 error = next(validator.iter_errors(value), None)
                 if error is None:
@@ -146,7 +146,7 @@ class _Search:
         if self.steps > MAX_STEPS:
             raise RecursionError
 
-    def _alternatives(
+    def _iter_alternatives(
         self, schema: Any, references: References
     ) -> Iterator[tuple[dict[str, Any], References]]:
         """Yield every choice that a schema offers, as schemas without references or combinators."""
@@ -164,7 +164,7 @@ class _Search:
             references = (*references, reference)
             groups.insert(0, [self._resolver.lookup(reference).contents])
         for choice in product(*groups):
-            parts = [self._alternatives(part, references) for part in choice]
+            parts = [self._iter_alternatives(part, references) for part in choice]
             for combination in product(*parts):
                 flat = own
                 followed = list(references)
@@ -173,24 +173,24 @@ class _Search:
                     followed += inner[len(references) :]
                 yield flat, tuple(followed)
 
-    def _proposals(self, flat: dict[str, Any], place: str, references: References) -> Values:
+    def _iter_proposals(self, flat: dict[str, Any], place: str, references: References) -> Values:
         yield from (flat[key] for key in ("default", "const") if key in flat)
         yield from chain(flat.get("enum", ()), flat.get("examples", ()))
         if "const" in flat or "enum" in flat:
             return
         makers = {
-            "object": self._objects(flat, place, references),
-            "array": self._arrays(flat, place, references),
-            "string": _texts(flat),
-            "integer": _numbers(flat, whole=True),
-            "number": _numbers(flat, whole=False),
+            "object": self._iter_objects(flat, place, references),
+            "array": self._iter_arrays(flat, place, references),
+            "string": _iter_texts(flat),
+            "integer": _iter_numbers(flat, whole=True),
+            "number": _iter_numbers(flat, whole=False),
             "boolean": iter((True, False)),
             "null": iter((None,)),
         }
-        for name in _types_of(flat):
+        for name in _list_types(flat):
             yield from islice(makers[name], MAX_GUESSES)
 
-    def _objects(self, flat: dict[str, Any], place: str, references: References) -> Values:
+    def _iter_objects(self, flat: dict[str, Any], place: str, references: References) -> Values:
         properties = flat.get("properties", {})
         others = flat.get("additionalProperties", True)
         names = dict.fromkeys(flat.get("required", ()))
@@ -199,7 +199,7 @@ class _Search:
         while len(names) < min(flat.get("minProperties", 0), MAX_STEPS):
             names.setdefault(next(further_names))
         columns = [
-            self.values(properties.get(name, others), f"{place}.{name}", references)
+            self.iter_values(properties.get(name, others), f"{place}.{name}", references)
             for name in names
         ]
         if not columns:
@@ -207,7 +207,7 @@ class _Search:
         for row in zip(*map(cycle, columns), strict=False):
             yield dict(zip(names, row, strict=True))
 
-    def _arrays(self, flat: dict[str, Any], place: str, references: References) -> Values:
+    def _iter_arrays(self, flat: dict[str, Any], place: str, references: References) -> Values:
         items, prefix = flat.get("items", True), flat.get("prefixItems", [])
         if isinstance(items, list):  # the form of draft 7
             items, prefix = True, items
@@ -215,18 +215,18 @@ class _Search:
         length = ceil(min(wanted, flat.get("maxItems", MAX_STEPS), MAX_STEPS))
         schemas_of_items = islice(chain(prefix, repeat(items)), length)
         columns = [
-            self.values(schema, f"{place}[{number}]", references)
+            self.iter_values(schema, f"{place}[{number}]", references)
             for number, schema in enumerate(schemas_of_items)
         ]
         if columns and not flat.get("uniqueItems"):
             yield from map(list, zip(*map(cycle, columns), strict=False))
             return
-        distinct = _distinct_row(columns)
+        distinct = _take_distinct(columns)
         if len(distinct) == length:
             yield distinct
 
 
-def _types_of(flat: dict[str, Any]) -> list[str]:
+def _list_types(flat: dict[str, Any]) -> list[str]:
     """Return the types that a schema allows or implies, `null` last."""
     named = flat.get("type")
     if isinstance(named, str):
@@ -235,7 +235,7 @@ def _types_of(flat: dict[str, Any]) -> list[str]:
     return sorted(named or implied or ["string"], key="null".__eq__)
 
 
-def _distinct_row(columns: Iterable[Values]) -> list[Any]:
+def _take_distinct(columns: Iterable[Values]) -> list[Any]:
     """Take the first value of each column that is not in the row yet."""
     row: list[Any] = []
     for column in columns:
@@ -262,7 +262,7 @@ def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _numbers(flat: dict[str, Any], whole: bool) -> Values:
+def _iter_numbers(flat: dict[str, Any], whole: bool) -> Values:
     """Yield multiples from 0 or from the nearest bound on, then fractions between the bounds."""
     # Converting through text keeps 0.1 as it is written.
     rules = {key: Fraction(str(flat[key])) for key in TYPE_KEYWORDS["number"] & flat.keys()}
@@ -288,7 +288,7 @@ def _numbers(flat: dict[str, Any], whole: bool) -> Values:
             yield int(number) if number.denominator == 1 else float(number)
 
 
-def _texts(flat: dict[str, Any]) -> Iterator[str]:
+def _iter_texts(flat: dict[str, Any]) -> Iterator[str]:
     template = FORMATS.get(flat.get("format", ""))
     if template is not None:
         yield from map(template.format, range(1, 29))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.behaviour.fault_context import FaultContext
-from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.behaviour.provider_errors import make_provider_error
 from llm_mock.core.reply import DEFAULT_REPLY, Reply
 from llm_mock.errors import LLMMockError, UnknownMisbehaviour
 from llm_mock.support.locks import Lock
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_SHOWN_CALLS = 20
 
 
-def marked(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
+def read_markers(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
     """Return the names and `times` that the `llm_mock_misbehaviour` markers of one node choose.
 
     Args:
@@ -92,12 +92,12 @@ class Misbehaviour:
         where = f"{noun} {numbers}" if numbers else "no call"
         return f"{self.name}: {self.description}\nApplied to {where}."
 
-    def not_applied(self, calls: int) -> str:
+    def explain_not_applied(self, calls: int) -> str:
         """Explain why a test with that many calls is skipped: none of them was changed."""
         made = "1 call was" if calls == 1 else f"{calls} calls were"
         return f"{self.name} changed no call of this test: it needs {self.needs}, and {made} made"
 
-    def error(self, record: CallRecord) -> Reply | None:
+    def make_error(self, record: CallRecord) -> Reply | None:
         """Return a reply that raises the provider's error; None if this misbehaviour has none.
 
         It is raised before a queued reply is used.
@@ -106,7 +106,7 @@ class Misbehaviour:
         if kind is None or not self._claim(record):
             return None
         provider = record.get("provider")
-        return Reply(error=provider_error(record["model_id"], kind, provider=provider))
+        return Reply(error=make_provider_error(record["model_id"], kind, provider=provider))
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
         """Return the changed reply to a call, or the same reply if the misbehaviour does not apply.
@@ -121,7 +121,7 @@ class Misbehaviour:
         context = FaultContext(
             model_id,
             request,
-            _valid_reply(reply, request),
+            _make_valid(reply, request),
             self._first_answers.get(model_id),
             self._last_tool_call,
             applied=len(self.calls),
@@ -146,18 +146,18 @@ class Misbehaviour:
             record["misbehaviour"] = self.name
             return True
 
-    def received(self, record: CallRecord) -> None:
+    def receive(self, record: CallRecord) -> None:
         """Count a call that another process reported."""
         if "misbehaviour" in record:
             self.calls.append(record["number"])
 
 
-def _valid_reply(reply: Reply, request: Request) -> Reply:
+def _make_valid(reply: Reply, request: Request) -> Reply:
     """Return a generated reply if a schema was asked for and none configured; else the reply."""
     if reply is not DEFAULT_REPLY or not request.schema:
         return reply
-    from llm_mock.behaviour.generate import generated_reply
+    from llm_mock.behaviour.generate import generate_reply
 
     with suppress(LLMMockError):
-        return generated_reply(request.schema)
+        return generate_reply(request.schema)
     return reply

@@ -7,7 +7,7 @@ import json
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.behaviour.provider_errors import make_provider_error
 from llm_mock.core.latency import Latency
 from llm_mock.core.reply import Reply
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
@@ -20,7 +20,7 @@ class SlowStart(Latency):
     """The latency of a faulty provider; a server really waits for it."""
 
 
-def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:
+def apply_latency(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:
     """Return a reply with its chunks and timeout applied, and the seconds before each piece."""
     reply = copy.copy(reply)
     if latency.chunks_per_second is not None and reply.chunks is None:
@@ -28,13 +28,13 @@ def paced(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list
         tokens = tuple(reply.content[start : start + CHARACTERS_PER_TOKEN] for start in starts)
         # A `Reply` is frozen: writing to `__dict__` goes around its `__setattr__`.
         reply.__dict__["chunks"] = tokens
-    waits = latency.waits(_piece_sizes(reply), call["number"])
+    waits = latency.compute_waits(_measure_pieces(reply), call["number"])
     if latency.timeout is not None and sum(waits) > latency.timeout:
         waits = _cut_at_timeout(reply, waits, latency.timeout, call)
     return reply, waits
 
 
-def _piece_sizes(reply: Reply) -> list[int]:
+def _measure_pieces(reply: Reply) -> list[int]:
     """Return how many chunks each piece counts for: reasoning, chunks of text, tool calls."""
     reasoning = []
     if reply.reasoning is not None:
@@ -56,7 +56,7 @@ def _cut_at_timeout(
     number_of_chunks = len(tuple(reply.stream(stream=True)))
     chunks = min(max(arrived - leading, 0), number_of_chunks)
     reasoning = reply.reasoning if arrived else None
-    error = provider_error(call["model_id"], "timeout", provider=call.get("provider"))
+    error = make_provider_error(call["model_id"], "timeout", provider=call.get("provider"))
     fields = reply.__dict__  # around the frozen `Reply`, as above
     fields.update(error=error, error_after=chunks, notes=(), reasoning=reasoning)
     fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))

@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.behaviour.refusals import REFUSALS, body_of
+from llm_mock.behaviour.refusals import REFUSALS, build_body
 from llm_mock.core.context import current_mock
 from llm_mock.core.provider_error import ProviderError
 
@@ -122,7 +122,7 @@ class StreamStalls(Exception):
         super().__init__("The stream stalled.")
 
 
-def provider_error(
+def make_provider_error(
     model_id: str, kind: str, *, provider: str | None = None, retry_after: float | None = None
 ) -> Exception:
     """Return the exception of a failed call of a model.
@@ -141,55 +141,57 @@ def provider_error(
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: write one of {', '.join(KINDS)}")
     over_http = provider is not None
-    provider = provider or _provider_of(model_id)
-    sdk = None if over_http else _installed(provider)
+    provider = provider or _find_provider(model_id)
+    sdk = None if over_http else _load_sdk(provider)
     if kind == "timeout":
         if sdk is not None:
-            return sdk.timeout()
+            return sdk.make_timeout()
         return TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT)
     if kind == "no_connection":
-        return ConnectionRefusedError(NO_CONNECTION) if sdk is None else sdk.no_connection()
+        return ConnectionRefusedError(NO_CONNECTION) if sdk is None else sdk.make_no_connection()
     if kind == "broken_stream":
-        return ConnectionError(STREAM_BROKEN) if sdk is None else sdk.broken_stream()
+        return ConnectionError(STREAM_BROKEN) if sdk is None else sdk.make_broken_stream()
     seconds = RETRY_AFTER if retry_after is None and kind == "rate_limit" else retry_after
     refusal = REFUSALS[provider or "openai"][kind]
     call = {"model": model_id, "seconds": f"{seconds or 0:g}"}
     message = refusal.message.format(**call)
-    body = body_of(provider, refusal, message, **call)
+    body = build_body(provider, refusal, message, **call)
     if over_http:
         return ProviderFailure(refusal.status, body, message, seconds)
     if sdk is not None:
-        return sdk.status_error(refusal.status, body, seconds)
+        return sdk.make_status_error(refusal.status, body, seconds)
     import llm
 
     return llm.ModelError(f"Error code: {refusal.status} - {message}")
 
 
-def failing(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
+def replace_provider_error(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
     """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
     changed = copy.copy(reply)
     # `Reply.__setattr__` refuses changes.
-    changed.__dict__["error"] = raised_for(error, record["model_id"], record.get("provider"))
+    changed.__dict__["error"] = resolve_error(error, record["model_id"], record.get("provider"))
     return changed
 
 
-def raised_for(error: Exception, model_id: str, provider: str | None = None) -> Exception:
+def resolve_error(error: Exception, model_id: str, provider: str | None = None) -> Exception:
     """Return the error of the called provider for a `ProviderError`; any other error as it is."""
     if not isinstance(error, ProviderError):
         return error
-    return provider_error(model_id, error.kind, provider=provider, retry_after=error.retry_after)
+    return make_provider_error(
+        model_id, error.kind, provider=provider, retry_after=error.retry_after
+    )
 
 
-def _provider_of(model_id: str) -> str | None:
+def _find_provider(model_id: str) -> str | None:
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
     mock = current_mock()
     model_class = mock.names.provider_class(model_id) if mock else None
-    return _sdk_used_by(model_class) if model_class else None
+    return _find_imported_sdk(model_class) if model_class else None
 
 
-def _sdk_used_by(model: type) -> str | None:
+def _find_imported_sdk(model: type) -> str | None:
     """Return the SDK that the module of a model's class, or of one of its bases, imports."""
     for base in model.__mro__:
         for value in list(vars(sys.modules.get(base.__module__, builtins)).values()):
@@ -204,7 +206,7 @@ def _sdk_used_by(model: type) -> str | None:
     return None
 
 
-def _installed(provider: str | None) -> _SDK | None:
+def _load_sdk(provider: str | None) -> _SDK | None:
     try:
         return _SDK(importlib.import_module(provider)) if provider else None
     except ImportError:
@@ -225,19 +227,21 @@ class _SDK:
         self._http: Any = self._names.get("httpx2") or self._names["httpx"]
         self._request = self._http.Request("POST", ENDPOINTS[package.__name__])
 
-    def timeout(self) -> Exception:
+    def make_timeout(self) -> Exception:
         return cast("Exception", self._names["APITimeoutError"](request=self._request))
 
-    def no_connection(self) -> Exception:
+    def make_no_connection(self) -> Exception:
         return cast("Exception", self._names["APIConnectionError"](request=self._request))
 
-    def broken_stream(self) -> Exception:
+    def make_broken_stream(self) -> Exception:
         """Return the error of the HTTP library for a closed connection, which the SDKs pass on."""
         return cast(
             "Exception", self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request)
         )
 
-    def status_error(self, status: int, body: dict[str, Any], seconds: float | None) -> Exception:
+    def make_status_error(
+        self, status: int, body: dict[str, Any], seconds: float | None
+    ) -> Exception:
         headers = {"request-id" if self._is_anthropic else "x-request-id": "req_mock"}
         headers |= {} if seconds is None else {"retry-after": f"{seconds:g}"}
         error: Any = self._names.get(STATUS_CLASSES[status]) or self._names["InternalServerError"]

@@ -121,7 +121,7 @@ REFUSALS = {
 """What each provider says to each kind of failure."""
 
 
-def body_of(provider: str | None, refusal: Refusal, message: str, **call: str) -> dict[str, Any]:
+def build_body(provider: str | None, refusal: Refusal, message: str, **call: str) -> dict[str, Any]:
     """Return the JSON body of an error response.
 
     Args:
@@ -139,7 +139,7 @@ def body_of(provider: str | None, refusal: Refusal, message: str, **call: str) -
     if provider == "google":
         said: dict[str, Any] = {"code": refusal.status, "message": message, "status": refusal.type}
         return {
-            "error": {**said, "details": _filled(refusal.details, call)}
+            "error": {**said, "details": _fill_placeholders(refusal.details, call)}
             if refusal.details
             else said
         }
@@ -153,10 +153,14 @@ def body_of(provider: str | None, refusal: Refusal, message: str, **call: str) -
     )
 
 
-def _filled(value: Any, call: dict[str, str]) -> Any:
+def _fill_placeholders(value: Any, call: dict[str, str]) -> Any:
     """JSON values with the placeholders in their texts filled in."""
     if isinstance(value, str):
         return value.format(**call)
     if isinstance(value, dict):
-        return {key: _filled(item, call) for key, item in value.items()}
-    return [_filled(item, call) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: _fill_placeholders(item, call) for key, item in value.items()}
+    return (
+        [_fill_placeholders(item, call) for item in value]
+        if isinstance(value, (list, tuple))
+        else value
+    )

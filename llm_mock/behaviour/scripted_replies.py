@@ -65,12 +65,12 @@ class ScriptedReply(_Strict):
         return any(condition is not None for condition in conditions)
 
 
-def matchers_of(scripted: ScriptedReply) -> dict[str, Any]:
+def build_matchers(scripted: ScriptedReply) -> dict[str, Any]:
     """Return the matchers of a scripted reply as arguments of `ResponseConfigurator.add`."""
     return {"schema": scripted.schema_name, "prompt": scripted.prompt, "system": scripted.system}
 
 
-def reply_of(scripted: ScriptedReply) -> Reply:
+def build_reply(scripted: ScriptedReply) -> Reply:
     """Build the `Reply`; an error becomes that of the provider that is asked.
 
     Raises:

@@ -93,7 +93,7 @@ class SharedFolder:
         with contextlib.suppress(FileNotFoundError):  # the test is over
             write_atomically(self.folder / "script", sent(configured), durable=False)
 
-    def configured(self) -> Configured:
+    def get_configured(self) -> Configured:
         """What was configured last. What cannot be read here is what every call raises.
 
         Raises:
@@ -133,7 +133,7 @@ class SharedFolder:
                 return True
         return False
 
-    def times_used(self, reply: QueuedReply) -> int:
+    def count_uses(self, reply: QueuedReply) -> int:
         """How often all processes together used a queued reply."""
         return sum(1 for _ in self.folder.glob(f"used-{reply.position}-*"))
 
@@ -155,13 +155,13 @@ class SharedFolder:
             os.write(file, json.dumps(line).encode() + b"\n")
             os.close(file)
 
-    def received_calls(self) -> list[CallRecord]:
+    def receive_calls(self) -> list[CallRecord]:
         """The calls that other processes reported since the last time."""
         self._read()
         received, self._calls = self._calls, []
         return received
 
-    def received_notes(self) -> list[tuple[str, str]]:
+    def receive_notes(self) -> list[tuple[str, str]]:
         """Return what other processes noticed since the last time: each a kind and a message."""
         received, self._notes = self._notes, []
         return received
@@ -171,7 +171,7 @@ class SharedFolder:
             if path.name != f"sent-{os.getpid()}":
                 for line in self._new_lines(path):
                     if "call" in line:
-                        key = line["key"] and PassedKey.of_digest(line["key"])
+                        key = line["key"] and PassedKey.from_digest(line["key"])
                         self._calls.append(line["call"] | {"key": key})
                     else:
                         kind, message = line["note"]
@@ -211,7 +211,7 @@ class CassetteElsewhere:
 def check_sendable(script: Script) -> None:
     """Raise that a configured reply cannot be sent to another process, where there is one."""
     __tracebackhide__ = True
-    for reply in script.configured():
+    for reply in script.get_configured():
         try:
             pickle.loads(pickle.dumps(reply))
         except Exception as error:

@@ -228,7 +228,7 @@ class Cassette:
     ) -> RecordedReply:
         def report_overrun(error: CassetteMiss) -> None:
             mock.note_problem(str(error))
-            mock.not_recorded(record, error)
+            mock.record_failure(record, error)
 
         wants_json = record["kwargs"]["schema"] is not None
         encoded = {}

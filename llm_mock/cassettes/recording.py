@@ -78,7 +78,7 @@ class Recording:
         # A plugin may pass a key object of its own.
         hide(*(secret for secret in secrets if isinstance(secret, str)))
 
-    def not_made(self, error: Exception) -> None:
+    def report_not_made(self, error: Exception) -> None:
         """Report that the real call could not be started."""
         model = self._record["model_id"]
         self._mock.note_problem(
@@ -87,7 +87,7 @@ class Recording:
             "environment variable); for an SDK, the environment variable in which that looks for "
             "its key."
         )
-        self._mock.not_recorded(self._record, error)
+        self._mock.record_failure(self._record, error)
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
         """Start to record, with a function that returns the state of the response at any time."""
@@ -126,11 +126,11 @@ class Recording:
                 f"{problem}"
             )
         if error is not None:
-            self._mock.not_recorded(self._record, error)
+            self._mock.record_failure(self._record, error)
         elif self.response is not None:
             wants_json = self._record["kwargs"]["schema"] is not None
             reply = RecordedReply(self.response, self.contents, wants_json)
-            self._mock.recorded(self._record, reply)
+            self._mock.record_answer(self._record, reply)
             self._on_end(self._mock)
 
     def _set_response(self, error: BaseException | None) -> None:

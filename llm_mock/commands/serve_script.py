@@ -12,7 +12,7 @@ from typing import Any
 
 import pydantic
 
-from llm_mock.behaviour.scripted_replies import ScriptedReply, matchers_of, reply_of
+from llm_mock.behaviour.scripted_replies import ScriptedReply, build_matchers, build_reply
 from llm_mock.core.configurator import ResponseConfigurator
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import yaml_files
@@ -58,12 +58,12 @@ def _configure_from_file(responses: ResponseConfigurator, path: Path) -> None:
     for position, scripted in enumerate(script.replies):
         location = ("replies", position)
         try:
-            reply = reply_of(scripted)
+            reply = build_reply(scripted)
         except LLMMockError as error:
             raise document.error(f"reply {position + 1}: {error}", location) from None
         if scripted.is_conditional:
             times = scripted.times or UNLIMITED
-            matchers = matchers_of(scripted)
+            matchers = build_matchers(scripted)
             # A server has no end at which all replies must have been used.
             responses.add(scripted.model, reply, times=times, optional=True, **matchers)
             continue

@@ -72,12 +72,12 @@ class Answer:
                 raise early_error
             yield chunk
         if reply.tool_calls and early_error is None:
-            yield from _tool_call_events(reply, self.record["number"])
+            yield from _iter_tool_call_events(reply, self.record["number"])
         if error is not None:
             raise error
 
 
-def _tool_call_events(reply: Reply, call_number: int) -> Iterator[Any]:
+def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Any]:
     """Yield the tool calls of a reply, each after the stream events that providers send for it."""
     has_stream_events = reply.is_recorded
     for chunk in reply.chunks or ():

@@ -39,7 +39,7 @@ class CallLog:
         self.detailed = detailed
         self._calls: dict[int, LoggedCall] = {}
 
-    def another(self) -> CallLog:
+    def create_child(self) -> CallLog:
         """Return an empty log with the same settings, for a mock on top."""
         return CallLog(self.detailed)
 
@@ -90,7 +90,7 @@ class CallLog:
     def __len__(self) -> int:
         return len(self._calls)
 
-    def since(self, number: int) -> list[LoggedCall]:
+    def get_calls(self, number: int) -> list[LoggedCall]:
         """Return the calls after the first `number` of them."""
         return list(self._calls.values())[number:]
 

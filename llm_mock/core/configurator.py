@@ -26,7 +26,7 @@ class PlainNames:
         """Return the name itself."""
         return name
 
-    def every_id(self, name: str) -> set[str]:
+    def get_every_id(self, name: str) -> set[str]:
         """Return the name itself."""
         return {name}
 
@@ -77,7 +77,7 @@ class ResponseConfigurator:
         self._changed = changed
         self._standing_only = standing_only
 
-    def model_id_of(self, name: str) -> str:
+    def get_model_id(self, name: str) -> str:
         """Return the model id of a name.
 
         Raises:
@@ -86,14 +86,14 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         return self._names.model_id(check_name(name))
 
-    def named_id(self, model: str) -> str:
+    def register_name(self, model: str) -> str:
         """Return the model id of a name, and treat the model as known from now on.
 
         Raises:
             InvalidReply: the name is not text, or blank.
         """
         __tracebackhide__ = True
-        model_id = self.model_id_of(model)
+        model_id = self.get_model_id(model)
         # A name that a test configures is no typing error, so it exists in every mode.
         self.script.named.add(model_id)
         return model_id
@@ -146,8 +146,8 @@ class ResponseConfigurator:
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         name = get_schema_name(schema)
         answer = _check_reply(model, response, schema)
-        reply = StandingReply(self.named_id(model), name, answer, find_caller(), matchers)
-        self.script.stand(reply)
+        reply = StandingReply(self.register_name(model), name, answer, find_caller(), matchers)
+        self.script.add_standing(reply)
         self._changed()
 
     def add(
@@ -201,7 +201,7 @@ class ResponseConfigurator:
                 "1."
             )
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
-        model_id = self.named_id(model)
+        model_id = self.register_name(model)
         name = get_schema_name(schema)
         answer = _check_reply(model, response, name)
         # The location is for messages about replies that were not used.
@@ -248,7 +248,7 @@ class ResponseConfigurator:
             InvalidReply: `exception` is not an exception.
         """
         __tracebackhide__ = True
-        model_id = self.named_id(model)
+        model_id = self.register_name(model)
         if exception is None:
             self.script.errors.pop(model_id, None)
         else:
@@ -263,7 +263,7 @@ class ResponseConfigurator:
         Args:
             model: id, alias, a glob of ids, or `"*"` for every name.
         """
-        self.script.unknown |= {self.model_id_of(model), *self._names.every_id(model)}
+        self.script.unknown |= {self.get_model_id(model), *self._names.get_every_id(model)}
         self._changed()
 
     def set_latency(self, model: str, latency: Latency | None) -> None:
@@ -280,7 +280,7 @@ class ResponseConfigurator:
         from llm_mock.core.latency import check_latency
 
         __tracebackhide__ = True
-        model_id = self.named_id(model)
+        model_id = self.register_name(model)
         if latency is None:
             self.script.latencies.pop(model_id, None)
         else:

@@ -126,18 +126,18 @@ def current_mock() -> Any:
     __tracebackhide__ = True
     other = get_other_test()
     if other is not None:
-        return _mock_of_other_test(other)
+        return _get_mock_of_other_test(other)
     if _State.live:
         return None
     mock = _State.mock
     return mock.get() if isinstance(mock, LazyMock) else mock
 
 
-def _mock_of_other_test(other: RunningTest) -> Any:
+def _get_mock_of_other_test(other: RunningTest) -> Any:
     """Return the mock of the test that this thread belongs to, which is not the running one."""
     __tracebackhide__ = True
     if not _State.live:
-        return other.mock()
+        return other.get_mock()
     raise RealModelCall(
         f"The thread {threading.current_thread().name!r} was started in {other.name}, which is "
         "mocked, and asks for a model in a later test that is marked llm_live: it would reach a "
@@ -149,7 +149,7 @@ def current_mock_if_created() -> Any:
     """Return the current mock, or None if nothing has used it yet."""
     other = get_other_test()
     if other is not None and not _State.live:
-        return other.mock()
+        return other.get_mock()
     mock = None if _State.live else _State.mock
     return mock.created if isinstance(mock, LazyMock) else mock
 

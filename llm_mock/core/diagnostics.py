@@ -35,13 +35,13 @@ def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], a
 
 def explain_unexpected_call(mock: Any, call: CallRecord) -> str:
     """Return a message that shows an unmatched call and the configured replies, nearest first."""
-    replies = sorted(_all_configured(mock), key=lambda reply: _distance(reply, call))
+    replies = sorted(_get_all_configured(mock), key=lambda reply: _measure_distance(reply, call))
     lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
     if replies:
         nearest, *others = replies[:SHOWN_REPLIES]
         lines.append("Configured replies:")
         lines.append(f"  - {nearest.text()}")
-        lines.append(f"    the nearest miss: {' and '.join(_misses(nearest, call))}")
+        lines.append(f"    the nearest miss: {' and '.join(_find_misses(nearest, call))}")
         lines += [f"  - {reply.text()}" for reply in others]
     else:
         lines.append("No reply was configured before this call.")
@@ -66,15 +66,15 @@ def explain_replies(mock: Any, calls: Sequence[CallRecord]) -> str:
         mock: the mock of the test.
         calls: its calls.
     """
-    replies = mock.responses.script.configured()
+    replies = mock.responses.script.get_configured()
     unused = find_unused_replies(mock, calls)
     # An unmatched call is shown below the reply that is nearest to it, which may be a parent's.
     calls_below: dict[int, list[str]] = {}
     for number, call in enumerate(calls, start=1):
-        candidates = [] if call["configured"] else _all_configured(mock)
+        candidates = [] if call["configured"] else _get_all_configured(mock)
         if not candidates:
             continue
-        nearest = min(candidates, key=lambda reply: _distance(reply, call))
+        nearest = min(candidates, key=lambda reply: _measure_distance(reply, call))
         calls_below[id(nearest)] = _format_near_call(number, call, nearest)
         if nearest not in replies:
             replies.append(nearest)
@@ -97,15 +97,15 @@ def explain_replies(mock: Any, calls: Sequence[CallRecord]) -> str:
 
 def find_unused_replies(mock: Any, calls: Sequence[CallRecord]) -> list[StandingReply]:
     """Return the replies of a mock, without its parents', that answered none of its calls."""
-    replies = mock.responses.script.configured()
+    replies = mock.responses.script.get_configured()
     return [reply for reply in replies if not _is_used(reply, mock, calls)]
 
 
-def _all_configured(mock: Any) -> list[StandingReply]:
+def _get_all_configured(mock: Any) -> list[StandingReply]:
     """Return the replies of a mock, then those of its parents."""
-    replies: list[StandingReply] = mock.responses.script.configured()
+    replies: list[StandingReply] = mock.responses.script.get_configured()
     if mock.parent:
-        replies += _all_configured(mock.parent)
+        replies += _get_all_configured(mock.parent)
     return replies
 
 
@@ -120,7 +120,7 @@ def _is_used(reply: StandingReply, mock: Any, calls: Sequence[CallRecord]) -> bo
     # Which reply answered a call of another process is not known, only that one did.
     for call in calls:
         is_of_other_process = call["configured"] and call["number"] not in answered_by
-        if is_of_other_process and not _misses(reply, call):
+        if is_of_other_process and not _find_misses(reply, call):
             return True
     return False
 
@@ -128,29 +128,29 @@ def _is_used(reply: StandingReply, mock: Any, calls: Sequence[CallRecord]) -> bo
 def _format_nearest_call(reply: StandingReply, calls: Sequence[CallRecord]) -> list[str]:
     """Return a line about the call that is nearest to an unused reply; no line without calls."""
     numbered = list(enumerate(calls, start=1))
-    candidates = [(number, call) for number, call in numbered if _misses(reply, call)]
+    candidates = [(number, call) for number, call in numbered if _find_misses(reply, call)]
     # A call that fits came too early if it was not answered by a configured reply.
     candidates += [(number, call) for number, call in numbered if not call["configured"]]
     if not candidates:
         return []
-    number, nearest = min(candidates, key=lambda candidate: _distance(reply, candidate[1]))
+    number, nearest = min(candidates, key=lambda candidate: _measure_distance(reply, candidate[1]))
     return _format_near_call(number, nearest, reply)
 
 
 def _format_near_call(number: int, call: CallRecord, reply: StandingReply) -> list[str]:
-    misses = _misses(reply, call) or ["it was made before this was configured"]
+    misses = _find_misses(reply, call) or ["it was made before this was configured"]
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 
-def _distance(reply: StandingReply, call: CallRecord) -> tuple[int, float]:
+def _measure_distance(reply: StandingReply, call: CallRecord) -> tuple[int, float]:
     """Return how far a reply is from a call: unmet conditions, then likeness of model names."""
     from difflib import SequenceMatcher  # only messages need it
 
     likeness = SequenceMatcher(None, reply.model, call["model_id"]).ratio()
-    return len(_misses(reply, call)), -likeness
+    return len(_find_misses(reply, call)), -likeness
 
 
-def _misses(reply: StandingReply, call: CallRecord) -> list[str]:
+def _find_misses(reply: StandingReply, call: CallRecord) -> list[str]:
     """Return the unmet conditions of a reply; an error in a project's own matcher is one."""
     try:
         return reply.misses(call)

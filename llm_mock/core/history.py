@@ -66,7 +66,7 @@ class History:
         self.log: CallLog | None = None
         """The log of calls with details, if a report is requested."""
         if parent is not None and parent.log is not None:
-            self.log = parent.log.another()
+            self.log = parent.log.create_child()
         self.answered_by: dict[int, StandingReply] = {}
         """The configured reply that answered a call of this process, by the number of the call."""
         self.unread: dict[int, Any] = {}
@@ -133,7 +133,7 @@ class History:
         Args:
             record: the record of the call.
             error: the error.
-            more: further fields for the record; see `Request.failed`.
+            more: further fields for the record; see `Request.describe_failure`.
         """
         record["error"] = _error_message(error)
         record.update(more or {})  # type: ignore[typeddict-item]

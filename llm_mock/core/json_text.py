@@ -20,7 +20,7 @@ def to_json_text(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=_dump, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidReply(_not_json(value, error)) from None
+        raise InvalidReply(_explain_not_json(value, error)) from None
 
 
 def is_json(value: Any) -> bool:
@@ -37,9 +37,9 @@ def _dump(value: Any) -> Any:
     raise TypeError
 
 
-def _not_json(value: Any, error: Exception) -> str:
+def _explain_not_json(value: Any, error: Exception) -> str:
     """Return a message that names the first part without JSON form."""
-    for path, item in _leaves(value, "reply", 0):
+    for path, item in _iter_leaves(value, "reply", 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
             return (
                 f"{path} is no JSON value: {described(item)}. A structured reply holds only what a "
@@ -49,7 +49,7 @@ def _not_json(value: Any, error: Exception) -> str:
     return f"The structured reply has no JSON form: {error}."
 
 
-def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+def _iter_leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     """Yield the path and value of each invalid key and of each part that is no container."""
     # A value may contain itself.
     if depth > 50:
@@ -58,9 +58,9 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         for key, item in value.items():
             if key is not None and not isinstance(key, (str, int, float)):
                 yield f"A key of {path}", key
-            yield from _leaves(item, f"{path}[{key!r}]", depth + 1)
+            yield from _iter_leaves(item, f"{path}[{key!r}]", depth + 1)
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
-            yield from _leaves(item, f"{path}[{index}]", depth + 1)
+            yield from _iter_leaves(item, f"{path}[{index}]", depth + 1)
     else:
         yield path, value

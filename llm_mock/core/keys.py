@@ -18,12 +18,12 @@ class PassedKey(str):
     digest: str
 
     @classmethod
-    def of(cls, key: str) -> PassedKey:
+    def from_key(cls, key: str) -> PassedKey:
         """Return the recorded form of a key."""
-        return _passed(key)
+        return _make_passed_key(key)
 
     @classmethod
-    def of_digest(cls, digest: str) -> PassedKey:
+    def from_digest(cls, digest: str) -> PassedKey:
         """Return the recorded form of a key from its hash, as another process sends it."""
         passed = cls(REDACTED)
         passed.digest = digest
@@ -32,7 +32,7 @@ class PassedKey(str):
     def __eq__(self, other: object) -> bool:
         if isinstance(other, PassedKey):
             return self.digest == other.digest
-        return self.digest == _digest(other) if isinstance(other, str) else NotImplemented
+        return self.digest == _compute_digest(other) if isinstance(other, str) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -42,10 +42,10 @@ class PassedKey(str):
 
 
 @functools.lru_cache(maxsize=16)
-def _passed(key: str) -> PassedKey:
-    return PassedKey.of_digest(_digest(key))
+def _make_passed_key(key: str) -> PassedKey:
+    return PassedKey.from_digest(_compute_digest(key))
 
 
 @functools.lru_cache(maxsize=16)
-def _digest(key: str) -> str:
+def _compute_digest(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()

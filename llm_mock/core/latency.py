@@ -65,7 +65,7 @@ class Latency:
                 f"Latency(real_time={described(self.real_time)}): give True or False."
             )
 
-    def waits(self, sizes: list[int], call_number: int) -> list[float]:
+    def compute_waits(self, sizes: list[int], call_number: int) -> list[float]:
         """Return the seconds before each event of a reply.
 
         Args:

@@ -83,9 +83,9 @@ class Matchers:
             if types != self.attachments:
                 yield f"the attachments are {types}, not {self.attachments}"
         if self.options is not None:
-            yield from self._option_misses(self.options, call)
+            yield from self._find_option_misses(self.options, call)
 
-    def _option_misses(self, options: Mapping[str, Any], call: CallRecord) -> Iterator[str]:
+    def _find_option_misses(self, options: Mapping[str, Any], call: CallRecord) -> Iterator[str]:
         for name, expected in options.items():
             if name not in call["options"]:
                 yield f"the option {name} was not given"

@@ -87,7 +87,7 @@ class Mock:
         self._embedding_states: dict[str, EmbeddingState] = {}
         self._lock = Lock()
 
-    def itself(self) -> Mock:
+    def get_self(self) -> Mock:
         """Return this mock; models that are used without a boundary look up their mock by it."""
         return self
 
@@ -126,7 +126,7 @@ class Mock:
     def logged_calls(self, start: int = 0) -> list[LoggedCall]:
         """Return the calls of a report with their details, from a position on."""
         self._receive()
-        return [] if self.history.log is None else self.history.log.since(start)
+        return [] if self.history.log is None else self.history.log.get_calls(start)
 
     def calls_of(self, name: str) -> list[CallRecord]:
         """Return the calls of one model in order; an empty list for a model that was never called.
@@ -139,7 +139,7 @@ class Mock:
         # Resolving an alias asks `llm` for the models of all plugins: not needed without calls.
         if self.folder is None and self.history.is_empty:
             return []
-        return self.calls_of_id(self.responses.model_id_of(name))
+        return self.calls_of_id(self.responses.get_model_id(name))
 
     def calls_of_id(self, model_id: str) -> list[CallRecord]:
         """Return the calls of one model in order, by its id."""
@@ -169,7 +169,7 @@ class Mock:
         # An application that meets a misbehaving model may rightly stop early.
         if self.misbehaviour is not None:
             return None
-        unused = [reply for reply in self.responses.script.queued() if not reply.optional]
+        unused = [reply for reply in self.responses.script.get_queued() if not reply.optional]
         if not unused:
             return None
         return explain_unused(unused, self.calls, self.settings.unused_reply_advice)
@@ -229,7 +229,7 @@ class Mock:
             UnknownMisbehaviour: there is none of that name, or `times` is below 1.
         """
         __tracebackhide__ = True
-        self.misbehaviour = self._behaviour.misbehaving(name, times)
+        self.misbehaviour = self._behaviour.create_misbehaviour(name, times)
         self.responses.script.misbehaviour = (name, times)
         self._share()
         return self.misbehaviour
@@ -268,10 +268,10 @@ class Mock:
             return True
         return self.parent is not None and self.parent.is_unknown(model_id)
 
-    def named(self) -> set[str]:
+    def get_named_ids(self) -> set[str]:
         """Return the ids of the models that the test names, here or in a parent."""
         named = self.responses.script.named
-        return named if self.parent is None else named | self.parent.named()
+        return named if self.parent is None else named | self.parent.get_named_ids()
 
     def reset(self) -> None:
         """Remove all calls and the whole configuration."""
@@ -309,7 +309,7 @@ class Mock:
                 decision = call_reply_function(decision, request.native)
             return self._finish(record, request, decision)
         except BaseException as error:
-            self._fail(record, error, request.failed(error, begun=False))
+            self._fail(record, error, request.describe_failure(error, begun=False))
             raise
 
     async def answer_async(self, request: Request) -> Answer | PassthroughCall:
@@ -324,7 +324,7 @@ class Mock:
                 decision = await call_reply_function_async(decision, request.native)
             return self._finish(record, request, decision)
         except BaseException as error:
-            self._fail(record, error, request.failed(error, begun=False))
+            self._fail(record, error, request.describe_failure(error, begun=False))
             raise
 
     def _begin(self, request: Request) -> CallRecord:
@@ -345,7 +345,7 @@ class Mock:
         __tracebackhide__ = True
         # The error of a misbehaviour comes first, so that it uses up no queued reply.
         if self.misbehaviour is not None:
-            error = self.misbehaviour.error(record)
+            error = self.misbehaviour.make_error(record)
             if error is not None:
                 return error
         if self.cassette is not None:
@@ -362,7 +362,7 @@ class Mock:
             raise UnexpectedCall(message)
         record["configured"] = False
         if request.schema and self.settings.generate:
-            return self._behaviour.generated(request.schema)
+            return self._behaviour.generate_reply(request.schema)
         return DEFAULT_REPLY
 
     def _find(self, record: CallRecord, with_parents: bool = True) -> Reply | ReplyFunction | None:
@@ -386,7 +386,7 @@ class Mock:
         if self.misbehaviour is not None:
             reply = self.misbehaviour.change(record, request, reply)
         if reply.error is not None:
-            reply = self._behaviour.failing(reply, record)
+            reply = self._behaviour.replace_provider_error(reply, record)
         # A recorded reply was given by a model, so nothing is checked of it.
         is_checked = reply is not DEFAULT_REPLY and not reply.is_recorded
         if is_checked and (request.schema or reply.tool_calls):
@@ -394,10 +394,10 @@ class Mock:
         waits = None
         latency = reply.latency
         if latency is None and not reply.is_recorded:
-            latency = self._latency_of(record["model_id"])
+            latency = self._find_latency(record["model_id"])
         # An error at once takes no time.
         if latency is not None and (reply.error is None or reply.error_after is not None):
-            reply, waits = self._behaviour.paced(reply, latency, record)
+            reply, waits = self._behaviour.apply_latency(reply, latency, record)
         error = None if reply.error is None else reply.exception()
         if error is not None and reply.error_after is None:
             raise error
@@ -406,7 +406,7 @@ class Mock:
             self._report(record)
         else:
             # The boundary raises the error later, after the chunks before it.
-            self._fail(record, error, request.failed(error, begun=True))
+            self._fail(record, error, request.describe_failure(error, begun=True))
         real_time = latency is not None and latency.real_time
         return Answer(reply, record, waits, real_time, self.settings.raw_json)
 
@@ -421,19 +421,19 @@ class Mock:
             self.note_problem(str(problem))
             raise problem
 
-    def _latency_of(self, model_id: str) -> Latency | None:
+    def _find_latency(self, model_id: str) -> Latency | None:
         """Return the latency of a model, from this mock or its parents."""
-        latency = self.responses.script.latencies.of(model_id)
+        latency = self.responses.script.latencies.find(model_id)
         if latency is None and self.parent is not None:
-            return self.parent._latency_of(model_id)
+            return self.parent._find_latency(model_id)
         return latency
 
-    def recorded(self, record: CallRecord, reply: Reply) -> None:
+    def record_answer(self, record: CallRecord, reply: Reply) -> None:
         """Complete the record of a real call with its recorded reply."""
         self.history.complete(record, reply, None)
         self._report(record)
 
-    def not_recorded(self, record: CallRecord, error: BaseException) -> None:
+    def record_failure(self, record: CallRecord, error: BaseException) -> None:
         """Complete the record of a real call that failed."""
         self._fail(record, error)
 
@@ -476,12 +476,12 @@ class Mock:
             if not folder.mine:
                 self._reload()
                 return
-            for call in folder.received_calls():
+            for call in folder.receive_calls():
                 self.history.receive(call)
                 if self.misbehaviour is not None:
-                    self.misbehaviour.received(call)
+                    self.misbehaviour.receive(call)
                 self._note_model(call["model_id"])
-            for kind, message in folder.received_notes():
+            for kind, message in folder.receive_notes():
                 self._add_note(kind, message)
 
     def _reload(self) -> None:

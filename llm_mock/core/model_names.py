@@ -46,7 +46,7 @@ class ByModel(dict[str, Value]):
     def __reduce__(self) -> tuple[Any, ...]:
         return ByModel, (), {"globs": self.globs}, None, iter(list(self.items()))
 
-    def of(self, model_id: str) -> Value | None:
+    def find(self, model_id: str) -> Value | None:
         """Return the value of the id, else of a glob that matches it, else of `"*"`."""
         found = self.get(model_id)
         for glob in self.globs if found is None else ():

@@ -38,7 +38,7 @@ class RunningTest:
         self.has_ended = False
         self._mock = mock
 
-    def mock(self) -> Any:
+    def get_mock(self) -> Any:
         """Return the mock; once the test has ended, its calls are noted as late."""
         mock = self._mock()
         if self.has_ended:
@@ -91,7 +91,7 @@ def get_other_test() -> RunningTest | None:
     if test is _State.running and test is not None:
         return None
     if test is None and _State.threads:
-        test = _test_of_thread()
+        test = _get_test_of_thread()
     if test is None or test is _State.running:
         return None
     if threading.get_ident() == _State.thread and _is_awaited_by_pytest():
@@ -108,7 +108,7 @@ def get_submitting_test() -> RunningTest | None:
     on_pytest_thread = threading.get_ident() == _State.thread
     if on_pytest_thread and _is_in_shared_fixture():
         return None
-    is_running = on_pytest_thread or _owner.get() is not None or _test_of_thread() is not None
+    is_running = on_pytest_thread or _owner.get() is not None or _get_test_of_thread() is not None
     return _State.running if is_running else None
 
 
@@ -122,7 +122,7 @@ def note_thread(thread: threading.Thread) -> None:
         threads[key] = weakref.ref(thread, lambda _: threads.pop(key, None)), test
 
 
-def _test_of_thread() -> RunningTest | None:
+def _get_test_of_thread() -> RunningTest | None:
     noted = _State.threads.get(id(threading.current_thread()))
     return None if noted is None else noted[1]
 

@@ -19,7 +19,7 @@ class NameResolver(Protocol):
     def model_id(self, name: str) -> str:
         """Return the model id of an alias; any other name is an id already."""
 
-    def every_id(self, name: str) -> set[str]:
+    def get_every_id(self, name: str) -> set[str]:
         """Return all ids that a name may mean, such as that of an embedding model too."""
 
     def provider_class(self, model_id: str) -> type | None:
@@ -33,32 +33,32 @@ class AppliedMisbehaviour(Protocol):
     description: str
     calls: list[int]
 
-    def not_applied(self, calls: int) -> str:
+    def explain_not_applied(self, calls: int) -> str:
         """Return why a test with that many calls is skipped: the misbehaviour changed none."""
 
-    def error(self, record: CallRecord) -> Reply | None:
+    def make_error(self, record: CallRecord) -> Reply | None:
         """Return the error for a call, raised before any reply is used up; None for no error."""
 
     def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
         """Return the changed reply to a call."""
 
-    def received(self, record: CallRecord) -> None:
+    def receive(self, record: CallRecord) -> None:
         """Count a call that another process reported."""
 
 
 class Behaviour(Protocol):
     """The behaviour of models beyond configured replies; `llm_mock.behaviour` implements it."""
 
-    def misbehaving(self, name: str, times: int | None) -> AppliedMisbehaviour:
+    def create_misbehaviour(self, name: str, times: int | None) -> AppliedMisbehaviour:
         """Return a misbehaviour of the catalogue."""
 
-    def generated(self, schema: dict[str, Any]) -> Reply:
+    def generate_reply(self, schema: dict[str, Any]) -> Reply:
         """Return a reply that fits a schema."""
 
-    def failing(self, reply: Reply, record: CallRecord) -> Reply:
+    def replace_provider_error(self, reply: Reply, record: CallRecord) -> Reply:
         """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
 
-    def paced(
+    def apply_latency(
         self, reply: Reply, latency: Latency, record: CallRecord
     ) -> tuple[Reply, list[float]]:
         """Return a reply as it comes with a latency, and the seconds before each event."""
@@ -73,7 +73,7 @@ class PassthroughCall(Protocol):
     def hide(self, *secrets: str | None) -> None:
         """Treat values as secret, such as the API key that is used."""
 
-    def not_made(self, error: Exception) -> None:
+    def report_not_made(self, error: Exception) -> None:
         """Report that the real call could not be started."""
 
     def watch(self, outcome: Callable[[], AnswerMetadata]) -> None:
@@ -134,7 +134,7 @@ class UseCounter(Protocol):
     def use(self, reply: Any) -> bool:
         """Count one use of a queued reply; return False if other processes have used it up."""
 
-    def times_used(self, reply: Any) -> int:
+    def count_uses(self, reply: Any) -> int:
         """Return how often all processes together used a queued reply."""
 
 
@@ -156,8 +156,8 @@ class ProcessChannel(UseCounter, Protocol):
     def send_note(self, kind: str, message: str) -> None:
         """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
 
-    def received_calls(self) -> list[CallRecord]:
+    def receive_calls(self) -> list[CallRecord]:
         """Return the calls that other processes reported since the last time."""
 
-    def received_notes(self) -> list[tuple[str, str]]:
+    def receive_notes(self) -> list[tuple[str, str]]:
         """Return the notes of other processes since the last time: each a kind and a message."""

@@ -119,7 +119,7 @@ _current_second: tuple[int, str] = (-1, "")
 """The microseconds at the start of the current second, and the start of its timestamps."""
 
 
-def now() -> str:
+def format_now() -> str:
     """Return the current local time in ISO 8601 with microseconds."""
     # Each call needs a timestamp, and formatting a second anew takes three times as long.
     global _current_second
@@ -154,7 +154,7 @@ def new_record(request: Request) -> CallRecord:
         descriptions = describe_attachments(request.attachments, hashed=False)
         kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]
     record: CallRecord = {
-        "timestamp": now(),
+        "timestamp": format_now(),
         "number": 0,
         "model_id": request.model_id,
         "turn": request.turn,
@@ -164,14 +164,14 @@ def new_record(request: Request) -> CallRecord:
         "schema": to_plain_json(request.schema) if request.schema else None,
         "tools": [describe_tool(tool) for tool in request.tools] if request.tools else [],
         "options": options,
-        "key": PassedKey.of(request.key) if request.key else None,
+        "key": PassedKey.from_key(request.key) if request.key else None,
         "response": None,
         "error": None,
         "input_tokens": None,
         "output_tokens": None,
         "configured": True,
     }
-    http_fields = request.on_the_wire()
+    http_fields = request.describe_http()
     if http_fields:
         record.update(http_fields)  # type: ignore[typeddict-item]
     return record

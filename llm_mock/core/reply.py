@@ -373,15 +373,15 @@ def _check_chunks(chunks: Any) -> tuple[Any, ...]:
     """
     __tracebackhide__ = True
     if isinstance(chunks, str) or not isinstance(chunks, Iterable):
-        raise _invalid_chunk(chunks)
+        raise _make_chunk_error(chunks)
     frozen = tuple(chunks)
     for chunk in frozen:
         if not (isinstance(chunk, str) or is_event(chunk)):
-            raise _invalid_chunk(chunk)
+            raise _make_chunk_error(chunk)
     return frozen
 
 
-def _invalid_chunk(value: Any) -> InvalidReply:
+def _make_chunk_error(value: Any) -> InvalidReply:
     return InvalidReply(
         f"This is not a chunk: {described(value)}. The chunks of a Reply are a list of str or "
         "Event objects."
@@ -404,15 +404,15 @@ def _check_attachments(attachments: Any) -> tuple[Any, ...]:
     """
     __tracebackhide__ = True
     if isinstance(attachments, (str, bytes)) or not isinstance(attachments, Iterable):
-        raise _invalid_attachment(attachments)
+        raise _make_attachment_error(attachments)
     frozen = tuple(attachments)
     for attachment in frozen:
         if not hasattr(attachment, "type"):
-            raise _invalid_attachment(attachment)
+            raise _make_attachment_error(attachment)
     return frozen
 
 
-def _invalid_attachment(value: Any) -> InvalidReply:
+def _make_attachment_error(value: Any) -> InvalidReply:
     return InvalidReply(
         f"This is not an attachment: {described(value)}. Give llm.Attachment objects, in a list."
     )

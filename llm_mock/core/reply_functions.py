@@ -23,14 +23,14 @@ def call_reply_function(function: ReplyFunction, native: Any) -> Reply:
     """Call a reply function, running the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
-    return _as_reply(function, _run(result) if inspect.iscoroutine(result) else result)
+    return _check_result(function, _run(result) if inspect.iscoroutine(result) else result)
 
 
 async def call_reply_function_async(function: ReplyFunction, native: Any) -> Reply:
     """Call a reply function, awaiting the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
-    return _as_reply(function, await result if inspect.isawaitable(result) else result)
+    return _check_result(function, await result if inspect.isawaitable(result) else result)
 
 
 def explain_bug(error: BaseException) -> str | None:
@@ -63,7 +63,7 @@ def explain_bug(error: BaseException) -> str | None:
     return f"A reply function raised{where}: {message}\n{''.join(format_list(frames)).rstrip()}"
 
 
-def _as_reply(function: ReplyFunction, result: Any) -> Reply:
+def _check_result(function: ReplyFunction, result: Any) -> Reply:
     """Return the result of a reply function as a reply, or raise an InvalidReply."""
     __tracebackhide__ = True
     try:

@@ -94,11 +94,11 @@ class Request:
         """Return the options under the names of `llm`, which makes all libraries comparable."""
         return self.options
 
-    def on_the_wire(self) -> dict[str, Any]:
+    def describe_http(self) -> dict[str, Any]:
         """Return `api`, `provider`, `sdk`, `stream` and `tool_choice` of a call over HTTP."""
         return {}
 
-    def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
+    def describe_failure(self, error: BaseException, begun: bool) -> dict[str, Any]:
         """Return `status`, `retry_after` and `cut_off` of an error over HTTP.
 
         Args:
@@ -179,10 +179,10 @@ def describe_attachments(attachments: Iterable[Any], hashed: bool = True) -> lis
         attachments: the attachments; no URL is requested.
         hashed: whether to read files to compute their hash.
     """
-    return [_described_attachment(attachment, hashed) for attachment in attachments]
+    return [_describe_attachment(attachment, hashed) for attachment in attachments]
 
 
-def _described_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
+def _describe_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
     described: dict[str, Any] = {
         "type": attachment.type,
         "path": attachment.path,

@@ -28,13 +28,13 @@ def find_problems(
     calls: Sequence[CallRecord], attempts: int, gave_up: bool, waits: bool
 ) -> list[str]:
     """Return the mistakes of a client, a sentence each; see `CallAssertions.assert_resilient`."""
-    judges_waits = waits and _sleep_is_real()
+    judges_waits = waits and _is_sleep_real()
     problems: list[str] = []
     for request in group_attempts(calls):
         first, last = request[0], request[-1]
         if judges_waits:
-            problems += _early_attempts(request)
-        problems += _useless_attempts(request)
+            problems += _find_early_attempts(request)
+        problems += _find_useless_attempts(request)
         if len(request) > attempts:
             problems.append(
                 f"The request of call {first['number']} was sent {len(request)} times, more "
@@ -70,11 +70,11 @@ def group_attempts(calls: Sequence[CallRecord]) -> list[Attempts]:
     return requests
 
 
-def _early_attempts(request: Attempts) -> Iterator[str]:
+def _find_early_attempts(request: Attempts) -> Iterator[str]:
     """Yield a sentence for each attempt before the end of `Retry-After`."""
     for call, following in itertools.pairwise(request):
         required = call.get("retry_after")
-        waited = _time_of(following) - _time_of(call)
+        waited = _get_time(following) - _get_time(call)
         if required is not None and waited < SUFFICIENT_WAIT * required:
             yield (
                 f"Call {following['number']} came {waited:.3f} s after call {call['number']}, "
@@ -83,7 +83,7 @@ def _early_attempts(request: Attempts) -> Iterator[str]:
             )
 
 
-def _useless_attempts(request: Attempts) -> Iterator[str]:
+def _find_useless_attempts(request: Attempts) -> Iterator[str]:
     """Yield a sentence for each attempt that the provider has to refuse again."""
     for call, following in itertools.pairwise(request):
         status = call.get("status")
@@ -101,7 +101,7 @@ def format_attempts(calls: Sequence[CallRecord]) -> str:
     ordered = sorted(attempts, key=lambda call: call["number"])
     lines = ["What was sent:"]
     for call in ordered:
-        elapsed = _time_of(call) - _time_of(ordered[0])
+        elapsed = _get_time(call) - _get_time(ordered[0])
         outcome = _format_outcome(call)
         lines.append(f"  {call['number']}. +{elapsed:.3f} s  {format_request(call)}  → {outcome}")
     return "\n".join(lines)
@@ -118,11 +118,11 @@ def _format_outcome(call: CallRecord) -> str:
     return "status 200" if call["error"] is None else f"failed: {call['error']}"
 
 
-def _time_of(call: CallRecord) -> float:
+def _get_time(call: CallRecord) -> float:
     return datetime.fromisoformat(call["timestamp"]).timestamp()
 
 
-def _sleep_is_real() -> bool:
+def _is_sleep_real() -> bool:
     """Return whether `time.sleep` and `asyncio.sleep` are Python's own, so that waits are known."""
     if not isinstance(time.sleep, types.BuiltinFunctionType):
         return False

@@ -181,12 +181,12 @@ class Script:
         with self._lock:
             if self.uses is not None:
                 return
-            for reply in self.queued():
+            for reply in self.get_queued():
                 for _ in range(reply.times - reply.remaining):
                     uses.use(reply)
             self.uses = uses
 
-    def stand(self, reply: StandingReply) -> None:
+    def add_standing(self, reply: StandingReply) -> None:
         """Add a standing reply, in place of the one that matches the same calls."""
         if not reply.conditional:
             self.standing.setdefault(reply.schema, ByModel())[reply.model] = reply
@@ -206,7 +206,7 @@ class Script:
             self._next_position += 1
             self._queues.setdefault((reply.model, reply.schema), deque()).append(reply)
 
-    def queued(self) -> list[QueuedReply]:
+    def get_queued(self) -> list[QueuedReply]:
         """Return the queued replies that are not used up, in their order."""
         if not self._queues:
             return []
@@ -214,7 +214,7 @@ class Script:
             replies = [reply for queue in self._queues.values() for reply in queue]
             if self.uses is not None:
                 for reply in replies:
-                    reply.remaining = reply.times - self.uses.times_used(reply)
+                    reply.remaining = reply.times - self.uses.count_uses(reply)
         remaining = [reply for reply in replies if reply.remaining]
         return sorted(remaining, key=lambda reply: reply.position)
 
@@ -233,15 +233,15 @@ class Script:
         schema = call["kwargs"]["schema"]
         found: StandingReply | None = None
         if self._queues:
-            found = self._take_queued(self._keys(model, schema), call)
+            found = self._take_queued(self._list_keys(model, schema), call)
         if found is None and self.errors:
-            found = self.errors.of(model)
+            found = self.errors.find(model)
         if found is None and self.conditional:
             found = self._find_conditional(call)
         if found is None and schema is not None and schema in self.standing:
-            found = self.standing[schema].of(model)
+            found = self.standing[schema].find(model)
         if found is None:
-            found = self.standing[None].of(model)
+            found = self.standing[None].find(model)
         return found
 
     def _find_conditional(self, call: CallRecord) -> StandingReply | None:
@@ -250,7 +250,7 @@ class Script:
                 return reply
         return None
 
-    def _keys(self, model: str, schema: str | None) -> list[Key]:
+    def _list_keys(self, model: str, schema: str | None) -> list[Key]:
         """Return the keys of the queues that may have a reply for a call."""
         names = [model, ANY_MODEL]
         if self._queued_globs:
@@ -263,7 +263,7 @@ class Script:
     def _take_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
         """Return the first queued reply that matches a call, and count its use."""
         with self._lock:
-            while first := self._first_queued(keys, call):
+            while first := self._find_first_queued(keys, call):
                 # Another process may have used it up since; then the next reply is tried.
                 is_usable = self.uses is None or self.uses.use(first)
                 first.remaining = first.remaining - 1 if is_usable else 0
@@ -273,14 +273,14 @@ class Script:
                     return first
             return None
 
-    def _first_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
+    def _find_first_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
         """Return the reply that was queued first of those in several queues that match a call."""
         earliest: QueuedReply | None = None
         for key in keys:
             queue = self._queues.get(key)
             if not queue:
                 continue
-            first = _first_match(queue, call)
+            first = _find_first_match(queue, call)
             if first is not None and (earliest is None or first.position < earliest.position):
                 earliest = first
         return earliest
@@ -293,17 +293,17 @@ class Script:
         if not queue:
             del self._queues[key]
 
-    def configured(self) -> list[StandingReply]:
+    def get_configured(self) -> list[StandingReply]:
         """Return every configured reply: queued ones, then errors, then standing ones."""
         # Copies of the dictionaries, because other threads may configure replies meanwhile.
-        replies: list[StandingReply] = [*self.queued(), *list(self.errors.values())]
+        replies: list[StandingReply] = [*self.get_queued(), *list(self.errors.values())]
         replies += self.conditional
         for by_model in list(self.standing.values()):
             replies += list(by_model.values())
         return replies
 
 
-def _first_match(queue: Iterable[QueuedReply], call: CallRecord) -> QueuedReply | None:
+def _find_first_match(queue: Iterable[QueuedReply], call: CallRecord) -> QueuedReply | None:
     """Return the first reply of a queue whose matchers match; its key says model and schema."""
     for reply in queue:
         if reply.matchers is None or next(reply.matchers.misses(call), None) is None:

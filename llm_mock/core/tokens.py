@@ -49,10 +49,10 @@ def measure_tool_call(call: Any) -> int:
 
 def measure_attachments(attachments: Iterable[Any]) -> int:
     """Return the length of attachments: that of a text, else a fixed number for each."""
-    return sum(map(_length_of_attachment, attachments))
+    return sum(map(_measure_attachment, attachments))
 
 
-def _length_of_attachment(attachment: Any) -> int:
+def _measure_attachment(attachment: Any) -> int:
     if (attachment.type or "").startswith(TEXTS):
         if attachment.content is not None:
             return len(attachment.content)

@@ -47,7 +47,7 @@ class BrokenToolCall(ToolCall):
         self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None
     ) -> None:
         self.text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        super().__init__(name, _object_or_raw(self.text), tool_call_id)
+        super().__init__(name, _parse_arguments(self.text), tool_call_id)
 
 
 def get_further_attributes(call: Any) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def get_further_attributes(call: Any) -> dict[str, Any]:
     return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
 
 
-def _object_or_raw(text: str) -> dict[str, Any]:
+def _parse_arguments(text: str) -> dict[str, Any]:
     """Return the JSON object in a text, or the text under `_raw`, as `llm` does."""
     try:
         arguments = json.loads(text)
@@ -73,17 +73,17 @@ def check_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
     """
     __tracebackhide__ = True
     if not isinstance(tool_calls, Iterable):
-        raise _not_a_call(tool_calls)
+        raise _make_call_error(tool_calls)
     calls = tuple(tool_calls)
     for call in calls:
         # By attributes, because calls of `llm` are welcome, and `llm` is not imported here.
         if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
-            raise _not_a_call(call)
+            raise _make_call_error(call)
         _check_call(call)
     return copy.deepcopy(calls)
 
 
-def _not_a_call(value: Any) -> InvalidReply:
+def _make_call_error(value: Any) -> InvalidReply:
     return InvalidReply(
         f"This is not a tool call: {described(value)}. Give ToolCall or BrokenToolCall "
         "objects, in a list."

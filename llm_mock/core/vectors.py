@@ -86,7 +86,7 @@ def make_vector(item: str | bytes, dimensions: int) -> list[float]:
     """
     sums = [0] * dimensions
     for feature, weight in (
-        _features_of_text(item) if isinstance(item, str) else _features_of_bytes(item)
+        _iter_text_features(item) if isinstance(item, str) else _iter_byte_features(item)
     ):
         position, sign = divmod(
             int.from_bytes(hashlib.blake2b(feature, digest_size=8).digest(), "big"), 2
@@ -97,21 +97,21 @@ def make_vector(item: str | bytes, dimensions: int) -> list[float]:
     return [number / length for number in sums]
 
 
-def _features_of_text(text: str) -> Iterator[tuple[bytes, int]]:
+def _iter_text_features(text: str) -> Iterator[tuple[bytes, int]]:
     words = text.lower().split()
     padded = f" {' '.join(words)} "
-    yield _encoded("text", text), 1
-    yield from ((_encoded("word", word), WORD_WEIGHT) for word in {*words})
+    yield _encode("text", text), 1
+    yield from ((_encode("word", word), WORD_WEIGHT) for word in {*words})
     yield from (
-        (_encoded("part", part), 1) for part in {padded[i : i + 3] for i in range(len(padded) - 2)}
+        (_encode("part", part), 1) for part in {padded[i : i + 3] for i in range(len(padded) - 2)}
     )
 
 
-def _encoded(kind: str, text: str) -> bytes:
+def _encode(kind: str, text: str) -> bytes:
     return f"{kind} {text}".encode("utf-8", "surrogatepass")
 
 
-def _features_of_bytes(data: bytes) -> Iterator[tuple[bytes, int]]:
+def _iter_byte_features(data: bytes) -> Iterator[tuple[bytes, int]]:
     yield b"data " + data, 1
     yield from (
         (b"bytes " + part, 1)

@@ -47,9 +47,9 @@ def _check_budget(mark: pytest.Mark) -> None:
 
 
 def _check_misbehaviour(mark: pytest.Mark) -> None:
-    from llm_mock.behaviour.misbehaviour import marked
+    from llm_mock.behaviour.misbehaviour import read_markers
 
-    marked([mark])
+    read_markers([mark])
 
 
 def repeats_wanted(mark: pytest.Mark) -> tuple[int | None, float]:

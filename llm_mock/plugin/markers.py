@@ -77,9 +77,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     if wrong_markers(markers, metafunc.config):
         return  # the test itself fails with that
-    from llm_mock.behaviour.misbehaviour import marked
+    from llm_mock.behaviour.misbehaviour import read_markers
 
-    chosen = marked(markers)
+    chosen = read_markers(markers)
     if MISBEHAVIOUR_FIXTURE not in metafunc.fixturenames:
         metafunc.fixturenames.append(MISBEHAVIOUR_FIXTURE)  # else it could not be parametrized
     metafunc.parametrize(

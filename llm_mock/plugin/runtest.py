@@ -65,7 +65,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         ):
             pytest.fail(message, pytrace=False)
         if mock is not None and mock.misbehaviour is not None and not mock.misbehaviour.calls:
-            pytest.skip(mock.misbehaviour.not_applied(len(mock.calls)))
+            pytest.skip(mock.misbehaviour.explain_not_applied(len(mock.calls)))
         if (patches := item.config.stash[HAND_PATCHES]).names and (warning := patches.warning()):
             _warn(item, warning)
         passed = True

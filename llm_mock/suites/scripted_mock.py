@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from llm_mock.behaviour.scripted_replies import matchers_of, reply_of
+from llm_mock.behaviour.scripted_replies import build_matchers, build_reply
 from llm_mock.boundaries import TESTING_VARIABLE, subprocesses
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
@@ -57,9 +57,9 @@ class ScriptedMock:
         """Configure the replies of a turn, which begins now."""
         self._first_call = len(self.mock.calls)
         for scripted in turn.replies:
-            reply = reply_of(scripted)
+            reply = build_reply(scripted)
             times = scripted.times or 1
-            self.mock.responses.add(scripted.model, reply, times=times, **matchers_of(scripted))
+            self.mock.responses.add(scripted.model, reply, times=times, **build_matchers(scripted))
         if turn.expected_output is not None:
             self.mock.responses.set(ANY_MODEL, turn.expected_output)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from llm_mock.behaviour.scripted_replies import reply_of
+from llm_mock.behaviour.scripted_replies import build_reply
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.schema import CaseTurn, Defaults, Target, TestSuiteDefinition
 from llm_mock.support.text import shorten_name
@@ -69,7 +69,7 @@ def _find_reply_problems(
         yield replies_place, f"'replies' and 'expected_output' exclude each other: {reason}"
     for number, scripted in enumerate(turn.replies):
         try:
-            reply_of(scripted)
+            build_reply(scripted)
         except LLMMockError as error:
             yield (*replies_place, number), f"reply {number + 1}: {error}"
 

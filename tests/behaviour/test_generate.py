@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import AnyUrl, Base64Str, BaseModel, ConfigDict, Field, RootModel, SecretStr, conint
 
-from llm_mock.behaviour.generate import generated_reply, instance
+from llm_mock.behaviour.generate import generate_instance, generate_reply
 from llm_mock.errors import LLMMockError
 from tests.conftest import RunPython
 
@@ -189,7 +189,7 @@ MODELS: list[type[BaseModel]] = [
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 def test_a_model_accepts_what_is_generated_for_it(model: type[BaseModel]) -> None:
-    model.model_validate(instance(model.model_json_schema()))
+    model.model_validate(generate_instance(model.model_json_schema()))
 
 
 REFERENCE = {"$ref": "#/$defs/a~1b"}
@@ -242,31 +242,30 @@ SCHEMAS: list[tuple[Any, Any]] = [
 
 @pytest.mark.parametrize(("schema", "expected"), SCHEMAS, ids=str)
 def test_a_schema_gets_a_small_plausible_value(schema: Any, expected: Any) -> None:
-    assert json.dumps(instance(schema)) == json.dumps(expected)
+    assert json.dumps(generate_instance(schema)) == json.dumps(expected)
 
 
 def test_every_process_generates_the_same(run_python: RunPython) -> None:
     schemas = [model.model_json_schema() for model in MODELS]
-    code = "import json; from llm_mock.behaviour.generate import instance; "
-    code += (
-        f"print(json.dumps([instance(schema) for schema in json.loads({json.dumps(schemas)!r})]))"
-    )
+    code = "import json; from llm_mock.behaviour.generate import generate_instance; "
+    code += f"schemas = json.loads({json.dumps(schemas)!r}); "
+    code += "print(json.dumps([generate_instance(schema) for schema in schemas]))"
     done = run_python(code, PYTHONHASHSEED="7")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == json.dumps([instance(schema) for schema in schemas]) + "\n"
+    assert done.stdout == json.dumps([generate_instance(schema) for schema in schemas]) + "\n"
 
 
 def test_the_schema_is_left_as_it_is_and_shares_nothing_with_the_value() -> None:
     schema = {"type": "array", "minItems": 2, "items": {"default": {"a": []}}}
-    value = instance(schema)
+    value = generate_instance(schema)
     value[0]["a"].append(1)
     assert (value, schema["items"]) == ([{"a": [1]}, {"a": []}], {"default": {"a": []}})
 
 
 def test_a_reply_is_generated_once_for_a_schema() -> None:
-    reply = generated_reply(Nested.model_json_schema())
-    assert reply is generated_reply(Nested.model_json_schema())
-    assert reply.data == instance(Nested.model_json_schema())
+    reply = generate_reply(Nested.model_json_schema())
+    assert reply is generate_reply(Nested.model_json_schema())
+    assert reply.data == generate_instance(Nested.model_json_schema())
     Nested.model_validate_json(reply.content)
 
 
@@ -309,7 +308,7 @@ def test_what_cannot_be_generated_is_an_error_that_says_where_and_why(
     schema: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(LLMMockError) as caught:
-        instance(schema)
+        generate_instance(schema)
     assert problem in str(caught.value)
     assert str(caught.value).endswith("Configure a reply with set(…, schema=…).")
 
@@ -326,7 +325,7 @@ def test_many_kinds_that_hold_each_other_end_soon() -> None:
     }
     schema = {"$ref": "#/$defs/0", "$defs": {**kinds, "19": {"type": "null"}}}
     inner = {"a": None, "b": None}
-    assert instance(schema) == {"a": inner, "b": inner}
+    assert generate_instance(schema) == {"a": inner, "b": inner}
 
 
 @st.composite
@@ -414,6 +413,6 @@ NESTED = st.recursive(
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(NESTED)
 def test_what_is_generated_keeps_every_constraint(schema: Any) -> None:
-    value = instance(schema)
+    value = generate_instance(schema)
     Draft202012Validator(schema).validate(value)
-    assert instance(json.loads(json.dumps(schema))) == value
+    assert generate_instance(json.loads(json.dumps(schema))) == value

@@ -27,7 +27,7 @@ from llm_mock import (
     create_mock_get_model,
 )
 from llm_mock.behaviour.catalogue import ANOTHER_LANGUAGE, CATALOGUE
-from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.behaviour.provider_errors import make_provider_error
 from llm_mock.core.settings import Settings
 
 MODEL = "gpt-4o-mini"
@@ -542,7 +542,7 @@ def test_an_error_that_the_test_configured_stays() -> None:
     ids=str,
 )
 def test_a_stream_breaks_half_way(reply: Any, before: list[str]) -> None:
-    broken = type(provider_error(MODEL, "broken_stream"))
+    broken = type(make_provider_error(MODEL, "broken_stream"))
 
     async def read_async(asked: Any) -> None:
         async for chunk in asked.prompt("Hi"):

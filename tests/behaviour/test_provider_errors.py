@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from llm_mock import LLMMock
-from llm_mock.behaviour.provider_errors import REFUSALS, provider_error
+from llm_mock.behaviour.provider_errors import REFUSALS, make_provider_error
 
 SDKS = {"gpt-4o-mini": "openai", "claude-sonnet-4.5": "anthropic"}
 EXPECTED = {
@@ -42,7 +42,7 @@ def without_sdks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_status_error_is_the_one_that_the_sdk_raises(model: str, kind: str) -> None:
     sdk = pytest.importorskip(SDKS[model])
     name, status = EXPECTED[model, kind]
-    error: Any = provider_error(model, kind)
+    error: Any = make_provider_error(model, kind)
     assert isinstance(error, getattr(sdk, name))
     assert error.status_code == error.response.status_code == status
     assert str(error).startswith(f"Error code: {status} - ")
@@ -58,53 +58,53 @@ def test_a_status_error_is_of_the_class_that_the_sdk_itself_makes_of_the_respons
 ) -> None:
     sdk = pytest.importorskip(SDKS[model])
     client = (sdk.OpenAI if SDKS[model] == "openai" else sdk.Anthropic)(api_key="none")
-    error: Any = provider_error(model, kind)
+    error: Any = make_provider_error(model, kind)
     made = client._make_status_error_from_response(error.response)
     assert (type(made), str(made), made.body) == (type(error), str(error), error.body)
 
 
 def test_openai_names_the_code_of_the_error() -> None:
-    error: Any = provider_error("gpt-4o-mini", "context_overflow")
+    error: Any = make_provider_error("gpt-4o-mini", "context_overflow")
     assert (error.code, error.type, error.param) == (
         "context_length_exceeded",
         "invalid_request_error",
         "messages",
     )
     assert error.body["message"].startswith("This model's maximum context length is 128000 tokens.")
-    rate_limit: Any = provider_error("gpt-4o-mini", "rate_limit")
+    rate_limit: Any = make_provider_error("gpt-4o-mini", "rate_limit")
     assert rate_limit.code == "rate_limit_exceeded"
     assert "for gpt-4o-mini in" in rate_limit.message
 
 
 def test_anthropic_gives_the_whole_body() -> None:
     pytest.importorskip("anthropic")
-    error: Any = provider_error("claude-sonnet-4.5", "overloaded")
+    error: Any = make_provider_error("claude-sonnet-4.5", "overloaded")
     assert error.body["error"] == {"type": "overloaded_error", "message": "Overloaded"}
     assert "prompt is too long" in str(
-        provider_error("anthropic/claude-3-opus", "context_overflow")
+        make_provider_error("anthropic/claude-3-opus", "context_overflow")
     )
 
 
 @pytest.mark.parametrize("model", SDKS)
 def test_a_rate_limit_says_when_to_try_again(model: str) -> None:
     pytest.importorskip(SDKS[model])
-    error: Any = provider_error(model, "rate_limit")
+    error: Any = make_provider_error(model, "rate_limit")
     assert error.response.headers["Retry-After"] == "1"
-    error = provider_error(model, "rate_limit", retry_after=0.5)
+    error = make_provider_error(model, "rate_limit", retry_after=0.5)
     assert error.response.headers["retry-after"] == "0.5"
-    error = provider_error(model, "overloaded")
+    error = make_provider_error(model, "overloaded")
     assert "retry-after" not in error.response.headers
-    error = provider_error(model, "overloaded", retry_after=20)
+    error = make_provider_error(model, "overloaded", retry_after=20)
     assert error.response.headers["retry-after"] == "20"
 
 
 @pytest.mark.parametrize("model", SDKS)
 def test_a_timeout_and_a_broken_stream_are_those_of_the_sdk(model: str) -> None:
     sdk = pytest.importorskip(SDKS[model])
-    timeout = provider_error(model, "timeout")
+    timeout = make_provider_error(model, "timeout")
     assert type(timeout) is sdk.APITimeoutError
     assert str(timeout).startswith("Request timed out")
-    broken = provider_error(model, "broken_stream")
+    broken = make_provider_error(model, "broken_stream")
     assert type(broken).__name__ == "RemoteProtocolError"
     assert type(broken).__module__ in ("httpx", "httpx2")
 
@@ -112,16 +112,16 @@ def test_a_timeout_and_a_broken_stream_are_those_of_the_sdk(model: str) -> None:
 @pytest.mark.parametrize("model", [*SDKS, "nobody/knows"])
 @pytest.mark.usefixtures("without_sdks")
 def test_without_the_sdk_the_message_stays(model: str) -> None:
-    error = provider_error(model, "rate_limit", retry_after=3)
+    error = make_provider_error(model, "rate_limit", retry_after=3)
     assert type(error) is llm.ModelError
     assert "rate limit" in str(error).lower()
     assert str(error).startswith("Error code: 429 - ")
-    assert type(provider_error(model, "timeout")) is TimeoutError
-    assert type(provider_error(model, "broken_stream")) is ConnectionError
+    assert type(make_provider_error(model, "timeout")) is TimeoutError
+    assert type(make_provider_error(model, "broken_stream")) is ConnectionError
 
 
 def test_a_model_of_neither_provider_has_plain_errors() -> None:
-    error = provider_error("nobody/knows", "rate_limit", retry_after=3)
+    error = make_provider_error("nobody/knows", "rate_limit", retry_after=3)
     assert type(error) is llm.ModelError
     assert str(error).endswith("Please try again in 3s.")
 
@@ -130,7 +130,7 @@ def test_a_model_outside_the_mock_is_known_by_its_name_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("llm_mock.behaviour.provider_errors.current_mock", lambda: None)
-    assert type(provider_error("davinci-002", "invalid_key")) is llm.ModelError
+    assert type(make_provider_error("davinci-002", "invalid_key")) is llm.ModelError
 
 
 def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(
@@ -149,7 +149,9 @@ def test_a_registered_model_has_the_errors_of_the_sdk_that_its_plugin_uses(
 
     pm.register(Plugin(), name="served")
     try:
-        assert type(provider_error("served/llama", "invalid_key")) is openai.AuthenticationError
+        assert (
+            type(make_provider_error("served/llama", "invalid_key")) is openai.AuthenticationError
+        )
     finally:
         pm.unregister(name="served")
 
@@ -171,7 +173,7 @@ def test_a_registered_model_of_another_library_has_plain_errors(mock_llm_calls: 
 
     pm.register(Plugin(), name="local")
     try:
-        assert type(provider_error("local-llama", "invalid_key")) is llm.ModelError
+        assert type(make_provider_error("local-llama", "invalid_key")) is llm.ModelError
     finally:
         pm.unregister(name="local")
 
@@ -180,4 +182,4 @@ def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(
         ValueError, match="kind = 'rate-limit': write one of rate_limit, overloaded"
     ):
-        provider_error("gpt-4o-mini", "rate-limit")
+        make_provider_error("gpt-4o-mini", "rate-limit")

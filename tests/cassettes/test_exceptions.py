@@ -13,7 +13,7 @@ import openai
 import pytest
 
 from llm_mock import ErrorNotRebuilt, LLMMockError
-from llm_mock.behaviour.provider_errors import KINDS, provider_error
+from llm_mock.behaviour.provider_errors import KINDS, make_provider_error
 from llm_mock.cassettes.exceptions import describe, rebuild
 
 
@@ -48,7 +48,7 @@ def again(error: BaseException) -> BaseException:
 @pytest.mark.parametrize("model", ["gpt-4o-mini", "claude-sonnet-4.5", "nobody/knows"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_provider_error_is_described_and_made_again(model: str, kind: str) -> None:
-    error: Any = provider_error(model, kind, retry_after=7)
+    error: Any = make_provider_error(model, kind, retry_after=7)
     copy: Any = again(error)
     assert (type(copy), str(copy)) == (type(error), str(error))
     for name in ("status_code", "code", "body", "type", "param", "request_id", "message"):
@@ -94,7 +94,7 @@ def test_a_description_reads_well() -> None:
         "class": f"{__name__}:QuotaError.Daily",
         "args": ["today"],
     }
-    error = provider_error("gpt-4o-mini", "overloaded", retry_after=2)
+    error = make_provider_error("gpt-4o-mini", "overloaded", retry_after=2)
     assert describe(error) == {
         "class": "openai:InternalServerError",
         "message": str(error),
@@ -111,7 +111,9 @@ def test_a_description_reads_well() -> None:
 
 def http_library() -> Any:
     """The HTTP library of the installed openai."""
-    return importlib.import_module(type(provider_error("gpt-4o-mini", "broken_stream")).__module__)
+    return importlib.import_module(
+        type(make_provider_error("gpt-4o-mini", "broken_stream")).__module__
+    )
 
 
 def test_errors_of_the_http_library_are_made_again() -> None:

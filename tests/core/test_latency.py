@@ -15,7 +15,7 @@ import sqlite_utils
 from llm.migrations import migrate
 
 from llm_mock import BrokenToolCall, InvalidLatency, Latency, LLMMock, Reply, create_mock_get_model
-from llm_mock.behaviour.provider_errors import provider_error
+from llm_mock.behaviour.provider_errors import make_provider_error
 from tests.conftest import RunPython
 
 TOKENS = ["Hell", "o, w", "orld"]
@@ -227,7 +227,7 @@ def test_jitter_is_the_same_for_the_same_seed_and_call(ask: Callable[..., Any]) 
 def test_jitter_stays_within_its_fraction_and_depends_on_the_seed() -> None:
     def first_waits(seed: int) -> list[float]:
         latency = Latency(first_chunk=10, chunks_per_second=1, jitter=0.2, seed=seed)
-        return [latency.waits([1, 1], number)[0] for number in range(50)]
+        return [latency.compute_waits([1, 1], number)[0] for number in range(50)]
 
     assert all(8 <= seconds <= 12 for seconds in first_waits(0))
     assert max(first_waits(0)) - min(first_waits(0)) > 2
@@ -235,11 +235,10 @@ def test_jitter_stays_within_its_fraction_and_depends_on_the_seed() -> None:
 
 
 def test_jitter_is_the_same_in_every_process(run_python: RunPython) -> None:
-    code = (
-        "from llm_mock import Latency; print(Latency(1, 5, jitter=0.3, seed=4).waits([1, 1, 2], 9))"
-    )
+    expression = "Latency(1, 5, jitter=0.3, seed=4).compute_waits([1, 1, 2], 9)"
+    code = f"from llm_mock import Latency; print({expression})"
     outputs = {run_python(code, PYTHONHASHSEED=seed).stdout for seed in ("1", "2")}
-    assert outputs == {f"{Latency(1, 5, jitter=0.3, seed=4).waits([1, 1, 2], 9)}\n"}
+    assert outputs == {f"{Latency(1, 5, jitter=0.3, seed=4).compute_waits([1, 1, 2], 9)}\n"}
 
 
 def cut_after(seconds: float) -> Latency:
@@ -281,7 +280,7 @@ def test_a_timeout_reaches_an_async_response(ask: Callable[..., Any]) -> None:
 
 
 def test_a_timeout_is_that_of_the_providers_sdk() -> None:
-    expected = type(provider_error("gpt-4o-mini", "timeout"))
+    expected = type(make_provider_error("gpt-4o-mini", "timeout"))
     assert expected.__name__ == "APITimeoutError"
     mock = create_mock_get_model({"gpt-4o-mini": Reply(TEXT, latency=cut_after(0.5))})
     with pytest.raises(expected):

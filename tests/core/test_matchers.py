@@ -109,7 +109,7 @@ def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
     for answer in ("first", "second"):
         get_model.set("m", answer, prompt=re.compile("a"), options={"seed": 1})
     get_model.set("m", "other", prompt=re.compile("b"))
-    assert [reply.answer.content for reply in get_model.responses.script.configured()] == [
+    assert [reply.answer.content for reply in get_model.responses.script.get_configured()] == [
         "other",
         "second",
     ]
@@ -160,7 +160,7 @@ def test_of_globs_the_one_that_was_set_last_is_given_in_copies_too() -> None:
     assert get_model("gpt-4o").prompt("Hi").text() == "c"
     script = pickle.loads(pickle.dumps(get_model.responses.script))
     assert script.find(get_model.calls[-1]).answer.content == "c"
-    assert script.latencies.of("gpt-4o") == Latency(first_chunk=1)
+    assert script.latencies.find("gpt-4o") == Latency(first_chunk=1)
 
 
 def test_replies_in_a_list_are_given_one_after_the_other() -> None:

@@ -96,7 +96,7 @@ def test_a_script_that_is_configured_while_it_is_copied_is_copied_as_it_was() ->
     get_model.add("m", _SlowlyCopied(configure))
     copied: Script = copy.deepcopy(get_model.responses.script)
     assert [*copied.standing[None]] == ["m"]
-    assert (copied.errors, len(copied.queued())) == ({}, 1)
+    assert (copied.errors, len(copied.get_queued())) == ({}, 1)
 
 
 def test_a_history_that_grows_while_it_is_copied_is_copied_as_it_was() -> None:

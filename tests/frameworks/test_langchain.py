@@ -28,7 +28,7 @@ from langchain_openai import ChatOpenAI, OpenAIEmbeddings
 from langchain_tests.integration_tests import ChatModelIntegrationTests, EmbeddingsIntegrationTests
 
 from llm_mock import LLMMock, Reply, ToolCall
-from llm_mock.behaviour.generate import instance
+from llm_mock.behaviour.generate import generate_instance
 
 IMAGE = b"\x89PNG\r\n\x1a\n"
 pytestmark = pytest.mark.filterwarnings("default")
@@ -49,7 +49,7 @@ def answers(
 def _plausible(asked: Any) -> Any:
     """Return an instance of the schema, a tool call before its result, or a text."""
     if asked.schema and asked.tool_choice not in {tool.name for tool in asked.tools}:
-        return instance(asked.schema)
+        return generate_instance(asked.schema)
     if asked.tools and not asked.tool_results and asked.tool_choice != "none":
         tool = next(
             (tool for tool in asked.tools if tool.name == asked.tool_choice), asked.tools[0]
@@ -67,7 +67,7 @@ def _plausible(asked: Any) -> Any:
 
 
 def _arguments(schema: dict[str, Any], prompt: str) -> Any:
-    made = instance(schema)
+    made = generate_instance(schema)
     if isinstance(made.get("customer_name"), str):
         return {"customer_name": prompt.split("'")[1], "description": prompt}
     number = re.search(r"\d+", prompt)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
-from llm_mock.behaviour.provider_errors import raised_for
+from llm_mock.behaviour.provider_errors import resolve_error
 from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
 from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, get_error_format
 from llm_mock.boundaries.http.errors import WireError
@@ -101,14 +101,14 @@ def _embed(
     dimensions: int | None,
 ) -> list[list[float]]:
     """Return the vectors of a batch, and record it as a call, like one of `llm`."""
-    model_id = mock.responses.model_id_of(model)
+    model_id = mock.responses.get_model_id(model)
     state = mock.embedding_state(model_id)
     # The record has the name that the client sent, the replies are found by the model's id.
     record = EmbeddingRecord(
         timestamp=datetime.now().isoformat(),
         model_id=model,
         items=items,
-        key=PassedKey.of(sent.key) if sent.key else None,
+        key=PassedKey.from_key(sent.key) if sent.key else None,
         error=None,
     )
     state.calls.append(record)
@@ -118,7 +118,7 @@ def _embed(
     except Exception as configured:
         # All others have OpenAI's error format here.
         words = provider if provider in ("google", "mistral") else "openai"
-        error = raised_for(configured, model, words)
+        error = resolve_error(configured, model, words)
         record["error"] = str(error) or type(error).__name__
         raise error from None
 
@@ -200,7 +200,7 @@ def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     match = MODEL_ID_OF_PATH.search(sent.path)
     if match:
         return json_response(_describe_model(provider, unquote(match[1])))
-    known = {name for name in mock.named() if not is_glob(name)}
+    known = {name for name in mock.get_named_ids() if not is_glob(name)}
     known.update(call["model_id"] for call in mock.calls)
     names = sorted(known)
     models = [_describe_model(provider, name) for name in names]

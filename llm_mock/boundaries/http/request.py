@@ -202,7 +202,7 @@ class HTTPRequest(Request):
         if not self.schema:
             options["json_object"] = True
 
-    def on_the_wire(self) -> dict[str, Any]:
+    def describe_http(self) -> dict[str, Any]:
         """Return the fields of the record that only calls over HTTP have."""
         fields: dict[str, Any] = {"api": self.api, "provider": self.provider}
         if self.sdk is not None:
@@ -214,7 +214,7 @@ class HTTPRequest(Request):
             fields["fingerprint"] = self.fingerprint
         return fields
 
-    def failed(self, error: BaseException, begun: bool) -> dict[str, Any]:
+    def describe_failure(self, error: BaseException, begun: bool) -> dict[str, Any]:
         """Return the fields of the record for an error.
 
         Args:

@@ -257,7 +257,7 @@ def _start_recording(parsed: ModelRequest, call: PassthroughCall) -> WireRecordi
             f"There is no key for {host}, so nothing was sent: set the environment variable "
             "in which the SDK looks for it, and record again."
         )
-        call.not_made(problem)
+        call.report_not_made(problem)
         raise problem
     return WireRecording(call, parsed.request, parsed.sent)
 

@@ -11,7 +11,7 @@ from typing import Any
 import llm
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.behaviour.provider_errors import raised_for
+from llm_mock.behaviour.provider_errors import resolve_error
 from llm_mock.boundaries.llm.real_model import ReplacesRealModel
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
@@ -53,7 +53,7 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
 
     def mock(self) -> Mock | None:
         """Says which mock answers when the model is called; None lets the real model of that id answer."""
-        self.mock = Mock(ModelBehaviour()).itself  # type: ignore[method-assign]
+        self.mock = Mock(ModelBehaviour()).get_self  # type: ignore[method-assign]
         return self.mock()
 
     def copy_capabilities(self, real: Any) -> None:
@@ -147,7 +147,7 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
         shown = [_format_item(item) for item in items]
         now = datetime.now().isoformat()
         key = self.key or key
-        passed = PassedKey.of(key) if key else None
+        passed = PassedKey.from_key(key) if key else None
         record = EmbeddingRecord(
             timestamp=now, model_id=self.model_id, items=shown, key=passed, error=None
         )
@@ -157,7 +157,7 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
                 mock.check_embedded(self.model_id, items)
             vectors = [state.embed(item) for item in items]
         except ProviderError as configured:
-            error = raised_for(configured, self.model_id)
+            error = resolve_error(configured, self.model_id)
             record["error"] = str(error)
             raise error from None
         except BaseException as error:

@@ -76,7 +76,7 @@ class LLMMock(Mock):
         """Adds to an environment where the server of this test is; None without one."""
         self._models: dict[str, MockLLMModel] = {}
         self._called: dict[str, None] = {}
-        self._get_answering_mock: Any = current_mock if at_boundary else self.itself
+        self._get_answering_mock: Any = current_mock if at_boundary else self.get_self
         self._models_by_kind: dict[tuple[str, str], Any] = {}
         if responses is not None and not isinstance(responses, Mapping):
             raise InvalidReply(
@@ -156,7 +156,7 @@ class LLMMock(Mock):
 
         __tracebackhide__ = True
         script = self.responses.script
-        script.prices = (*script.prices, price(self.responses.named_id(model), input, output))
+        script.prices = (*script.prices, price(self.responses.register_name(model), input, output))
 
     def get_model(self, name: str) -> MockLLMModel:
         """The model of an id or alias, always the same one; to see its calls.
@@ -222,8 +222,12 @@ class LLMMock(Mock):
             and entry.async_model is None
         ):
             raise build_unknown_model_error(f"Unknown async model (sync model exists): {name}")
-        if self.settings.refuse_unknown and entry is None and not is_named(model_id, self.named()):
-            raise build_unknown_model_error(format_unknown_model(name, self.named()))
+        if (
+            self.settings.refuse_unknown
+            and entry is None
+            and not is_named(model_id, self.get_named_ids())
+        ):
+            raise build_unknown_model_error(format_unknown_model(name, self.get_named_ids()))
         model = self.get_mocked_model(kind, model_id)
         if kind == "model":
             self._expose_model(model_id, model)
@@ -346,7 +350,7 @@ class LLMMock(Mock):
             return
         self._version = folder.version()
         try:
-            (level, *parents), details, has_cassette = folder.configured()
+            (level, *parents), details, has_cassette = folder.get_configured()
         except FileNotFoundError:  # the test is over
             return
         self.responses.script, self.settings = level
@@ -357,7 +361,9 @@ class LLMMock(Mock):
             parent.responses.script = script
         self.parent = parent
         if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
-            self.misbehaviour = self._behaviour.misbehaving(*self.responses.script.misbehaviour)
+            self.misbehaviour = self._behaviour.create_misbehaviour(
+                *self.responses.script.misbehaviour
+            )
         if details and self.history.log is None:
             from llm_mock.core.call_log import CallLog
 

@@ -23,7 +23,7 @@ class ModelHistory:
 
         A model that was not given one makes one of its own here, also when a subclass did not call our `__init__`.
         """
-        self.mock = Mock(ModelBehaviour()).itself  # type: ignore[method-assign]
+        self.mock = Mock(ModelBehaviour()).get_self  # type: ignore[method-assign]
         return self.mock()
 
     @property

@@ -30,7 +30,7 @@ class LLMNames:
         """The model id that a name stands for: a plugin's or the user's alias is resolved, anything else is an id."""
         return _resolve_id(name, MODELS)
 
-    def every_id(self, name: str) -> set[str]:
+    def get_every_id(self, name: str) -> set[str]:
         """That of the model and that of the embedding model."""
         return {_resolve_id(name, listing) for listing in (MODELS, EMBEDDING_MODELS)}
 

@@ -54,7 +54,7 @@ def _started(call: PassthroughCall, response: Any) -> Any:
             model, response.prompt, response.stream, response, response.conversation, arguments
         )
     except Exception as error:
-        call.not_made(error)
+        call.report_not_made(error)
         raise
     sent_before, known = versions.get_previous_prompt_json(response), {*dir(response)}
     call.watch(lambda: _outcome_of(response, sent_before, known))
