@@ -26,7 +26,7 @@ from typing import Any
 import yaml
 
 from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
-from llm_mock.boundaries.llm.parts import usage
+from llm_mock.boundaries.llm.parts import create_usage
 from llm_mock.errors import LLMMockError
 from llm_mock.specs import load_spec
 from llm_mock.suites import load_role, load_suite
@@ -133,7 +133,7 @@ def _ours(data: dict[str, Any]) -> AgentResult:
                 ToolCallRecord(call["name"], call["arguments"], call["result"], call["error"])
                 for call in turn["tool_calls"]
             )
-            turns.append(Turn(turn["content"], calls, usage(0, 0)))
+            turns.append(Turn(turn["content"], calls, create_usage(0, 0)))
     return AgentResult("agent", "model", "prompt", tuple(turns), data["success"], data["error"])
 
 

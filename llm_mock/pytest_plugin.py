@@ -25,7 +25,7 @@ if not any(getattr(finder, "__qualname__", "") == "_OwnModules" for finder in sy
     sys.meta_path.insert(0, _OwnModules)
 
 # ruff: noqa: E402, F401 (the names that pytest finds here are hooks and fixtures)
-from llm_mock.boundaries.threads import follow
+from llm_mock.boundaries.threads import follow_threads
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.plugin import every_test, markers
 from llm_mock.plugin.fixtures import (
@@ -91,7 +91,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if environment := getattr(config, "workerinput", {}).get(ENVIRONMENT):
         run.user_environment = json.loads(environment)
     config.pluginmanager.register(every_test if run.pending else OnRequest(), "llm_mock_fixtures")
-    config.add_cleanup(guard(follow()))
+    config.add_cleanup(guard(follow_threads()))
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report as plugins
 

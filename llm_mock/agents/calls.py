@@ -13,7 +13,7 @@ import llm
 
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.boundaries.llm.chains import takes_attachment
+from llm_mock.boundaries.llm.chains import accepts_attachment
 from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.core.request import to_plain_json
 
@@ -132,7 +132,7 @@ class ToolCalls:
         attachments = []
         lines = [output_text(answer.text, answer.structured)]
         for attachment in answer.attachments:
-            if takes_attachment(self._model, attachment.type):
+            if accepts_attachment(self._model, attachment.type):
                 attachments.append(attachment)
             else:
                 lines.append(_describe_left_out(attachment))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.behaviour.generate import generate_instance
-from llm_mock.boundaries.llm.parts import tool_call
+from llm_mock.boundaries.llm.parts import create_tool_call
 from llm_mock.core.reply import Reply
 from llm_mock.errors import LLMMockError
 
@@ -77,4 +77,4 @@ def _generate_call(tool: Any, fixed: Mapping[str, Any]) -> Any:
     except LLMMockError as error:
         raise LLMMockError(f"call_every_tool: the tool {tool.name}: {error}") from None
     arguments = {**generated, **copy.deepcopy(dict(fixed))}
-    return tool_call(tool.name, arguments, None)
+    return create_tool_call(tool.name, arguments, None)

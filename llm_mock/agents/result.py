@@ -9,7 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from llm_mock.boundaries.llm.parts import usage
+from llm_mock.boundaries.llm.parts import create_usage
 from llm_mock.cost.prices import cost_of_usage
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
@@ -218,7 +218,7 @@ class AgentResult:
         """The tokens of all turns together."""
         input_tokens = sum(turn.usage.input or 0 for turn in self.turns)
         output_tokens = sum(turn.usage.output or 0 for turn in self.turns)
-        total: llm.Usage = usage(input_tokens, output_tokens)
+        total: llm.Usage = create_usage(input_tokens, output_tokens)
         return total
 
     @functools.cached_property

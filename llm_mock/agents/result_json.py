@@ -10,7 +10,7 @@ from typing import Any
 import llm
 
 from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
-from llm_mock.boundaries.llm.parts import usage
+from llm_mock.boundaries.llm.parts import create_usage
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten
 
@@ -72,7 +72,7 @@ def _parse_turn(data: Mapping[str, Any]) -> Turn:
     return Turn(
         **values,
         tool_calls=tuple(map(_parse_call, data["tool_calls"])),
-        usage=usage(*_get_items(data["usage"], _USAGE).values()),
+        usage=create_usage(*_get_items(data["usage"], _USAGE).values()),
         retried=tuple(data["retried"]),
     )
 

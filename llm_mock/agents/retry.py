@@ -14,7 +14,7 @@ import tenacity
 
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
-from llm_mock.boundaries.llm.chains import restart_of
+from llm_mock.boundaries.llm.chains import save_state
 from llm_mock.support.text import format_error
 
 FIRST_WAIT = 0.5
@@ -202,7 +202,7 @@ class Retries:
         self.errors = []
         self.waited = 0.0
         attempts = 0
-        restart = restart_of(response)
+        restart = save_state(response)
 
         def should_retry(error: BaseException) -> bool:
             nonlocal attempts

@@ -23,7 +23,7 @@ from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
 from llm_mock.agents.skill_tools import with_skill_tools
-from llm_mock.boundaries.llm.chains import calls_nobody, single_attempts
+from llm_mock.boundaries.llm.chains import disable_retries, is_answered_by_mock
 from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
 from llm_mock.support.text import described, format_error, shorten_name
@@ -172,14 +172,14 @@ class _Run:
         hide_secrets_of(session.agent.servers)
         self._session = session
         self._agent = session.agent
-        self._model = single_attempts(model)
+        self._model = disable_retries(model)
         self._calls = calls
         self._prompt = prompt
         self._attachments = list(attachments)
         provider = self._agent.asks
         self._deadline = RunDeadline(self._agent.timeout)
         calls.deadline = self._deadline
-        offline = calls_nobody(model)
+        offline = is_answered_by_mock(model)
         self._rate_limiter = RateLimiter(provider, str(model.model_id), offline)
         self._retries = Retries(provider.retries, offline, self._deadline, self._rate_limiter)
         self._turns: list[Turn] = []

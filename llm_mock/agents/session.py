@@ -8,7 +8,7 @@ from typing import Any
 
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.result import AgentResult
-from llm_mock.boundaries.llm.chains import restart_of
+from llm_mock.boundaries.llm.chains import save_state
 from llm_mock.errors import InvalidSession
 
 
@@ -64,7 +64,7 @@ class AgentSession:
                 "aitest_run or by aitest_run_sync, because llm keeps synchronous and asynchronous "
                 "conversations apart."
             )
-        undo = restart_of(conversation)
+        undo = save_state(conversation)
         runs = len(self.results)
         self._running = True
         # The model is another object in each run.

@@ -16,7 +16,7 @@ HOSTS_VARIABLE = "LLM_MOCK_HOSTS"
 """Further hosts of model APIs, for such a process."""
 OFFLINE_VARIABLE = "LLM_MOCK_OFFLINE"
 """Set if such a process, which a dry run started, may connect to no other machine."""
-NO_KEY = "no-key-needed-by-llm-mock"
+PLACEHOLDER_KEY = "no-key-needed-by-llm-mock"
 """What stands for the key of a provider where there is none."""
 TRUE_VALUES = frozenset({"1", "true", "yes", "on"})
 FALSE_VALUES = frozenset({"0", "false", "no", "off"})
@@ -29,17 +29,17 @@ def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
     value says yes in `PFLOW_TESTING`, which a seed of the project promises. `LLM_MOCK` is a likely name for something
     else, such as the URL of a mock: any other value of it says nothing.
     """
-    own, testing = (_value(name, environment) for name in (OWN_VARIABLE, TESTING_VARIABLE))
+    own, testing = (_get_value(name, environment) for name in (OWN_VARIABLE, TESTING_VARIABLE))
     if own in FALSE_VALUES or testing in FALSE_VALUES:
         return False
     return bool(testing) or own in TRUE_VALUES
 
 
-def unknown_value(environment: Mapping[str, str] = os.environ) -> str | None:
+def get_unknown_value(environment: Mapping[str, str] = os.environ) -> str | None:
     """Return the value of `LLM_MOCK` if it says neither yes nor no."""
-    value = _value(OWN_VARIABLE, environment)
+    value = _get_value(OWN_VARIABLE, environment)
     return environment[OWN_VARIABLE] if value and value not in TRUE_VALUES | FALSE_VALUES else None
 
 
-def _value(name: str, environment: Mapping[str, str]) -> str:
+def _get_value(name: str, environment: Mapping[str, str]) -> str:
     return environment.get(name, "").strip().lower()

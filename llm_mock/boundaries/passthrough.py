@@ -7,39 +7,39 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-_for_real: ContextVar[bool] = ContextVar("llm_mock_for_real", default=False)
+_is_passing_through: ContextVar[bool] = ContextVar("llm_mock_for_real", default=False)
 
 
-def is_for_real() -> bool:
+def is_passing_through() -> bool:
     """Whether a call is being made for real at this moment, in this thread or task."""
-    return _for_real.get()
+    return _is_passing_through.get()
 
 
 @contextmanager
-def for_real() -> Iterator[None]:
+def pass_through() -> Iterator[None]:
     """Within it calls are made for real."""
-    token = _for_real.set(True)
+    token = _is_passing_through.set(True)
     try:
         yield
     finally:
-        _for_real.reset(token)
+        _is_passing_through.reset(token)
 
 
-def made_for_real(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """What a function gives that is called for real; what it gives to iterate over is made for real, too."""
     __tracebackhide__ = True
-    with for_real():
+    with pass_through():
         result = function(*args, **kwargs)
     if isinstance(result, AsyncIterator):
-        return _each_for_real_async(result)
-    return _each_for_real(result) if isinstance(result, Iterator) else result
+        return _iterate_through_async(result)
+    return _iterate_through(result) if isinstance(result, Iterator) else result
 
 
-def _each_for_real(pieces: Iterator[Any]) -> Iterator[Any]:
+def _iterate_through(pieces: Iterator[Any]) -> Iterator[Any]:
     """The same pieces, each of which is made for real; what happens between them is not."""
     try:
         while True:
-            with for_real():
+            with pass_through():
                 try:
                     piece = next(pieces)
                 except StopIteration:
@@ -50,11 +50,11 @@ def _each_for_real(pieces: Iterator[Any]) -> Iterator[Any]:
             close()
 
 
-async def _each_for_real_async(pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The asynchronous twin of `_each_for_real`."""
+async def _iterate_through_async(pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    """The asynchronous twin of `_iterate_through`."""
     try:
         while True:
-            with for_real():
+            with pass_through():
                 try:
                     piece = await anext(pieces)
                 except StopAsyncIteration:

@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-COROUTINE = 0x80
+CO_COROUTINE = 0x80
 """The flag of a coroutine function, as `inspect.CO_COROUTINE`."""
 MARK = "__llm_mock_replaced__"
 Execution = Callable[[Callable[[ModuleType], None], ModuleType], None]
@@ -18,19 +18,19 @@ Execution = Callable[[Callable[[ModuleType], None], ModuleType], None]
 _executions: dict[str, Execution] = {}
 
 
-def when_imported(name: str, attach: Callable[[ModuleType], None]) -> None:
+def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
     """Have a function called with a module: at once if it is imported, and whenever it is imported anew."""
 
     def execute_and_attach(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
         execute(module)
         attach(module)
 
-    execute_by(name, execute_and_attach)
+    set_execution(name, execute_and_attach)
     if name in sys.modules:
         attach(sys.modules[name])
 
 
-def execute_by(name: str, execution: Execution) -> None:
+def set_execution(name: str, execution: Execution) -> None:
     """Have a module executed by a function from now on when it is imported."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _Finder())
@@ -77,7 +77,7 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
         return await replacement(original, *args, **kwargs)
 
     flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
-    replacing = replaced_coroutine_function if flags & COROUTINE else replaced
+    replacing = replaced_coroutine_function if flags & CO_COROUTINE else replaced
     setattr(replacing, MARK, True)
     setattr(owner, name, replacing)
 

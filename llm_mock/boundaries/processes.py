@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.boundaries import FOLDER_VARIABLE
-from llm_mock.boundaries.serialization import sent
+from llm_mock.boundaries.serialization import serialize
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.reply import Reply
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 
-class Configured(NamedTuple):
+class SharedConfiguration(NamedTuple):
     """What a test configured, as it is sent to the processes that it starts."""
 
     levels: list[tuple[Script, Settings]]
@@ -70,7 +70,7 @@ class SharedFolder:
         folder._temporary = temporary
         return folder
 
-    def environment(self) -> dict[str, str]:
+    def get_environment(self) -> dict[str, str]:
         """What a process needs in its environment to use the folder."""
         return {FOLDER_VARIABLE: str(self.folder)}
 
@@ -89,11 +89,11 @@ class SharedFolder:
             level = level.parent
         mock.responses.script.share_uses(self)
         details = mock.history.log is not None and mock.history.log.detailed
-        configured = Configured(levels, details, mock.cassette is not None)
+        configured = SharedConfiguration(levels, details, mock.cassette is not None)
         with contextlib.suppress(FileNotFoundError):  # the test is over
-            write_atomically(self.folder / "script", sent(configured), durable=False)
+            write_atomically(self.folder / "script", serialize(configured), durable=False)
 
-    def get_configured(self) -> Configured:
+    def read_configuration(self) -> SharedConfiguration:
         """What was configured last. What cannot be read here is what every call raises.
 
         Raises:
@@ -106,18 +106,18 @@ class SharedFolder:
                 raise
             content = self._configured
         try:
-            configured: Configured = pickle.loads(content)
+            configured: SharedConfiguration = pickle.loads(content)
         except Exception as error:
             script = Script()
             unreadable = ReplyNotSent(
                 f"The replies that the test configured cannot be read in this process: {type(error).__name__}: {error}."
             )
             script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=unreadable), None)
-            return Configured([(script, Settings())], details=False, has_cassette=False)
+            return SharedConfiguration([(script, Settings())], details=False, has_cassette=False)
         configured.levels[0][0].uses = self
         return configured
 
-    def version(self) -> tuple[int, int]:
+    def get_version(self) -> tuple[int, int]:
         """What differs when `share` wrote anew; the same for ever once the test is over."""
         with contextlib.suppress(FileNotFoundError):
             status = (self.folder / "script").stat()
@@ -191,7 +191,7 @@ class SharedFolder:
             yield json.loads(line)
 
 
-class CassetteElsewhere:
+class CassetteInOtherProcess:
     """What answers in a process that a test with a cassette started, where no reply fits."""
 
     mode = "none"

@@ -15,7 +15,7 @@ INSTANCE = "()"
 """After the name of a class: the attribute is one that its constructor sets."""
 
 
-def missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
+def find_missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
     """Return the first name that a library no longer has.
 
     Args:
@@ -23,12 +23,12 @@ def missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
         names: paths such as `Pool.urlopen` and `Pool()._factory`; of several in `a|b` one is needed.
     """
     for name in names:
-        if not any(_has(library, path) for path in name.split("|")):
+        if not any(_has_path(library, path) for path in name.split("|")):
             return name.split("|")[0]
     return None
 
 
-def _has(library: Any, path: str) -> bool:
+def _has_path(library: Any, path: str) -> bool:
     owner = library
     *parents, last = path.split(".")
     for parent in parents:
@@ -61,17 +61,17 @@ def _is_set_by_constructor(owner: type, name: str) -> bool:
     return False
 
 
-def changed_message(library: ModuleType, name: str) -> str:
+def describe_change(library: ModuleType, name: str) -> str:
     """Return why calls by a library are refused."""
     package = library.__name__.partition(".")[0]
-    version = _version(library, package)
+    version = _get_version(library, package)
     return (
         f"{package} {version} changed {name}, which llm_mock needs; calls by {package} are refused, and "
         f"nothing is sent. Please report this, and use {package}<{version} until then."
     )
 
 
-def _version(library: ModuleType, package: str) -> str:
+def _get_version(library: ModuleType, package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -85,10 +85,10 @@ def refuse(message: str) -> None:
         LibraryChanged: the call must not be made.
     """
     __tracebackhide__ = True
-    from llm_mock.boundaries.passthrough import is_for_real
+    from llm_mock.boundaries.passthrough import is_passing_through
     from llm_mock.core.context import current_mock, is_mocked
 
-    if not is_mocked() or is_for_real():
+    if not is_mocked() or is_passing_through():
         return
     mock = current_mock()
     if mock is not None:
@@ -104,10 +104,10 @@ def refuse_all(library: ModuleType, paths: Iterable[str], message: str) -> None:
         for parent in parents:
             owner = getattr(owner, parent, None)
         if hasattr(owner, name):
-            replace(owner, name, _Refusing(message))
+            replace(owner, name, _Refusal(message))
 
 
-class _Refusing:
+class _Refusal:
     """Stands for a function that is not to be called."""
 
     def __init__(self, message: str) -> None:

@@ -13,11 +13,11 @@ from typing import Any
 from llm_mock.errors import ReplyNotSent
 from llm_mock.support.text import described, format_path
 
-HERE_AND_THERE = ("builtins", "llm", "llm_mock", "re")
+COMMON_PACKAGES = ("builtins", "llm", "llm_mock", "re")
 """The packages whose functions and classes every process has."""
 
 
-def sent(value: Any) -> bytes:
+def serialize(value: Any) -> bytes:
     """A value as `pickle.loads` reads it in another process."""
     buffer = io.BytesIO()
     _Pickler(buffer).dump(value)
@@ -36,15 +36,19 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         is_named = isinstance(value, (type, FunctionType, BuiltinFunctionType))
         owner = value if is_named or isinstance(value, MethodType) else type(value)
-        if (owner.__module__ or "builtins").partition(".")[0] in HERE_AND_THERE:
-            return _by_name(value) if is_named else NotImplemented
+        if (owner.__module__ or "builtins").partition(".")[0] in COMMON_PACKAGES:
+            return _reduce_by_name(value) if is_named else NotImplemented
         try:
-            return _arrived, (_shown(value), is_error, pickle.dumps(value))
+            return _restore, (_describe(value), is_error, pickle.dumps(value))
         except Exception as error:
-            return _missing, (_shown(value), is_error, f"{type(error).__name__}: {error}")
+            return _create_placeholder, (
+                _describe(value),
+                is_error,
+                f"{type(error).__name__}: {error}",
+            )
 
 
-def _by_name(value: Any) -> Any:
+def _reduce_by_name(value: Any) -> Any:
     """What finds it there, where pickle would not: its module was imported anew since, as `pytester` makes happen."""
     try:
         is_current = attrgetter(value.__qualname__)(sys.modules[value.__module__]) is value
@@ -57,7 +61,7 @@ def _by_name(value: Any) -> Any:
     )
 
 
-def _shown(value: Any) -> str:
+def _describe(value: Any) -> str:
     code = getattr(value, "__code__", None)
     return (
         described(value)
@@ -66,23 +70,23 @@ def _shown(value: Any) -> str:
     )
 
 
-def _arrived(shown: str, is_error: bool, content: bytes) -> Any:
+def _restore(shown: str, is_error: bool, content: bytes) -> Any:
     try:
         return pickle.loads(content)
     except Exception as error:
-        return _missing(shown, is_error, f"{type(error).__name__}: {error}")
+        return _create_placeholder(shown, is_error, f"{type(error).__name__}: {error}")
 
 
-def _missing(shown: str, is_error: bool, why: str) -> Any:
+def _create_placeholder(shown: str, is_error: bool, why: str) -> Any:
     message = (
         f"The reply to this call needs {shown}, which the process that the test started cannot have: {why}. Text and "
         "data can be sent to another process; a function, a matcher or an exception only if it can be imported there "
         "by its name."
     )
-    return ReplyNotSent(message) if is_error else _Missing(message)
+    return ReplyNotSent(message) if is_error else _MissingFunction(message)
 
 
-class _Missing:
+class _MissingFunction:
     """Stands for a function that is not there."""
 
     def __init__(self, message: str) -> None:

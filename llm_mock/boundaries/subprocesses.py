@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, is_requested
-from llm_mock.boundaries.patching import replace, when_imported
+from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_live, is_mocked
 
 POSITION_OF_ENV = 10
@@ -31,31 +31,31 @@ def set_handing_over(handing_over: bool) -> bool:
 
 def attach() -> None:
     """Attach to all that starts processes, once."""
-    when_imported("subprocess", _attach_to)
-    when_imported("multiprocessing.util", _attach_to_multiprocessing)
+    attach_on_import("subprocess", _attach_to)
+    attach_on_import("multiprocessing.util", _attach_to_multiprocessing)
     for name in ("posix_spawn", "posix_spawnp"):
         if hasattr(os, name):
-            replace(os, name, _spawned)
-    replace(os, "execve", _executed)
-    replace(os, "system", _inheriting)
+            replace(os, name, _spawn)
+    replace(os, "execve", _execute)
+    replace(os, "system", _start_inheriting)
     if hasattr(os, "register_at_fork") and not _State.forks_are_watched:
         _State.forks_are_watched = True
-        os.register_at_fork(before=_before_fork, after_in_child=_forked)
+        os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
 
 
 def _attach_to(subprocess: ModuleType) -> None:
-    replace(subprocess.Popen, "__init__", _started)
+    replace(subprocess.Popen, "__init__", _start_popen)
 
 
 def _attach_to_multiprocessing(util: ModuleType) -> None:
     if hasattr(util, "spawnv_passfds"):
-        replace(util, "spawnv_passfds", _spawned_by_multiprocessing)
+        replace(util, "spawnv_passfds", _spawn_multiprocessing)
 
 
-def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: Any) -> None:
+def _start_popen(original: Callable[..., None], popen: Any, *args: Any, **kwargs: Any) -> None:
     __tracebackhide__ = True
     given = args[POSITION_OF_ENV] if len(args) > POSITION_OF_ENV else kwargs.get("env")
-    environment = _handed_over(given)
+    environment = _build_environment(given)
     if environment is not None and len(args) > POSITION_OF_ENV:
         args = (*args[:POSITION_OF_ENV], environment, *args[POSITION_OF_ENV + 1 :])
     elif environment is not None:
@@ -63,36 +63,36 @@ def _started(original: Callable[..., None], popen: Any, *args: Any, **kwargs: An
     original(popen, *args, **kwargs)
 
 
-def _spawned(
+def _spawn(
     original: Callable[..., int], path: Any, argv: Any, env: Any = None, *args: Any, **kwargs: Any
 ) -> int:
     """Spawn a process; from Python 3.13 on `env` may be None, as it is for `subprocess`."""
     __tracebackhide__ = True
-    environment = _handed_over(env)
+    environment = _build_environment(env)
     return original(path, argv, env if environment is None else environment, *args, **kwargs)
 
 
-def _executed(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> Any:
+def _execute(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> Any:
     """Go on as another program, in a process that was forked for this, as `os.spawnve` and pexpect do."""
     folder = os.environ.get(FOLDER_VARIABLE) if _State.is_forked else None
-    variables = None if folder is None or env is None else _variables(env)
-    if folder is not None and variables is not None and _is_handed_over(variables):
+    variables = None if folder is None or env is None else _decode_environment(env)
+    if folder is not None and variables is not None and _needs_mock(variables):
         env = {**variables, FOLDER_VARIABLE: folder}
     return original(path, argv, env)
 
 
-def _spawned_by_multiprocessing(
+def _spawn_multiprocessing(
     original: Callable[..., int], path: Any, argv: Any, *args: Any, **kwargs: Any
 ) -> int:
     if any("multiprocessing.spawn" in str(word) for word in argv):
-        return _inheriting(original, path, argv, *args, **kwargs)
+        return _start_inheriting(original, path, argv, *args, **kwargs)
     return original(path, argv, *args, **kwargs)  # a server for processes of many tests
 
 
-def _inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -> int:
+def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -> int:
     """Start a process that inherits the environment of this one."""
     __tracebackhide__ = True
-    handed_over = _handed_over(None)
+    handed_over = _build_environment(None)
     if handed_over is None:
         return original(*args, **kwargs)
     os.environ[FOLDER_VARIABLE] = handed_over[FOLDER_VARIABLE]
@@ -102,7 +102,7 @@ def _inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -> int:
         os.environ.pop(FOLDER_VARIABLE, None)
 
 
-def _handed_over(given: Any) -> dict[str, str] | None:
+def _build_environment(given: Any) -> dict[str, str] | None:
     """Return an environment with the active mock, to be used in place of the one that is given.
 
     Args:
@@ -114,14 +114,14 @@ def _handed_over(given: Any) -> dict[str, str] | None:
     __tracebackhide__ = True
     if not _State.handing_over:
         return None
-    environment = _variables(os.environ if given is None else given)
-    if environment is None or not _is_handed_over(environment):
+    environment = _decode_environment(os.environ if given is None else given)
+    if environment is None or not _needs_mock(environment):
         return None
     mock = current_mock()
     return None if mock is None else dict(mock.extend_environment(environment))
 
 
-def _variables(given: Any) -> dict[str, str] | None:
+def _decode_environment(given: Any) -> dict[str, str] | None:
     """Return an environment as text, as Python would hand it to the system.
 
     Returns:
@@ -136,25 +136,21 @@ def _variables(given: Any) -> dict[str, str] | None:
         return None
 
 
-def _is_handed_over(environment: Mapping[str, str]) -> bool:
+def _needs_mock(environment: Mapping[str, str]) -> bool:
     if not _State.handing_over or not is_mocked() or is_live():
         return False
     return FOLDER_VARIABLE not in environment and is_requested(environment)
 
 
 def _before_fork() -> None:
-    if _is_handed_over(os.environ) and (mock := current_mock()):
+    if _needs_mock(os.environ) and (mock := current_mock()):
         mock.extend_environment({})
 
 
-def _forked() -> None:
+def _after_fork_in_child() -> None:
     """In a process that was forked: what it asks is reported to the one that forked it, and so is what it starts."""
-    if (
-        _is_handed_over(os.environ)
-        and (mock := current_mock_if_created())
-        and mock.folder is not None
-    ):
+    if _needs_mock(os.environ) and (mock := current_mock_if_created()) and mock.folder is not None:
         mock.follow_fork()
-        os.environ.update(mock.folder.environment())
+        os.environ.update(mock.folder.get_environment())
         os.environ.setdefault(TESTING_VARIABLE, "1")
         _State.is_forked = True

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.patching import when_imported
+from llm_mock.boundaries.patching import attach_on_import
 from llm_mock.core.ownership import RunningTest, attribute_calls, get_submitting_test, note_thread
 
 POOLS = frozenset(
@@ -54,7 +54,7 @@ class _Work:
             return self._function(*args, **kwargs)
 
 
-def follow() -> Callable[[], None]:
+def follow_threads() -> Callable[[], None]:
     """Follow threads and pools from now on.
 
     Returns:
@@ -63,8 +63,8 @@ def follow() -> Callable[[], None]:
     if _State.undo is not None:  # a run within a run
         return lambda: None
     _State.undo = [_replace(threading.Thread, "start", _start)]
-    when_imported("concurrent.futures.thread", _follow_executor)
-    when_imported("multiprocessing.pool", _follow_pool)
+    attach_on_import("concurrent.futures.thread", _follow_executor)
+    attach_on_import("multiprocessing.pool", _follow_pool)
     return _end
 
 

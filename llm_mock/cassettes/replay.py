@@ -10,7 +10,7 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 
-from llm_mock.boundaries.llm.parts import attachment
+from llm_mock.boundaries.llm.parts import create_attachment
 from llm_mock.cassettes import exceptions, schema
 from llm_mock.cassettes.prompt_json import restore_prompt_json
 from llm_mock.cassettes.record_modes import get_recording_command
@@ -63,7 +63,7 @@ class RecordedReply(Reply):
             digest = recorded_attachment.sha256
             content = contents[digest] if digest else None
             attachments.append(
-                attachment(recorded_attachment.type, recorded_attachment.url, content)
+                create_attachment(recorded_attachment.type, recorded_attachment.url, content)
             )
         super().__init__(
             chunks=chunks,

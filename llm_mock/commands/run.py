@@ -11,7 +11,12 @@ import llm
 
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
-from llm_mock.boundaries.llm.log import is_logging, log_path, log_responses, logged_conversation
+from llm_mock.boundaries.llm.log import (
+    get_log_path,
+    is_logging,
+    load_logged_conversation,
+    log_responses,
+)
 from llm_mock.commands.errors import print_message
 from llm_mock.commands.role import prepare_role
 from llm_mock.errors import InvalidSession
@@ -134,7 +139,7 @@ class _Chat:
         """
         name = shorten_name(role_name)
         try:
-            conversation = logged_conversation(self._log_name, self._create_model())
+            conversation = load_logged_conversation(self._log_name, self._create_model())
         except Exception as error:
             # Such as a file that is not a database, or one of another version of `llm`.
             reason = f"{type(error).__name__}: {error}"
@@ -142,7 +147,7 @@ class _Chat:
             raise InvalidSession(f"{problem}: {reason}") from None
         if conversation is None:
             raise InvalidSession(
-                f"There is no logged conversation of {name} in {log_path()}. Run it once without "
+                f"There is no logged conversation of {name} in {get_log_path()}. Run it once without "
                 "--resume, and without --no-audit. `llm logs status` tells whether llm logs."
             )
         return conversation
@@ -181,7 +186,7 @@ class _Chat:
         except Exception as error:
             # The answer is there and must be shown, whatever is wrong with the database.
             self._is_logging = False
-            problem = f"The answer could not be logged in {log_path()}: {error}."
+            problem = f"The answer could not be logged in {get_log_path()}: {error}."
             print_message("Warning", f"{problem} Leave the log out with --no-audit.")
 
 

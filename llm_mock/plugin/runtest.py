@@ -223,7 +223,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
         else ""
     )
     unread = sys.modules.get("llm_mock.boundaries.llm.unconsumed_responses")
-    never_read = unread.never_read_text(mock) if unread and call.when == "call" else ""
+    never_read = unread.format_unread(mock) if unread and call.when == "call" else ""
     patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
     payload = (
         payload_text(call.excinfo and call.excinfo.value)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from llm_mock.boundaries.passthrough import made_for_real
+from llm_mock.boundaries.passthrough import call_through
 from llm_mock.core.answer import Answer
 from llm_mock.core.mock import Mock
 from llm_mock.core.protocols import AnswerMetadata
@@ -64,7 +64,7 @@ def replay_or_record(mock: Mock, target: Target, prompt: str, send: Callable[[],
     usage = {"input": None, "output": None, "details": None}
     decision.watch(lambda: AnswerMetadata((), (), usage, None, None, None, None, {}))
     try:
-        output: str = made_for_real(send)
+        output: str = call_through(send)
     except BaseException as error:
         decision.end(error)
         raise

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.result import AgentResult
 from llm_mock.agents.result import Turn as AgentTurn
-from llm_mock.boundaries.llm.parts import usage
+from llm_mock.boundaries.llm.parts import create_usage
 from llm_mock.core.context import current_mock
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
@@ -175,7 +175,7 @@ class TargetRunner(RepeatingRunner):
         mock: ScriptedMock | None,
     ) -> RunContext:
         # Assertions read the same attributes of it as of an agent's turn.
-        answer: Any = AgentTurn(result.output, (), usage(0, 0), result.duration)
+        answer: Any = AgentTurn(result.output, (), create_usage(0, 0), result.duration)
         run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
         if mock is None:
             prompt, system = (None, None)

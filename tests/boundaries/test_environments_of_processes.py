@@ -134,4 +134,4 @@ def test_a_wrong_environment_is_refused_by_python_itself(
 ) -> None:
     with pytest.raises((TypeError, AttributeError)) as caught:
         subprocess.run([TRUE], env=wrong)
-    assert all(entry.name != "_variables" for entry in caught.traceback)
+    assert all(entry.name != "_decode_environment" for entry in caught.traceback)

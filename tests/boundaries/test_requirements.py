@@ -14,7 +14,7 @@ from llm_mock.boundaries.http.transports import httpcore as over_httpcore
 from llm_mock.boundaries.http.transports import refused
 from llm_mock.boundaries.http.transports import urllib3 as over_urllib3
 from llm_mock.boundaries.llm import attach as llm_boundary
-from llm_mock.boundaries.requirements import missing_name
+from llm_mock.boundaries.requirements import find_missing_name
 from tests.conftest import RunPython
 
 TABLES = {
@@ -113,7 +113,7 @@ CASES = [(library, name) for library, names in TABLES.items() for name in names]
 
 @pytest.mark.parametrize("library", TABLES)
 def test_the_installed_version_has_every_name(library: str) -> None:
-    assert missing_name(importlib.import_module(library), TABLES[library]) is None
+    assert find_missing_name(importlib.import_module(library), TABLES[library]) is None
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_missing_name_is_found(library: str, name: str, monkeypatch: pytest.Mo
     module = importlib.import_module(library)
     for path in name.split("|"):
         remove(module, path, monkeypatch)
-    assert missing_name(module, [name]) == name.split("|")[0]
-    assert missing_name(module, TABLES[library]) is not None
+    assert find_missing_name(module, [name]) == name.split("|")[0]
+    assert find_missing_name(module, TABLES[library]) is not None
 
 
 def remove(module: ModuleType, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 from llm_mock import create_mock_get_model
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.recording import WireRecording
 from llm_mock.boundaries.http.routing import load_protocol
 from llm_mock.boundaries.http.wire import WireRequest
@@ -330,7 +330,9 @@ def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(
     }
     (tmp_path / "calls.yaml").write_text(json.dumps({"version": 1, "calls": [call]}))
     served = serve("--record", "calls.yaml")
-    with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key=NO_KEY, max_retries=0) as client:
+    with openai.OpenAI(
+        base_url=f"{served.url}/openai/v1", api_key=PLACEHOLDER_KEY, max_retries=0
+    ) as client:
         create = client.chat.completions.create
         asked: Any = [{"role": "user", "content": "Hi"}]
         assert create(model="gpt-4o-mini", messages=asked).choices[0].message.content == "Recorded."

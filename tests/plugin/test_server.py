@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 
 needs_node = pytest.mark.skipif(not shutil.which("node"), reason="needs Node")
 needs_curl = pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
@@ -151,8 +151,8 @@ def test_the_environment_leads_a_program_to_it_without_real_keys(
                 assert environment["ANTHROPIC_BASE_URL"] == llm_mock_server.anthropic_url == url + "/anthropic"
                 assert environment["GOOGLE_GEMINI_BASE_URL"] == llm_mock_server.gemini_url == url + "/gemini"
                 assert environment["MISTRAL_BASE_URL"] == llm_mock_server.mistral_url + "/v1" == url + "/mistral/v1"
-                assert environment["OPENAI_API_KEY"] == environment["ANTHROPIC_API_KEY"] == {NO_KEY!r}
-                assert environment["GEMINI_API_KEY"] == environment["MISTRAL_API_KEY"] == {NO_KEY!r}
+                assert environment["OPENAI_API_KEY"] == environment["ANTHROPIC_API_KEY"] == {PLACEHOLDER_KEY!r}
+                assert environment["GEMINI_API_KEY"] == environment["MISTRAL_API_KEY"] == {PLACEHOLDER_KEY!r}
                 assert "real" not in environment.values()
                 assert environment["OPENAI_API_BASE"] == llm_mock_server.openai_url
                 assert environment["AZURE_OPENAI_ENDPOINT"] == environment["GROQ_BASE_URL"] == url

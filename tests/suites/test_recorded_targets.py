@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from llm_mock import LLMMock
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.core.context import ContextMocks
 from llm_mock.errors import LLMMockError
 from tests.boundaries.http.test_forwarding import provider as provider
@@ -127,7 +127,9 @@ def test_what_a_command_asks_is_recorded_through_a_server_and_replayed_without_a
     assert project.command(*test, "--record", "none").exit_code == 0
     assert len(provider.requests) == 2
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    project.write("app.py", f"import os\nprint(os.environ['OPENAI_API_KEY'] == '{NO_KEY}')\n")
+    project.write(
+        "app.py", f"import os\nprint(os.environ['OPENAI_API_KEY'] == '{PLACEHOLDER_KEY}')\n"
+    )
     past = project.command(*test, "--record", "none")
     assert past.output.count("output: True") == 2
     assert (

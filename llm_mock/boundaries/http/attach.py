@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.http.supported_versions import OLDEST, explain_version, refuse_outdated
-from llm_mock.boundaries.patching import replace, when_imported
-from llm_mock.boundaries.requirements import changed_message, missing_name, refuse, refuse_all
+from llm_mock.boundaries.patching import attach_on_import, replace
+from llm_mock.boundaries.requirements import describe_change, find_missing_name, refuse, refuse_all
 
 UNDECIDED = "undecided"
 """In place of a provider that cannot be found out any more."""
@@ -33,16 +33,16 @@ SDKS = ("anthropic", "cerebras.cloud.sdk", "groq", "openai", "together")
 def attach() -> None:
     """Answer requests to providers from now on, as `interception.py` decides."""
     for library, transport in LIBRARIES.items():
-        when_imported(library, functools.partial(_attach_to, f"transports.{transport}"))
+        attach_on_import(library, functools.partial(_attach_to, f"transports.{transport}"))
     for sdk in SDKS:
-        when_imported(f"{sdk}._base_client", functools.partial(_attach_to, "retries"))
+        attach_on_import(f"{sdk}._base_client", functools.partial(_attach_to, "retries"))
 
 
 def _attach_to(name_of_module: str, library: ModuleType) -> None:
     module = importlib.import_module(f"{__package__}.{name_of_module}")
     # `retries` needs no name: what it does not find stays slow.
     names = getattr(module, "NAMES", {}).get(library.__name__, ())
-    name = missing_name(library, names)
+    name = find_missing_name(library, names)
     if name is None:
         module.attach(library)
     else:
@@ -50,7 +50,7 @@ def _attach_to(name_of_module: str, library: ModuleType) -> None:
         outdated = explain_version(
             library.__name__, str(getattr(library, "__version__", "")) or "0"
         )
-        _refuse(module, library, outdated or changed_message(library, name))
+        _refuse(module, library, outdated or describe_change(library, name))
     # After the transport: what is refused for its age is refused whatever the transport would answer.
     if library.__name__ in OLDEST:
         refuse_outdated(library)
@@ -62,7 +62,7 @@ def _refuse(transport: Any, library: ModuleType, message: str) -> None:
     Where the function that the transport replaces is still there, other requests pass. Without it nothing
     tells which is which, so none is made.
     """
-    if not transport.SEAMS or missing_name(library, transport.SEAMS):
+    if not transport.SEAMS or find_missing_name(library, transport.SEAMS):
         refuse_all(library, transport.CONSTRUCTORS, message)
         return
     for seam, find in transport.SEAMS.items():

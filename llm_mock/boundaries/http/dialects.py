@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.http1 import Head
 from llm_mock.boundaries.http.wire import WireRequest
 
@@ -93,7 +93,12 @@ def make_environment(
     }
     keys = {*KEYS, *(name for name in OTHER_KEYS if kept.get(name))}
     base_urls = {name: url + path for name, path in paths.items()}
-    return {**kept, **_bypass_proxies(url, kept), **base_urls, **dict.fromkeys(keys, NO_KEY)}
+    return {
+        **kept,
+        **_bypass_proxies(url, kept),
+        **base_urls,
+        **dict.fromkeys(keys, PLACEHOLDER_KEY),
+    }
 
 
 def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
-from llm_mock.boundaries.passthrough import for_real
+from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.core.events import Wait
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _send(
 ) -> http.client.HTTPResponse:
     headers = {name: value for name, value in sent.headers.items() if name not in NOT_SENT_ON}
     path = f"{sent.path}?{sent.query}" if sent.query else sent.path
-    with for_real(), recording.guard_send():
+    with pass_through(), recording.guard_send():
         connection.request(sent.method, path, sent.body, {**headers, "accept-encoding": "identity"})
         return connection.getresponse()
 

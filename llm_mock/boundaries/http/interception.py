@@ -25,7 +25,7 @@ from llm_mock.boundaries.http.providers import (
     normalize_host,
 )
 from llm_mock.boundaries.http.settings import http_settings
-from llm_mock.boundaries.passthrough import is_for_real
+from llm_mock.boundaries.passthrough import is_passing_through
 from llm_mock.core.context import current_mock, has_passthrough, is_mocked
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ Headers = Iterable[tuple[Any, Any]]
 
 def is_answering() -> bool:
     """Return True if the mock answers in place of every provider."""
-    return http_settings.mode == "answer" and is_mocked() and not is_for_real()
+    return http_settings.mode == "answer" and is_mocked() and not is_passing_through()
 
 
 def find_provider(
@@ -211,7 +211,7 @@ def _note_refusal(name: str) -> str:
 
 
 def _is_guarded() -> bool:
-    return http_settings.mode != "off" and is_mocked() and not is_for_real()
+    return http_settings.mode != "off" and is_mocked() and not is_passing_through()
 
 
 def _is_left_alone(host: str, port: int | None) -> bool:

@@ -17,8 +17,8 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from llm_mock.boundaries import NO_KEY
-from llm_mock.boundaries.patching import replace, when_imported
+from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.boundaries.patching import attach_on_import, replace
 
 PARAMETER = "api_key"
 """The argument by which each of these clients is given a key."""
@@ -105,11 +105,11 @@ _for_models: ContextVar[bool] = ContextVar("llm_mock_credentials_for_models", de
 def attach() -> None:
     """Let SDKs make clients without a key from now on, as long as the mock answers."""
     for module in CLIENTS:
-        when_imported(module, _attach_to_clients)
-    when_imported("botocore.session", _attach_to_session)
-    when_imported("botocore.credentials", _attach_to_instance_metadata)
-    when_imported("google.auth", _attach_to_google_auth)
-    when_imported("google.auth._default", _attach_to_google_metadata)
+        attach_on_import(module, _attach_to_clients)
+    attach_on_import("botocore.session", _attach_to_session)
+    attach_on_import("botocore.credentials", _attach_to_instance_metadata)
+    attach_on_import("google.auth", _attach_to_google_auth)
+    attach_on_import("google.auth._default", _attach_to_google_metadata)
 
 
 def _attach_to_clients(module: ModuleType) -> None:
@@ -155,7 +155,7 @@ def _init_client(
         original(client, *args, **kwargs)
         return
     if _needs_placeholder(_keys[owner], given):
-        given.arguments[PARAMETER] = NO_KEY
+        given.arguments[PARAMETER] = PLACEHOLDER_KEY
     original(*given.args, **given.kwargs)
 
 
@@ -193,7 +193,7 @@ def _get_credentials(original: Callable[..., Any], session: Any) -> Any:
         found = original(session)
     if found is not None:
         return found
-    return sys.modules["botocore.credentials"].Credentials(NO_KEY, NO_KEY)
+    return sys.modules["botocore.credentials"].Credentials(PLACEHOLDER_KEY, PLACEHOLDER_KEY)
 
 
 def _load_from_instance(original: Callable[..., Any], provider: Any) -> Any:
@@ -229,7 +229,7 @@ def _google_placeholder() -> Any:
             """Do nothing: older SDKs refresh credentials that are valid."""
 
     credentials: Any = PlaceholderCredentials()  # type: ignore[no-untyped-call]
-    credentials.token = NO_KEY
+    credentials.token = PLACEHOLDER_KEY
     return credentials
 
 

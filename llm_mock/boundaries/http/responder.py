@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from llm_mock.behaviour.pacing import SlowStart
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
 from llm_mock.boundaries.http.error_formats import ErrorFormat, get_error_format
 from llm_mock.boundaries.http.errors import (
@@ -250,7 +250,7 @@ def _start_recording(parsed: ModelRequest, call: PassthroughCall) -> WireRecordi
     from llm_mock.boundaries.http.recording import WireRecording
 
     host = parsed.sent.host
-    has_placeholder = any(NO_KEY in secret for secret in parsed.sent.secrets())
+    has_placeholder = any(PLACEHOLDER_KEY in secret for secret in parsed.sent.secrets())
     # A server of the application's own may do without a key.
     if has_placeholder and find_provider_of_host(host, None):
         problem = LLMMockError(

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.connection import Answering, Connection
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.error_formats import get_error_format
@@ -212,7 +212,7 @@ def is_local_host(host: str) -> bool:
 def _list_credentials(sent: WireRequest) -> Iterator[str]:
     """Yield what a request carries to say who asks: nothing of it may be shown."""
     for value in sent.secrets():
-        if NO_KEY not in value:
+        if PLACEHOLDER_KEY not in value:
             yield value
             yield value.rpartition(" ")[2]  # without `Bearer`
             yield from (

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.patching import COROUTINE, is_replaced
+from llm_mock.boundaries.patching import CO_COROUTINE, is_replaced
 
 OLDEST = {
     "aiohttp": "3.8",
@@ -108,5 +108,5 @@ def _mark_calls(function: Callable[..., Any], message: str) -> Callable[..., Any
         finally:
             _outdated.reset(token)
 
-    is_coroutine_function = function.__code__.co_flags & COROUTINE
+    is_coroutine_function = function.__code__.co_flags & CO_COROUTINE
     return call_coroutine_function if is_coroutine_function else call

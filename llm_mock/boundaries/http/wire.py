@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 from pydantic_core import from_json, to_json
 
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.core.events import Wait
 from llm_mock.support.redaction import is_secret_name
@@ -45,7 +45,7 @@ class WireRequest(NamedTuple):
             if name in self.headers:
                 key = self.headers[name]
                 break
-        return key if key and key != NO_KEY else None
+        return key if key and key != PLACEHOLDER_KEY else None
 
     def secrets(self) -> list[str]:
         """Return the values of all headers and query parameters that are secret."""

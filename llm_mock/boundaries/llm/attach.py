@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from llm_mock.boundaries.patching import execute_by, replace, when_imported
-from llm_mock.boundaries.requirements import changed_message, missing_name, refuse_all
+from llm_mock.boundaries.patching import attach_on_import, replace, set_execution
+from llm_mock.boundaries.requirements import describe_change, find_missing_name, refuse_all
 from llm_mock.core.context import current_mock
 
 MODULES_OF_MODELS = (
@@ -88,8 +88,8 @@ def attach(has_own_user_folder: bool = False) -> None:
             environment names one.
     """
     _State.has_own_user_folder = has_own_user_folder or _State.has_own_user_folder
-    when_imported("llm", _patch_or_refuse)
-    execute_by("llm.default_plugins.openai_models", _execute_without_sdk)
+    attach_on_import("llm", _patch_or_refuse)
+    set_execution("llm.default_plugins.openai_models", _execute_without_sdk)
 
 
 def _execute_without_sdk(execute: Callable[[ModuleType], None], plugin: ModuleType) -> None:
@@ -102,11 +102,11 @@ def _patch_or_refuse(llm: ModuleType) -> None:
     """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
     if not hasattr(llm, "get_model"):  # another module of that name
         return
-    name = missing_name(llm, NAMES)
+    name = find_missing_name(llm, NAMES)
     if name is None:
         _patch_llm(llm)
     else:
-        refuse_all(llm, REFUSED, changed_message(llm, name))
+        refuse_all(llm, REFUSED, describe_change(llm, name))
 
 
 def _patch_llm(llm: ModuleType) -> None:
@@ -139,15 +139,13 @@ def _patch_llm(llm: ModuleType) -> None:
     for name in ("embed", "embed_multi"):
         replace(llm.EmbeddingModel, name, embedding.embed_with_mock)
     provider_classes.guard_classes(llm)
-    replace(
-        llm.Response, versions.get_sync_execution(llm.Response), execution_guard.guarded_iterator
-    )
+    replace(llm.Response, versions.get_sync_execution(llm.Response), execution_guard.guard_iterator)
     unconsumed_responses.watch(sys.modules["llm.models"])
     name, is_coroutine = versions.get_async_execution(llm.AsyncResponse)
     replace(
         llm.AsyncResponse,
         name,
-        execution_guard.guarded_step if is_coroutine else execution_guard.guarded_call,
+        execution_guard.guard_next_chunk if is_coroutine else execution_guard.guard_start,
     )
 
 

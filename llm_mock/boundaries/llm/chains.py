@@ -11,18 +11,18 @@ from llm_mock.boundaries.llm.names import find_registered_model
 from llm_mock.core.context import current_mock, passes_through
 
 
-def restart_of(response: Any) -> Callable[[], None]:
+def save_state(response: Any) -> Callable[[], None]:
     """A function that makes an `llm` response, or a conversation, again as it is now, to begin anew after an error."""
-    kept = _copied(vars(response))
+    kept = _copy_state(vars(response))
 
     def start_again() -> None:
         vars(response).clear()
-        vars(response).update(_copied(kept))
+        vars(response).update(_copy_state(kept))
 
     return start_again
 
 
-def _copied(state: dict[str, Any]) -> dict[str, Any]:
+def _copy_state(state: dict[str, Any]) -> dict[str, Any]:
     """A state whose lists and dicts may be filled without changing those of the original."""
     return {
         name: copy.copy(value) if type(value) in (list, dict) else value
@@ -30,7 +30,7 @@ def _copied(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def single_attempts(model: Any) -> Any:
+def disable_retries(model: Any) -> Any:
     """A real model whose SDK does not retry by itself, where that can be said; else the model as it is.
 
     `llm`'s own OpenAI models, and those that derive from them, make a client for each call.
@@ -48,7 +48,7 @@ def single_attempts(model: Any) -> Any:
     return own
 
 
-def calls_nobody(model: Any) -> bool:
+def is_answered_by_mock(model: Any) -> bool:
     """Whether a mock answers for a model, without asking the real one, as a cassette does that records."""
     mock: Any = (
         model.mock()
@@ -60,7 +60,7 @@ def calls_nobody(model: Any) -> bool:
     return mock is not None and (mock.cassette is None or mock.cassette.mode == "none")
 
 
-def takes_attachment(model: Any, kind: str | None) -> bool:
+def accepts_attachment(model: Any, kind: str | None) -> bool:
     """Whether a model takes attachments of a type, such as `image/png`.
 
     What a cassette records must be possible for the real model, so nothing is assumed there of one that no plugin has.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
-from llm_mock.boundaries.llm.unconsumed_responses import is_read
+from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.context import current_mock, is_live, passes_through, refuse_real_model
 
 
@@ -21,45 +21,45 @@ def is_async(model: Any) -> bool:
     return isinstance(model, (llm.AsyncModel, llm.AsyncKeyModel))
 
 
-def guarded_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> Iterator[Any]:
+def guard_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> Iterator[Any]:
     """What iterating over an `llm.Response` does, with the model that is to execute it."""
-    is_read(response)
-    executing = _executing_model(response)
-    return original(response) if executing is None else _iterate_as(executing, response, original)
+    mark_read(response)
+    executing = _get_executing_model(response)
+    return original(response) if executing is None else _iterate_with(executing, response, original)
 
 
-def _iterate_as(
+def _iterate_with(
     model: Any, response: Any, original: Callable[[Any], Iterator[Any]]
 ) -> Iterator[Any]:
     chunks = original(response)
-    with _Swapped(response, model):
+    with _ModelSwap(response, model):
         first = next(chunks, None)  # `llm` looks at the model before the first chunk only
     if first is not None:
         yield first
         yield from chunks
 
 
-def guarded_call(original: Callable[[Any], None], response: Any) -> None:
+def guard_start(original: Callable[[Any], None], response: Any) -> None:
     """The same for the function that starts an `llm.AsyncResponse`."""
-    is_read(response)
-    with _Swapped(response, _starting_model(response)):
+    mark_read(response)
+    with _ModelSwap(response, _get_starting_model(response)):
         original(response)
 
 
-async def guarded_step(original: Callable[[Any], Awaitable[str]], response: Any) -> str:
+async def guard_next_chunk(original: Callable[[Any], Awaitable[str]], response: Any) -> str:
     """The same for the next chunk of an `llm.AsyncResponse`, which starts it before llm 0.32."""
-    is_read(response)
-    with _Swapped(response, _starting_model(response)):
+    mark_read(response)
+    with _ModelSwap(response, _get_starting_model(response)):
         return await original(response)
 
 
-def _starting_model(response: Any) -> Any:
+def _get_starting_model(response: Any) -> Any:
     # llm's own mark of a response that has started; without it the model is looked up once more.
     started = hasattr(response, "_generator")
-    return (None if started else _executing_model(response)) or response.model
+    return (None if started else _get_executing_model(response)) or response.model
 
 
-class _Swapped:
+class _ModelSwap:
     """Has another model execute a response, and gives the response its own back."""
 
     def __init__(self, response: Any, model: Any) -> None:
@@ -72,12 +72,12 @@ class _Swapped:
         self._response.model = self._own
 
 
-def _executing_model(response: Any) -> Any:
+def _get_executing_model(response: Any) -> Any:
     """The model that executes a response in place of its own; None for its own."""
     __tracebackhide__ = True
     model = response.model
     if is_mock(model):
-        return _real_model(response) if is_live() and model.mock() is None else None
+        return _get_real_model(response) if is_live() and model.mock() is None else None
     mock = current_mock()
     if mock is None or passes_through(model.model_id):
         return None
@@ -85,7 +85,7 @@ def _executing_model(response: Any) -> Any:
     return mock.get_mocked_model("async_model" if is_async(model) else "model", model.model_id)
 
 
-def _real_model(response: Any) -> Any:
+def _get_real_model(response: Any) -> Any:
     """The registered model behind one that was handed out under a mock and is called when there is none."""
     import llm
 

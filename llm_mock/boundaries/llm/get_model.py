@@ -18,7 +18,7 @@ from llm_mock.boundaries.llm.names import (
     format_unknown_model,
     get_model_id,
 )
-from llm_mock.boundaries.processes import CassetteElsewhere, SharedFolder, check_sendable
+from llm_mock.boundaries.processes import CassetteInOtherProcess, SharedFolder, check_sendable
 from llm_mock.core.assertions import CallAssertions
 from llm_mock.core.configurator import ResponseConfigurator, check_name
 from llm_mock.core.context import current_mock
@@ -268,9 +268,9 @@ class LLMMock(Mock):
 
     def mock_registered_model(self, real: Any) -> Any:
         """The mock of a registered model, sync or async, with the traits by which applications choose one."""
-        from llm_mock.boundaries.llm.model import mock_of
+        from llm_mock.boundaries.llm.model import create_mock_model
 
-        return mock_of(real, self._get_answering_mock)
+        return create_mock_model(real, self._get_answering_mock)
 
     def autospec(self) -> None:
         """From now on the models that `llm` knows refuse what the real ones would refuse.
@@ -332,7 +332,7 @@ class LLMMock(Mock):
         with self._lock:
             folder = self.folder = self.folder or SharedFolder.create()
             self._share()
-        return {**environment, **folder.environment()}
+        return {**environment, **folder.get_environment()}
 
     def join(self, folder: SharedFolder) -> None:
         """Answer from the replies that a test configured in another process, and report calls to it."""
@@ -342,19 +342,19 @@ class LLMMock(Mock):
     def follow_fork(self) -> None:
         """This is a process that was forked from that of the test: it has the replies, and reports its calls."""
         folder = cast("SharedFolder", self.folder)
-        folder.mine, self._version = False, folder.version()
+        folder.mine, self._version = False, folder.get_version()
 
     def _reload(self) -> None:
         folder = cast("SharedFolder", self.folder)
-        if self._version == folder.version():
+        if self._version == folder.get_version():
             return
-        self._version = folder.version()
+        self._version = folder.get_version()
         try:
-            (level, *parents), details, has_cassette = folder.get_configured()
+            (level, *parents), details, has_cassette = folder.read_configuration()
         except FileNotFoundError:  # the test is over
             return
         self.responses.script, self.settings = level
-        self.cassette = CassetteElsewhere() if has_cassette else None
+        self.cassette = CassetteInOtherProcess() if has_cassette else None
         parent: LLMMock | None = None
         for script, settings in reversed(parents):
             parent = LLMMock(parent=parent, at_boundary=True, standing_only=True, settings=settings)

@@ -10,7 +10,7 @@ from typing import Any
 from llm_mock.boundaries.llm.versions import list_conversation_tables
 
 
-def log_path() -> Path:
+def get_log_path() -> Path:
     """Where `llm` logs: its SQLite database, which need not be there yet."""
     import llm
 
@@ -19,12 +19,12 @@ def log_path() -> Path:
 
 def is_logging() -> bool:
     """Whether the user lets `llm` log: see `llm logs off`."""
-    return not log_path().with_name("logs-off").exists()
+    return not get_log_path().with_name("logs-off").exists()
 
 
 def log_responses(responses: Sequence[Any], name: str) -> None:
-    """Log the responses of one conversation, and give it a name by which `logged_conversation` finds it again."""
-    with _log_database() as database:
+    """Log the responses of one conversation, and give it a name by which `load_logged_conversation` finds it again."""
+    with _open_log() as database:
         for response in responses:
             response.log_to_db(database)
         for table in list_conversation_tables(database):
@@ -33,14 +33,14 @@ def log_responses(responses: Sequence[Any], name: str) -> None:
         database.conn.commit()
 
 
-def logged_conversation(name: str, model: Any) -> Any:
+def load_logged_conversation(name: str, model: Any) -> Any:
     """The conversation that was logged last under a name, to go on with; None where there is none."""
     import llm
     from llm.cli import load_conversation
 
-    if not log_path().exists():
+    if not get_log_path().exists():
         return None
-    with _log_database() as database:
+    with _open_log() as database:
         found = " union ".join(
             f"select id from {table} where name = :name"
             for table in list_conversation_tables(database)
@@ -58,11 +58,11 @@ def logged_conversation(name: str, model: Any) -> Any:
 
 
 @contextmanager
-def _log_database() -> Iterator[Any]:
+def _open_log() -> Iterator[Any]:
     import sqlite_utils
     from llm.migrations import migrate
 
-    database = sqlite_utils.Database(log_path())
+    database = sqlite_utils.Database(get_log_path())
     try:
         migrate(database)  # type: ignore[no-untyped-call]
         yield database

@@ -13,7 +13,7 @@ from llm_mock.boundaries.llm.scripted_model import AsyncScriptedModel, ScriptedM
 from llm_mock.core.mock import Mock
 
 
-class _MocksWithKey(ABCMeta):
+class _MockModelMeta(ABCMeta):
     """Has `isinstance(model, MockLLMModel)` say whether a model is mocked; to `llm` one with a key is no `Model`."""
 
     def __instancecheck__(cls, instance: object) -> bool:
@@ -22,7 +22,7 @@ class _MocksWithKey(ABCMeta):
         )
 
 
-class MockLLMModel(ScriptedModel, llm.Model, metaclass=_MocksWithKey):
+class MockLLMModel(ScriptedModel, llm.Model, metaclass=_MockModelMeta):
     """A real `llm.Model` that answers from a script, records every call and never reaches a network."""
 
 
@@ -38,7 +38,9 @@ class AsyncMockKeyModel(AsyncScriptedModel, llm.AsyncKeyModel):  # type: ignore[
     """The mock of a registered model that is an `llm.AsyncKeyModel`."""
 
 
-def mock_of(real: Any, mock: Callable[[], Mock | None]) -> ScriptedModel | AsyncScriptedModel:
+def create_mock_model(
+    real: Any, mock: Callable[[], Mock | None]
+) -> ScriptedModel | AsyncScriptedModel:
     """The mock of a registered model, sync or async: it looks like that one, and refuses what that would refuse."""
     with_key = isinstance(real, (llm.KeyModel, llm.AsyncKeyModel))
     model: ScriptedModel | AsyncScriptedModel

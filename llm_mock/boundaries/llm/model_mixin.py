@@ -12,7 +12,7 @@ from llm_mock.core.records import CallRecord
 from llm_mock.support.forwarding import forward_method
 
 
-class ModelHistory:
+class MockedModelMixin:
     """What a mocked model has beside `llm`'s own: the mock that answers for it, a default response, its history."""
 
     model_id: str = ""

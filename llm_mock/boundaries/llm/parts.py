@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def usage(
+def create_usage(
     input_tokens: int | None, output_tokens: int | None, details: dict[str, Any] | None = None
 ) -> Any:
     """An `llm` usage."""
@@ -14,14 +14,14 @@ def usage(
     return llm.models.Usage(input_tokens, output_tokens, details)
 
 
-def attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:
+def create_attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:
     """An `llm` attachment."""
     import llm
 
     return llm.Attachment(type=kind, url=url, content=content)
 
 
-def tool_call(name: str, arguments: dict[str, Any], call_id: str | None) -> Any:
+def create_tool_call(name: str, arguments: dict[str, Any], call_id: str | None) -> Any:
     """An `llm` tool call."""
     import llm.models
 

@@ -20,12 +20,12 @@ from llm_mock.core.answer import Answer
 PLUGIN = "llm.default_plugins.openai_models"
 
 
-def payload(answer: Answer, response: Any) -> Any:
+def build_payload(answer: Answer, response: Any) -> Any:
     """What `response.response_json` is for an answer; None where that is not known."""
     reply = answer.reply
     if reply.response_json is not None or reply.is_recorded:
         return copy.deepcopy(reply.response_json)
-    kind = _kind_of(response)
+    kind = _get_kind(response)
     if kind is None or reply.error is not None:
         return None
     record = copy.copy(answer.record)  # the protocol notes in it why the answer ended
@@ -38,11 +38,11 @@ def payload(answer: Answer, response: Any) -> Any:
         body["created_at"] = float(body["created_at"])
     else:
         body = load_protocol("openai_chat").build_body(exchange, whole)
-        body = _of_chunks(body, whole.text) if response.stream else body
+        body = _combine_chunks(body, whole.text) if response.stream else body
     return remove_dict_none_values(body)  # type: ignore[no-untyped-call]
 
 
-def _kind_of(response: Any) -> str | None:
+def _get_kind(response: Any) -> str | None:
     """Which class of the plugin the model is of, `Chat` or `Responses`, or of a class that derives from one."""
     model = response.model
     real = type(getattr(model, "_registered", None) or model)
@@ -59,7 +59,7 @@ def _kind_of(response: Any) -> str | None:
     return "Chat" if kind == "Responses" and asks_chat else kind
 
 
-def _of_chunks(body: dict[str, Any], text: str) -> dict[str, Any]:
+def _combine_chunks(body: dict[str, Any], text: str) -> dict[str, Any]:
     """What the plugin makes of the chunks of a chat, in its `combine_chunks`."""
     head = {name: body[name] for name in ("id", "model", "created", "usage")}
     reason = body["choices"][0]["finish_reason"]

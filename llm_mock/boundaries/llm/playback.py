@@ -33,8 +33,8 @@ def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Ite
     __tracebackhide__ = True
     if not isinstance(answered, Answer):
         return recording.record(answered, response)
-    pieces = _pieces(answered, stream, response)
-    return _in_real_time(pieces) if answered.real_time else pieces
+    pieces = _play_pieces(answered, stream, response)
+    return _sleep_between(pieces) if answered.real_time else pieces
 
 
 async def play_async(
@@ -46,14 +46,14 @@ async def play_async(
         async for chunk in recording.record_async(answered, response):
             yield chunk
         return
-    for piece in _pieces(answered, stream, response):
+    for piece in _play_pieces(answered, stream, response):
         if isinstance(piece, Wait):
             await asyncio.sleep(piece)
         else:
             yield piece
 
 
-def _in_real_time(pieces: Iterator[Any]) -> Iterator[Any]:
+def _sleep_between(pieces: Iterator[Any]) -> Iterator[Any]:
     __tracebackhide__ = True
     for piece in pieces:
         if isinstance(piece, Wait):
@@ -62,27 +62,27 @@ def _in_real_time(pieces: Iterator[Any]) -> Iterator[Any]:
             yield piece
 
 
-def _pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+def _play_pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     """What `llm` is given, and in real time the waits; in virtual time the response's own clock goes on."""
     __tracebackhide__ = True
     if answer.reply.is_recorded:
-        yield from _recorded(answer, stream, response)
+        yield from _play_recorded(answer, stream, response)
     elif answer.waits is None and answer.reply.is_text:
         yield from answer.reply.stream(stream)
         _complete(response, answer)
     else:
-        yield from _events(answer, stream, response)
+        yield from _play_events(answer, stream, response)
         _complete(response, answer)
 
 
-def _recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+def _play_recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
     """The same of a recorded answer, with what its plugin told beside it, also before an error."""
     __tracebackhide__ = True
     sent_before = versions.get_previous_prompt_json(response)
     completed: list[tuple[Any, dict[str, Any]]] = []
     error = None
     try:
-        yield from _events(answer, stream, response, completed)
+        yield from _play_events(answer, stream, response, completed)
     except Exception as problem:
         error = problem
     for event, later in completed:
@@ -95,7 +95,9 @@ def _recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
         raise error
 
 
-def _events(answer: Answer, stream: bool, response: Any, completed: Any = None) -> Iterator[Any]:
+def _play_events(
+    answer: Answer, stream: bool, response: Any, completed: Any = None
+) -> Iterator[Any]:
     __tracebackhide__ = True
     if _STREAM_EVENT is None and answer.reply.reasoning is not None:
         versions.require_llm("0.32", "Reply(reasoning=…)")
@@ -108,7 +110,7 @@ def _events(answer: Answer, stream: bool, response: Any, completed: Any = None) 
             vars(call).update(event.attributes)
             response.add_tool_call(call)
         elif kind is not Wait:
-            given = _stream_event(event)
+            given = _to_stream_event(event)
             if kind is CompletedEvent and _STREAM_EVENT is not None:
                 completed.append((given, copy.deepcopy(event.later)))
             if given is not None:
@@ -119,7 +121,7 @@ def _events(answer: Answer, stream: bool, response: Any, completed: Any = None) 
             response._start -= event  # the clock of `duration_ms()`
 
 
-def _stream_event(event: Any) -> Any:
+def _to_stream_event(event: Any) -> Any:
     """What `llm` is given for an event; None where this version of it has nothing for one."""
     if _STREAM_EVENT is not None:  # a copy, as `llm` numbers an event in place
         return _STREAM_EVENT(**vars(event)) if isinstance(event, Event) else copy.copy(event)
@@ -139,18 +141,20 @@ def _complete(response: Any, answer: Answer) -> None:
     if answer.raw_json:
         response.raw_json = True
     if reply.over_http():
-        response.response_json = _told_an_sdk(reply)
+        response.response_json = _restore_http_body(reply)
     else:
-        response.response_json = _payload(answer, response) if answer.raw_json else reply.raw_json()
+        response.response_json = (
+            _build_payload(answer, response) if answer.raw_json else reply.raw_json()
+        )
 
 
-def _payload(answer: Answer, response: Any) -> Any:
-    from llm_mock.boundaries.llm.payload import payload
+def _build_payload(answer: Answer, response: Any) -> Any:
+    from llm_mock.boundaries.llm.payload import build_payload
 
-    return payload(answer, response)
+    return build_payload(answer, response)
 
 
-def _told_an_sdk(reply: Any) -> Any:
+def _restore_http_body(reply: Any) -> Any:
     """What the provider told the SDK that asked when the answer was recorded; of a stream there is no whole."""
     from llm_mock.boundaries.http.replay import restore_body
 

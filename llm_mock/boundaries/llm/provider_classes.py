@@ -17,7 +17,7 @@ from llm_mock.boundaries.llm.names import (
     find_registered,
     find_registered_model,
 )
-from llm_mock.boundaries.passthrough import made_for_real
+from llm_mock.boundaries.passthrough import call_through
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
 REAL_CALL_MARK = "_llm_mock_for_real"
@@ -87,9 +87,9 @@ def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
         if mock is None:
             return original(model, *args, **kwargs)
         if passes_through(model.model_id):
-            return made_for_real(original, model, *args, **kwargs)
+            return call_through(original, model, *args, **kwargs)
         return answer(
-            functools.partial(made_for_real, original, model), mock, model, *args, **kwargs
+            functools.partial(call_through, original, model), mock, model, *args, **kwargs
         )
 
     guarded.answers = answer  # type: ignore[attr-defined]

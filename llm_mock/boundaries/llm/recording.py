@@ -17,8 +17,8 @@ from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
 def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
     """Make a call for real."""
-    chunks = _started(call, response)
-    with _ending(call):
+    chunks = _start(call, response)
+    with _end_with_stream(call):
         for chunk in chunks:
             call.take(chunk)
             yield chunk
@@ -26,15 +26,15 @@ def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
 
 async def record_async(call: PassthroughCall, response: Any) -> AsyncIterator[Any]:
     """The asynchronous twin of `record`, for an `llm.AsyncResponse`."""
-    chunks = _started(call, response)
-    with _ending(call):
+    chunks = _start(call, response)
+    with _end_with_stream(call):
         async for chunk in chunks:
             call.take(chunk)
             yield chunk
 
 
 @contextmanager
-def _ending(call: PassthroughCall) -> Iterator[None]:
+def _end_with_stream(call: PassthroughCall) -> Iterator[None]:
     """End a recording, however the stream ends."""
     try:
         yield
@@ -44,10 +44,10 @@ def _ending(call: PassthroughCall) -> Iterator[None]:
     call.end(None)
 
 
-def _started(call: PassthroughCall, response: Any) -> Any:
+def _start(call: PassthroughCall, response: Any) -> Any:
     try:
         with call.as_user():
-            model, arguments = _real_model(response)
+            model, arguments = _get_real_model(response)
         call.hide(arguments.get("key"), getattr(model, "key", None))
         setattr(response, REAL_CALL_MARK, True)
         chunks = _execute(
@@ -57,11 +57,11 @@ def _started(call: PassthroughCall, response: Any) -> Any:
         call.report_not_made(error)
         raise
     sent_before, known = versions.get_previous_prompt_json(response), {*dir(response)}
-    call.watch(lambda: _outcome_of(response, sent_before, known))
+    call.watch(lambda: _collect_metadata(response, sent_before, known))
     return chunks
 
 
-def _real_model(response: Any) -> tuple[Any, dict[str, Any]]:
+def _get_real_model(response: Any) -> tuple[Any, dict[str, Any]]:
     """The real model behind a response, and further arguments for its `execute`."""
     __tracebackhide__ = True
     model = asked = response.prompt.model
@@ -84,11 +84,11 @@ def execute_patched(model: Any, prompt: Any, stream: bool, response: Any, conver
     """Execute a real model whose `execute` somebody patched; no key is needed for that."""
     arguments = {}
     if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
-        arguments["key"] = _key_or_none(model, getattr(response, "_key", None))
+        arguments["key"] = _find_key(model, getattr(response, "_key", None))
     return _execute(model, prompt, stream, response, conversation, arguments)
 
 
-def _key_or_none(model: Any, key: str | None) -> str | None:
+def _find_key(model: Any, key: str | None) -> str | None:
     try:
         found: str | None = model.get_key(key)
     except llm.NeedsKeyException:
@@ -115,7 +115,7 @@ def _execute(
     )
 
 
-def _outcome_of(response: Any, sent_before: Any, known: set[str]) -> AnswerMetadata:
+def _collect_metadata(response: Any, sent_before: Any, known: set[str]) -> AnswerMetadata:
     # Private names, as the public methods would execute the model again or wait for it.
     return AnswerMetadata(
         tool_calls=response._tool_calls,

@@ -35,7 +35,7 @@ class LLMRequest(Request):
         self.tools = prompt.tools
         self.tool_results = prompt.tool_results
         self.attachments = prompt.attachments
-        self.options = _given(prompt.options)
+        self.options = _get_given_options(prompt.options)
         passed: Mapping[str, Any] | None = getattr(
             response, "passed", None
         )  # None for a call made in another way
@@ -83,7 +83,7 @@ class LLMRequest(Request):
         return self.system or versions.get_system_message(self.native)
 
 
-def _given(options: Any) -> dict[str, Any]:
+def _get_given_options(options: Any) -> dict[str, Any]:
     """The options that were given; a prompt that somebody made by hand may have them in a dict."""
     if isinstance(options, dict):
         return {name: to_plain_json(value) for name, value in options.items()}

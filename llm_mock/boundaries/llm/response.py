@@ -45,7 +45,7 @@ class CallableUsage(dict[str, Any]):
         return llm.models.Usage(self["input_tokens"], self["output_tokens"], self.details)
 
 
-def patched(value: Any) -> Any:
+def wrap_patched_value(value: Any) -> Any:
     """What a test has a patched method of `llm.Response` give, for the property in its place."""
     return lambda: value
 
@@ -70,7 +70,7 @@ class MockResponse(llm.Response):
     def text(self) -> CallableText:
         """The whole text; reading it streams the response to its end."""
         text = llm.Response.text(self)
-        return CallableText(text) if isinstance(text, str) else patched(text)
+        return CallableText(text) if isinstance(text, str) else wrap_patched_value(text)
 
     def text_or_raise(self) -> str:
         """The whole text."""
@@ -80,7 +80,11 @@ class MockResponse(llm.Response):
     def usage(self) -> CallableUsage:
         """`{"input_tokens": …, "output_tokens": …}`; called, the `llm.Usage`."""
         usage = super().usage()
-        return CallableUsage.of(usage) if isinstance(usage, llm.models.Usage) else patched(usage)
+        return (
+            CallableUsage.of(usage)
+            if isinstance(usage, llm.models.Usage)
+            else wrap_patched_value(usage)
+        )
 
     def json(self) -> Any:
         """Return the data of a structured reply, else the text parsed as JSON.
@@ -104,7 +108,7 @@ class MockResponse(llm.Response):
         response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 
-def _with_mock_responses(function: Any) -> Any:
+def _copy_with_mock_response(function: Any) -> Any:
     """A function of `llm.models` whose name `Response` is our class, and that is itself in all else.
 
     To change the class of a response that was made already would make all that `llm` does with it slower by a quarter.
@@ -122,10 +126,10 @@ def _with_mock_responses(function: Any) -> Any:
     return copied
 
 
-prompt_with_mock_response = _with_mock_responses(get_original_function(llm.Model, "prompt"))
+build_mock_response = _copy_with_mock_response(get_original_function(llm.Model, "prompt"))
 """`llm.Model.prompt`, as it is where nobody patched it, which gives a `MockResponse`."""
 
 
-def makes_what_llm_makes() -> bool:
+def has_original_classes() -> bool:
     """Whether nobody patched the classes of what `prompt()` makes."""
     return llm.models.Response is llm.Response and llm.models.Prompt is llm.Prompt

@@ -8,7 +8,7 @@ from typing import Any
 import llm.models
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries.llm.model_mixin import ModelHistory
+from llm_mock.boundaries.llm.model_mixin import MockedModelMixin
 from llm_mock.boundaries.llm.permissive_model import AnyOptions, PermissiveModel, split_arguments
 from llm_mock.boundaries.llm.playback import play, play_async
 from llm_mock.boundaries.llm.provider_classes import (
@@ -20,15 +20,15 @@ from llm_mock.boundaries.llm.recording import execute_patched
 from llm_mock.boundaries.llm.request import LLMRequest
 from llm_mock.boundaries.llm.response import (
     MockResponse,
-    makes_what_llm_makes,
-    prompt_with_mock_response,
+    build_mock_response,
+    has_original_classes,
 )
-from llm_mock.boundaries.llm.unconsumed_responses import is_read
+from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
 
 
-class Scripted(PermissiveModel, ModelHistory):
+class ScriptedMixin(PermissiveModel, MockedModelMixin):
     """What both twins share. Their state is kept by their mock, for their model id."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Scripted(PermissiveModel, ModelHistory):
             self.default_response = default_response
 
 
-class ScriptedModel(Scripted, llm.models._Model):
+class ScriptedModel(ScriptedMixin, llm.models._Model):
     """What a mocked synchronous model does, with a key or without."""
 
     Options = AnyOptions  # type: ignore[assignment]
@@ -81,13 +81,13 @@ class ScriptedModel(Scripted, llm.models._Model):
             lazy = find_patched_model(self) is not None or lazy
         for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
         mock = self.mock()
-        if mock is None or mock.cassette is not None or not makes_what_llm_makes():
+        if mock is None or mock.cassette is not None or not has_original_classes():
             # What was recorded is played back as `llm` gave it, and a test's own patch of `llm` wins.
             return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
-        response: MockResponse = prompt_with_mock_response(self, prompt, **for_llm)
+        response: MockResponse = build_mock_response(self, prompt, **for_llm)
         if others:
             response.passed = to_plain_json(others)
-        scripted = type(self).execute is EXECUTE and "execute" not in vars(
+        scripted = type(self).execute is SCRIPTED_EXECUTE and "execute" not in vars(
             self
         )  # else it answers by itself
         if scripted and not (mock.settings.lazy if lazy is None else lazy):
@@ -95,7 +95,7 @@ class ScriptedModel(Scripted, llm.models._Model):
             try:
                 response.decided = mock.answer(request)
             except BaseException:
-                is_read(response)  # nobody can
+                mark_read(response)  # nobody can
                 raise
         return response
 
@@ -121,10 +121,10 @@ class ScriptedModel(Scripted, llm.models._Model):
         return play(answered, stream, response)
 
 
-EXECUTE = ScriptedModel.execute
+SCRIPTED_EXECUTE = ScriptedModel.execute
 
 
-class AsyncScriptedModel(Scripted, llm.models._AsyncModel):
+class AsyncScriptedModel(ScriptedMixin, llm.models._AsyncModel):
     """The same for an asynchronous model."""
 
     Options = AnyOptions  # type: ignore[assignment]

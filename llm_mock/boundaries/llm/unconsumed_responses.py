@@ -11,19 +11,19 @@ from llm_mock.boundaries.patching import replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_mocked
 from llm_mock.support.text import shorten, shorten_name
 
-SHOWN_PROMPTS = 20
+MAX_LISTED_PROMPTS = 20
 
 
 def watch(models: ModuleType) -> None:
     """Note every response, and every chain of them, from when it is made until it is read."""
     # Private bases, for the classes of responses have no public one in common.
     for name in ("_BaseResponse", "_BaseChainResponse"):
-        _note(getattr(models, name))
+        _watch_class(getattr(models, name))
     for name in ("ChainResponse", "AsyncChainResponse"):
-        replace(getattr(models, name), "responses", _responses)
+        replace(getattr(models, name), "responses", _read_chain)
 
 
-def _note(base: Any) -> None:
+def _watch_class(base: Any) -> None:
     original = base.__init__
     if hasattr(original, "__wrapped__"):
         return
@@ -38,31 +38,31 @@ def _note(base: Any) -> None:
     base.__init__ = init
 
 
-def is_read(response: Any) -> None:
+def mark_read(response: Any) -> None:
     """A response, or a chain of them, is read from now on."""
     if (mock := current_mock_if_created()) is not None:
         mock.history.unread.pop(id(response), None)
 
 
-def _responses(original: Callable[[Any], Any], chain: Any) -> Any:
-    is_read(chain)
+def _read_chain(original: Callable[[Any], Any], chain: Any) -> Any:
+    mark_read(chain)
     return original(chain)
 
 
-def never_read_text(mock: Any) -> str:
+def format_unread(mock: Any) -> str:
     """What to say of the prompts that were never read or awaited; nothing where there are none."""
     unread = list(mock.history.unread.values())
     # `_done` is private: the public methods read the response. Without it, what was read still counts
     # as read where this module saw it.
     lines = [
-        _line(response) for response in unread if not getattr(response, "_done", False)
+        _format_line(response) for response in unread if not getattr(response, "_done", False)
     ]  # else made by hand
-    if len(lines) > SHOWN_PROMPTS:
-        lines[SHOWN_PROMPTS:] = [f"  … {len(lines) - SHOWN_PROMPTS} more"]
+    if len(lines) > MAX_LISTED_PROMPTS:
+        lines[MAX_LISTED_PROMPTS:] = [f"  … {len(lines) - MAX_LISTED_PROMPTS} more"]
     return "\n".join(["Never read: production would not have called", *lines]) if lines else ""
 
 
-def _line(response: Any) -> str:
+def _format_line(response: Any) -> str:
     record = getattr(getattr(response, "decided", None), "record", None)
     number = f"  (call {record['number']})" if record else ""
     return f"  - {shorten_name(response.model.model_id)}  {shorten(response.prompt.prompt or '')}{number}"

@@ -12,7 +12,7 @@ import openai
 import pytest
 
 from llm_mock import LLMMock
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http import forwarding
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.cassettes import Cassette
@@ -75,7 +75,10 @@ def test_what_no_reply_is_there_for_is_asked_of_the_provider_once(
 
 @pytest.mark.parametrize(
     ("key", "told"),
-    [(NO_KEY, "There is no key for api.openai.com"), (KEY, "api.openai.com could not be asked: ")],
+    [
+        (PLACEHOLDER_KEY, "There is no key for api.openai.com"),
+        (KEY, "api.openai.com could not be asked: "),
+    ],
 )
 def test_a_provider_that_cannot_be_asked_is_an_error_that_says_so(
     key: str, told: str, provider: ProviderServer, tmp_path: Path

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock.boundaries import NO_KEY
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from tests.conftest import RunPython
 
 AZURE = {"api_version": "2024-02-01", "azure_endpoint": "https://x.openai.azure.com"}
@@ -62,7 +62,7 @@ def key_of(client: Any) -> Any:
 def test_a_client_without_a_key_has_a_placeholder(
     sdk: str, name: str, arguments: dict[str, Any], variable: str
 ) -> None:
-    assert key_of(make(sdk, name, arguments)) == NO_KEY
+    assert key_of(make(sdk, name, arguments)) == PLACEHOLDER_KEY
     assert variable not in os.environ
 
 
@@ -71,8 +71,8 @@ def test_empty_keys_are_none(
     sdk: str, name: str, arguments: dict[str, Any], variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(variable, "")
-    assert key_of(make(sdk, name, arguments)) == NO_KEY
-    assert key_of(make(sdk, name, arguments, api_key="")) == NO_KEY
+    assert key_of(make(sdk, name, arguments)) == PLACEHOLDER_KEY
+    assert key_of(make(sdk, name, arguments, api_key="")) == PLACEHOLDER_KEY
 
 
 @client_cases
@@ -98,13 +98,13 @@ def test_a_key_that_is_given_stays(
 def test_other_credentials_leave_no_room_for_a_placeholder(
     sdk: str, name: str, arguments: dict[str, Any]
 ) -> None:
-    assert key_of(make(sdk, name, arguments)) != NO_KEY
+    assert key_of(make(sdk, name, arguments)) != PLACEHOLDER_KEY
 
 
 def test_the_first_argument_of_cohere_is_the_key() -> None:
     cohere = pytest.importorskip("cohere")
     assert key_of(cohere.Client("wrong")) == "wrong"
-    assert key_of(cohere.Client(None)) == NO_KEY
+    assert key_of(cohere.Client(None)) == PLACEHOLDER_KEY
 
 
 def test_a_class_of_the_project_and_a_copy_have_the_placeholder() -> None:
@@ -113,7 +113,7 @@ def test_a_class_of_the_project_and_a_copy_have_the_placeholder() -> None:
     class Client(openai.OpenAI):
         """A client of the project."""
 
-    assert Client().with_options(timeout=3).api_key == NO_KEY
+    assert Client().with_options(timeout=3).api_key == PLACEHOLDER_KEY
 
 
 def test_errors_of_a_constructor_are_its_own() -> None:
@@ -152,7 +152,7 @@ def test_aws_asks_models_without_credentials_and_nothing_else(
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     session = boto3.Session(region_name="us-east-1")
     client = session.client("bedrock-runtime")
-    assert client._request_signer._credentials.access_key == NO_KEY
+    assert client._request_signer._credentials.access_key == PLACEHOLDER_KEY
     assert session.client("s3")._request_signer._credentials is None
     assert session.get_credentials() is None
 

@@ -12,7 +12,7 @@ from llm.default_plugins import openai_models
 
 from llm_mock import LLMMock, Reply, ToolCall, create_mock_get_model
 from llm_mock.boundaries.http.server import MockServer
-from llm_mock.boundaries.llm.model import mock_of
+from llm_mock.boundaries.llm.model import create_mock_model
 from llm_mock.core.context import set_passthrough
 
 REPLIES = {
@@ -70,7 +70,7 @@ def test_a_model_of_llms_own_plugin_has_what_the_plugin_keeps(
         production = real.prompt("Hi", stream=stream, tools=[look_up])
         production.text()
     raw.set(MODEL, reply)
-    mocked = mock_of(real, lambda: raw).prompt("Hi", stream=stream, tools=[look_up])
+    mocked = create_mock_model(real, lambda: raw).prompt("Hi", stream=stream, tools=[look_up])
     assert shape(mocked.json()) == shape(production.json())
 
 

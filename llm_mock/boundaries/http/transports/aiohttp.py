@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
-from llm_mock.boundaries.passthrough import for_real
+from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def _connect(
         if response is not None:
             request.headers.update(response.header_overrides())
             recording = response.guard_send()
-        with for_real(), recording:
+        with pass_through(), recording:
             connection = await original(connector, request, *args, **kwargs)
         if response is not None:
             _Tap(connection, request.method, response)

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
-from llm_mock.boundaries.passthrough import for_real
+from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
 
 _attached: set[Any] = set()
@@ -52,7 +52,7 @@ def _handle_request(
     response, clock = answered(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
         request.stream = _Again(body)
-        with for_real(), _sending(request, response):
+        with pass_through(), _sending(request, response):
             received = original(pool, request)
         return received if response is None else _recorded(received, response)
     content = (
@@ -84,7 +84,7 @@ async def _handle_async_request(
     response, clock = await answered_async(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
         request.stream = _Again(body)
-        with for_real(), _sending(request, response):
+        with pass_through(), _sending(request, response):
             received = await original(pool, request)
         return received if response is None else _recorded(received, response)
     content = (

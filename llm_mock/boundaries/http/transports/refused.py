@@ -129,9 +129,9 @@ async def _getaddrinfo_in_a_thread(
 ) -> Any:
     """Look a host up for real where the call is: asyncio's threads do not inherit the context."""
     __tracebackhide__ = True
-    from llm_mock.boundaries.passthrough import is_for_real
+    from llm_mock.boundaries.passthrough import is_passing_through
 
-    if not is_for_real():
+    if not is_passing_through():
         return await original(loop, host, port, **kwargs)
     import contextvars
     import functools

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
-from llm_mock.boundaries.passthrough import for_real
+from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
@@ -63,14 +63,14 @@ def _urlopen(
         wanted.sleep()
         return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
-        with for_real():
+        with pass_through():
             return original(
                 pool, method, url, _unread(body, content), headers, retries, *args, **kwargs
             )
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False}
-        with for_real(), response.guard_send():
+        with pass_through(), response.guard_send():
             received = original(
                 pool, method, url, _unread(body, content), given, retries, *args, **raw
             )
@@ -126,14 +126,14 @@ async def _urlopen_async(
         await wanted.async_sleep()
         return await pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
     if response is None:
-        with for_real():
+        with pass_through():
             return await original(
                 pool, method, url, content or None, headers, retries, *args, **kwargs
             )
     if not isinstance(response, tuple):
         given = _recorded_headers(pool, headers, response)
         raw = {**kwargs, "preload_content": False, "decode_content": False, "multiplexed": False}
-        with for_real(), response.guard_send():
+        with pass_through(), response.guard_send():
             received = await original(
                 pool, method, url, content or None, given, retries, *args, **raw
             )
