@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import anthropic
+import google.genai
 import openai
 from table import Row, compared, microseconds
 from timing import Call, best_times
@@ -16,12 +17,13 @@ from llm_mock import create_mock_get_model
 from llm_mock.boundaries.http.attach import attach
 from llm_mock.core.context import activate
 
-MODEL, ANSWER = "gpt-4o", "Hello!"
+MODEL, GEMINI, ANSWER = "gpt-4o", "gemini-2.5-flash", "Hello!"
 QUESTION: Any = {"model": MODEL, "messages": [{"role": "user", "content": "Hello"}]}
 LIMITED: Any = {**QUESTION, "max_tokens": 100}
 URLS = {
     "openai": "https://api.openai.com/v1/",
     "anthropic": "https://api.anthropic.com/v1/messages",
+    "gemini": "https://generativelanguage.googleapis.com/",
 }
 
 
@@ -45,26 +47,46 @@ def openai_responses(client: Any) -> Call:
     return lambda: client.responses.create(model=MODEL, input="Hello")
 
 
+def openai_responses_stream(client: Any) -> Call:
+    return lambda: list(client.responses.create(model=MODEL, input="Hello", stream=True))
+
+
+def gemini(client: Any) -> Call:
+    return lambda: client.models.generate_content(model=GEMINI, contents="Hello")
+
+
+def gemini_stream(client: Any) -> Call:
+    return lambda: list(client.models.generate_content_stream(model=GEMINI, contents="Hello"))
+
+
 KINDS: Mapping[str, tuple[str, Callable[[Any], Call], str]] = {
     "`openai` chat": ("openai", openai_chat, "+ 80 µs"),
     "`openai` chat, streamed": ("openai", openai_chat_stream, "+ 150 µs"),
     "`openai` responses": ("openai", openai_responses, "+ 80 µs"),
+    "`openai` responses, streamed": ("openai", openai_responses_stream, "+ 150 µs"),
     "`anthropic` messages": ("anthropic", anthropic_messages, "+ 80 µs"),
     "`anthropic` messages, streamed": ("anthropic", anthropic_messages_stream, "+ 150 µs"),
+    "`google-genai`": ("gemini", gemini, "+ 80 µs"),
+    "`google-genai`, streamed": ("gemini", gemini_stream, "+ 150 µs"),
 }
 
 
-def _client(sdk: str, **arguments: Any) -> Any:
+def _client(sdk: str, http_client: Any = None) -> Any:
+    """Return a client of an SDK, perhaps on an HTTP client of its library."""
+    if sdk == "gemini":
+        options = {"httpx_client": http_client} if http_client else {}
+        return google.genai.Client(api_key="none", http_options=options)  # type: ignore[arg-type]
     make: Any = openai.OpenAI if sdk == "openai" else anthropic.Anthropic
-    return make(api_key="none", max_retries=0, **arguments)
+    return make(api_key="none", max_retries=0, http_client=http_client)
 
 
 def _library(sdk: str) -> Any:
-    """The HTTP library of an SDK: `httpx`, or `httpx2` from openai 3 and anthropic 2 on."""
-    bases = type(_client(sdk)._client).__mro__
-    return sys.modules[
-        next(base.__module__ for base in bases if base.__module__.startswith("httpx")).split(".")[0]
-    ]
+    """Return the HTTP library of an SDK: `httpx`, or `httpx2` from openai 3 and anthropic 2 on."""
+    client = _client(sdk)
+    http_client = client._api_client._httpx_client if sdk == "gemini" else client._client
+    bases = type(http_client).__mro__
+    name = next(base.__module__ for base in bases if base.__module__.startswith("httpx"))
+    return sys.modules[name.split(".")[0]]
 
 
 class Contest:
@@ -127,13 +149,21 @@ class Contest:
             self._routers.append(router)
         return self._asked(_client(self._sdk))
 
-    def times(self) -> dict[str, float]:
-        """Seconds a call of each."""
+    def makers(self) -> dict[str, Callable[[], Call]]:
+        """Return a function for each contestant that makes its call."""
         makers = {"floor": self.floor, "ours": self.ours}
-        times = best_times(makers | ({"respx": self.respx} if PEER else {}), turns=30)
+        return makers | ({"respx": self.respx} if PEER else {})
+
+    def times(self) -> dict[str, float]:
+        """Return the seconds of a call of each."""
+        times = best_times(self.makers(), turns=30)
+        self.close()
+        return times
+
+    def close(self) -> None:
+        """Stop the mocks of the last contestant."""
         while self._routers:
             self._routers.pop().stop()
-        return times
 
 
 def rows() -> Iterator[Row]:
