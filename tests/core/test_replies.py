@@ -345,7 +345,7 @@ def test_a_mock_of_unittest_is_a_function() -> None:
 
 
 def test_responses_must_be_a_mapping() -> None:
-    with pytest.raises(InvalidReply, match="not a mapping of model names to replies"):
+    with pytest.raises(InvalidReply, match="must be a mapping of model names to replies"):
         create_mock_get_model(["x"])  # type: ignore[arg-type]
 
 

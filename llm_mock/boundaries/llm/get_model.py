@@ -1,4 +1,4 @@
-"""The mock of `llm.get_model`: hands out models, holds their replies, sees every call."""
+"""The mock of `llm.get_model`: resolves names to mocked models, holds replies and records calls."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 class LLMMock(Mock):
-    """A stand-in for `llm.get_model` whose models answer from a script and keep a history.
+    """A replacement for `llm.get_model` whose models answer from a script and keep a history.
 
-    Calling it, or its `get_model`, returns the `MockLLMModel` of a name, always the same for the same name. A mock
-    may lie on top of a parent: what it has no reply for, the parent answers.
+    Calling it, or its `get_model`, returns the `MockLLMModel` of a name, always the same one for
+    the same name. A mock may have a parent, which answers the calls that it has no reply for.
     """
 
     def __init__(
@@ -54,14 +54,16 @@ class LLMMock(Mock):
         standing_only: bool = False,
         settings: Settings | None = None,
     ) -> None:
-        """See `create_mock_get_model` for `responses` and `side_effect`.
+        """Create a mock with its first replies.
 
         Args:
-            parent: the mock that is asked where this one has no reply.
-            at_boundary: the mock stands in for `llm` itself: aliases are resolved, and the mock that is active when a
-                model is called answers the models that this one handed out.
+            responses: see `create_mock_get_model`.
+            side_effect: see `create_mock_get_model`.
+            parent: the mock that answers the calls this one has no reply for.
+            at_boundary: replace `llm` itself: aliases are resolved, and models that this mock
+                returned are answered by the mock that is current when they are called.
             standing_only: refuse queued replies.
-            settings: how calls are decided and checked; by default as the parent has it.
+            settings: the rules for answering and checking calls; by default the parent's.
         """
         __tracebackhide__ = True
         self._at_boundary = at_boundary
@@ -73,15 +75,18 @@ class LLMMock(Mock):
         self.folder: SharedFolder | None = None
         self._version: tuple[int, int] | None = None
         self.server_environment: Callable[[Mapping[str, str]], dict[str, str]] | None = None
-        """Adds to an environment where the server of this test is; None without one."""
+        """Adds the address of this test's server to an environment; None without a server."""
         self._models: dict[str, MockLLMModel] = {}
+        # A dict, because it keeps the order of the calls.
         self._called: dict[str, None] = {}
-        self._get_answering_mock: Any = current_mock if at_boundary else self.get_self
+        self._get_answering_mock: Callable[[], Mock | None] = (
+            current_mock if at_boundary else self.get_self
+        )
         self._models_by_kind: dict[tuple[str, str], Any] = {}
         if responses is not None and not isinstance(responses, Mapping):
             raise InvalidReply(
-                f"This is not a mapping of model names to replies: {described(responses)}. "
-                "For any model write {'*': reply}."
+                "`responses` must be a mapping of model names to replies, but got "
+                f"{described(responses)}. To answer every model, write {{'*': reply}}."
             )
         for model, response in (responses or {}).items():
             self.set(model, response)
@@ -105,14 +110,16 @@ class LLMMock(Mock):
     assert_resilient = forward_method("_assertions", CallAssertions.assert_resilient)
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
-        """What an application calls as `llm.get_model`; without a name it is `llm`'s default model."""
+        """Return the model of a name, as `llm.get_model` does; by default `llm`'s default model."""
         __tracebackhide__ = True
         if name is None:
             import llm
 
-            name = cast("str", llm.get_default_model())  # type: ignore[no-untyped-call]
+            get_default_model: Callable[[], str] = llm.get_default_model
+            name = get_default_model()
         return self.get_model(name)
 
+    # Hidden from type checkers, which would otherwise accept any attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -121,8 +128,10 @@ class LLMMock(Mock):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
+        # First, because it also receives the models that other processes called.
         calls = self.calls
-        return f"<LLMMock: {len({*self._models, *self._called})} models, {len(calls)} calls>"
+        model_ids = {*self._models, *self._called}
+        return f"<LLMMock: {len(model_ids)} models, {len(calls)} calls>"
 
     @property
     def _assertions(self) -> CallAssertions:
@@ -130,111 +139,110 @@ class LLMMock(Mock):
 
     @property
     def last_call(self) -> CallRecord:
-        """The record of the last call of any model; `AssertionError` where there was none."""
+        """The record of the last call of any model.
+
+        Raises:
+            AssertionError: no model was called.
+        """
         __tracebackhide__ = True
         return self._assertions.last_call
 
     @property
     def models(self) -> dict[str, MockLLMModel]:
-        """Every model that was asked for or called, by its id."""
-        for model_id in [name for name in self._called if name not in self._models]:
-            self._expose_model(model_id, self.get_mocked_model("model", model_id))
+        """Every model that was obtained or called, by its id."""
+        # A copy, because other threads may call models meanwhile.
+        for model_id in list(self._called):
+            if model_id not in self._models:
+                self._expose_model(model_id, self.get_mocked_model("model", model_id))
         return self._models
 
     def set_price(self, model: str, input: Any, output: Any) -> None:
-        """Say what a model costs, before the price that its provider asks.
+        """Set the price of a model, which overrides its provider's.
 
         Args:
-            model: id or alias, or a glob of ids such as `"ollama/*"`. Of several that fit the one set last counts.
-            input: US dollars for a million tokens of input.
-            output: the same for the output.
+            model: an id, an alias, or a glob of ids such as `"ollama/*"`. If several match, the
+                one set last counts.
+            input: US dollars for a million input tokens.
+            output: US dollars for a million output tokens.
 
         Raises:
-            InvalidBudget: one is not an amount from 0.
+            InvalidBudget: a price is not a number from 0.
         """
         from llm_mock.cost.prices import price
 
         __tracebackhide__ = True
         script = self.responses.script
-        script.prices = (*script.prices, price(self.responses.register_name(model), input, output))
+        model_price = price(self.responses.register_name(model), input, output)
+        script.prices = (*script.prices, model_price)
 
     def get_model(self, name: str) -> MockLLMModel:
-        """The model of an id or alias, always the same one; to see its calls.
+        """Return the model of an id or alias, always the same one; it has a history of calls.
 
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
         __tracebackhide__ = True
-        return cast(
-            "MockLLMModel", self.resolve_model("model", name, self._find_entry(name, MODELS))
-        )
+        entry = self._find_entry(name, MODELS)
+        return cast("MockLLMModel", self.resolve_model("model", name, entry))
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
-        """The asynchronous model of an id or alias; it shares replies and history with the synchronous one.
+        """Return the async model of an id or alias; it shares its history with the sync one.
 
         Raises:
-            llm.UnknownModelError: the name was made unknown by `set_unknown`, or its plugin registers no such twin.
+            llm.UnknownModelError: the name was made unknown by `set_unknown`, or its plugin
+                registers no async model.
         """
         __tracebackhide__ = True
-        return cast(
-            "AsyncMockLLMModel",
-            self.resolve_model("async_model", name, self._find_entry(name, MODELS)),
-        )
+        entry = self._find_entry(name, MODELS)
+        return cast("AsyncMockLLMModel", self.resolve_model("async_model", name, entry))
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
-        """The embedding model of an id or alias, always the same one; to set its vectors and to see its calls.
+        """Return the embedding model of an id or alias, always the same one, to set its vectors.
 
         Raises:
             llm.UnknownModelError: the name was made unknown by `set_unknown`.
         """
         __tracebackhide__ = True
-        return cast(
-            "MockEmbeddingModel",
-            self.resolve_model("embedding_model", name, self._find_entry(name, EMBEDDING_MODELS)),
-        )
+        entry = self._find_entry(name, EMBEDDING_MODELS)
+        return cast("MockEmbeddingModel", self.resolve_model("embedding_model", name, entry))
 
     def _find_entry(self, name: str, listing: str) -> Any:
         __tracebackhide__ = True
-        entry = find_registered(name, listing) if check_name(name) and self._at_boundary else None
-        self.responses.script.named.add(name if entry is None else get_model_id(entry))
+        check_name(name)
+        entry = find_registered(name, listing) if self._at_boundary else None
+        model_id = name if entry is None else get_model_id(entry)
+        self.responses.script.named.add(model_id)
         return entry
 
     def resolve_model(self, kind: str, name: str, entry: Any) -> Any:
-        """The mocked model that is asked for by a name, always the same one.
+        """Return the mocked model of a name, always the same one.
 
         Args:
             kind: `model`, `async_model` or `embedding_model`.
-            name: what was asked for.
-            entry: what registers a model under the name; None where nothing does.
+            name: the id or alias that the application asked for.
+            entry: the entry of `llm`'s listing that has the name; None if no plugin registers it.
 
         Raises:
-            llm.UnknownModelError: the model was made unknown by `set_unknown`, its plugin registers no such twin, or
-                nobody knows the name and the project wants that refused.
+            llm.UnknownModelError: the model was made unknown by `set_unknown`, its plugin registers
+                no async model, or no plugin registers it and the project refuses such names.
         """
         __tracebackhide__ = True
         model_id = name if entry is None else get_model_id(entry)
         if self.is_unknown(model_id):
             raise build_unknown_model_error(f"Unknown model: {name}")
-        if (
-            self.settings.autospec
-            and entry is not None
-            and kind == "async_model"
-            and entry.async_model is None
-        ):
+        if entry is None:
+            if self.settings.refuse_unknown and not is_named(model_id, self.get_named_ids()):
+                raise build_unknown_model_error(format_unknown_model(name, self.get_named_ids()))
+        elif kind == "async_model" and self.settings.autospec and entry.async_model is None:
+            # The wording of `llm` itself, which applications may look for.
             raise build_unknown_model_error(f"Unknown async model (sync model exists): {name}")
-        if (
-            self.settings.refuse_unknown
-            and entry is None
-            and not is_named(model_id, self.get_named_ids())
-        ):
-            raise build_unknown_model_error(format_unknown_model(name, self.get_named_ids()))
         model = self.get_mocked_model(kind, model_id)
         if kind == "model":
             self._expose_model(model_id, model)
         return model
 
     def get_mocked_model(self, kind: str, model_id: str) -> Any:
-        """The model of an id, which answers whoever has it executed: the same that `resolve_model` gives."""
+        """Return the mocked model of an id without checking it; the one `resolve_model` returns."""
         model = self._models_by_kind.get((kind, model_id))
         if model is None:
             new = self._new_model(kind, model_id)
@@ -244,45 +252,51 @@ class LLMMock(Mock):
 
     def _expose_model(self, model_id: str, model: MockLLMModel) -> None:
         if model_id not in self._models:
-            with self._lock:  # what is forgotten meanwhile must not come back
+            with self._lock:
+                # Another thread may have called `forget_models`: a forgotten model stays forgotten.
                 if self._models_by_kind.get(("model", model_id)) is model:
                     self._models[model_id] = model
 
     def _new_model(self, kind: str, model_id: str) -> Any:
         if kind == "embedding_model":
-            from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
-
-            embedding_model = MockEmbeddingModel(model_id, mock=self._get_answering_mock)
-            entry = find_registered(model_id, EMBEDDING_MODELS) if self.settings.autospec else None
-            if entry is not None:
-                embedding_model.copy_capabilities(entry.model)
-            return embedding_model
+            return self._new_embedding_model(model_id)
+        # Imported here, because this module must not import `llm`.
         from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
 
-        real = find_registered_model(kind, model_id) if self.settings.autospec else None
-        if real is not None:
-            return self.mock_registered_model(real)
-        return (MockLLMModel if kind == "model" else AsyncMockLLMModel)(
-            model_id, mock=self._get_answering_mock
-        )
+        if self.settings.autospec:
+            real = find_registered_model(kind, model_id)
+            if real is not None:
+                return self.mock_registered_model(real)
+        model_class = MockLLMModel if kind == "model" else AsyncMockLLMModel
+        return model_class(model_id, mock=self._get_answering_mock)
+
+    def _new_embedding_model(self, model_id: str) -> MockEmbeddingModel:
+        from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
+
+        model = MockEmbeddingModel(model_id, mock=self._get_answering_mock)
+        if self.settings.autospec:
+            entry = find_registered(model_id, EMBEDDING_MODELS)
+            if entry is not None:
+                model.copy_capabilities(entry.model)
+        return model
 
     def mock_registered_model(self, real: Any) -> Any:
-        """The mock of a registered model, sync or async, with the traits by which applications choose one."""
+        """Return a mock of a registered model, sync or async, with the capabilities of that one."""
         from llm_mock.boundaries.llm.model import create_mock_model
 
         return create_mock_model(real, self._get_answering_mock)
 
     def autospec(self) -> None:
-        """From now on the models that `llm` knows refuse what the real ones would refuse.
+        """Have the models that `llm` knows refuse from now on what the real ones would refuse.
 
-        That is: options that do not validate, types of attachments, tools, schemas and conversations that they do
-        not support. Models that nobody knows accept everything.
+        These are invalid options, and attachments, tools, schemas and conversations that the real
+        model does not support. Models that no plugin registers accept everything.
         """
         self.settings = self.settings._replace(autospec=True)
         self.forget_models()
 
     def forget_models(self) -> None:
-        """Hand out new models from now on, with the same replies and history."""
+        """Create new models from now on, with the same replies and history."""
         with self._lock:
             self._models.clear()
             self._called.clear()
@@ -291,58 +305,62 @@ class LLMMock(Mock):
             self.parent.forget_models()
 
     def _note_model(self, model_id: str) -> None:
-        self._called[model_id] = (
-            None  # a model of `llm` is made when somebody looks: an SDK may have called it
-        )
+        # Only the id: the call may come from an SDK, and a model of `llm` is created in `models`.
+        self._called[model_id] = None
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """The environment for a process that is to be mocked by this mock, and to report to it.
+        """Return the environment for another process that this mock answers.
 
-        Such a process answers from the replies of this mock, those configured later included, and uses queued ones
-        up. Its calls appear in the history here, also when it crashes, and its unused replies are those of this mock.
-        In a test that asks for `llm_mock_server` the environment is that of the server, too.
+        The process answers from the replies of this mock, including those configured later, and
+        uses queued ones up. Its calls appear in the history here, even if it crashes, and replies
+        that it does not use are reported as unused. In a test that uses `llm_mock_server`, the
+        environment also has the address of that server.
 
         Args:
             variables: further environment variables.
 
         Returns:
-            The environment of this process with what the other one needs, for `subprocess.run(…, env=…)`.
+            The environment of this process and the added variables, for `subprocess.run(env=…)`.
 
         Raises:
             InvalidReply: a reply cannot be sent to another process.
-            LLMMockError: the calls of this mock are recorded or replayed, which another process cannot do.
+            LLMMockError: this test has a cassette, which another process cannot use.
         """
         __tracebackhide__ = True
         if self.cassette is not None:
             raise LLMMockError(
-                "environment(): a cassette records and replays the calls of the test's own process, and this test has "
-                "one. Configure the replies for the other process in a test without a cassette."
+                "environment() is not supported in a test with a cassette, which records and "
+                "replays the calls of the test's own process. Configure the replies for the other "
+                "process in a test without a cassette."
             )
         check_sendable(self.responses.script)
-        environment = self.extend_environment(
-            {**os.environ, **dict.fromkeys(TESTING_VARIABLES, "1")}
-        )
+        testing = dict.fromkeys(TESTING_VARIABLES, "1")
+        environment = self.extend_environment({**os.environ, **testing})
         if self.server_environment is not None:
             environment = self.server_environment(environment)
         return {**environment, **variables}
 
     def extend_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """An environment with what a process needs to answer as this mock does, and to report to it."""
+        """Return an environment with which another process uses the replies of this mock."""
         __tracebackhide__ = True
         with self._lock:
-            folder = self.folder = self.folder or SharedFolder.create()
+            folder = self.folder or SharedFolder.create()
+            # Assigned before `_share`, which writes the replies into it.
+            self.folder = folder
             self._share()
         return {**environment, **folder.get_environment()}
 
     def join(self, folder: SharedFolder) -> None:
-        """Answer from the replies that a test configured in another process, and report calls to it."""
+        """Answer with the replies of a test in another process, and report calls to it."""
         self.folder = folder
         self._reload()
 
     def follow_fork(self) -> None:
-        """This is a process that was forked from that of the test: it has the replies, and reports its calls."""
+        """Report the calls of this forked process to the process that it was forked from."""
         folder = cast("SharedFolder", self.folder)
-        folder.mine, self._version = False, folder.get_version()
+        folder.mine = False
+        # The fork has the replies already, so this version need not be loaded.
+        self._version = folder.get_version()
 
     def _reload(self) -> None:
         folder = cast("SharedFolder", self.folder)
@@ -351,11 +369,12 @@ class LLMMock(Mock):
         self._version = folder.get_version()
         try:
             (level, *parents), details, has_cassette = folder.read_configuration()
-        except FileNotFoundError:  # the test is over
+        except FileNotFoundError:  # the test has ended and removed its folder
             return
         self.responses.script, self.settings = level
         self.cassette = CassetteInOtherProcess() if has_cassette else None
         parent: LLMMock | None = None
+        # The outermost mock is the last one; each is the parent of the one before it.
         for script, settings in reversed(parents):
             parent = LLMMock(parent=parent, at_boundary=True, standing_only=True, settings=settings)
             parent.responses.script = script
@@ -370,7 +389,7 @@ class LLMMock(Mock):
             self.history.log = CallLog()
 
     def reset(self) -> None:
-        """Forget all models and calls, and all that was configured."""
+        """Forget all models and calls, and all configuration."""
         with self._lock:
             super().reset()
             self._models.clear()
@@ -379,4 +398,4 @@ class LLMMock(Mock):
 
 
 MockGetModel = LLMMock
-"""The name of the class in the first specification."""
+"""An earlier name of the class, which existing annotations may use."""

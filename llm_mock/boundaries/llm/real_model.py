@@ -1,41 +1,47 @@
-"""What a mocked model shows of the registered one that it stands for."""
+"""The attributes of a registered model that the mock in its place has too."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llm
 
+if TYPE_CHECKING:
+    from llm.models import _get_key_mixin as KeyMixin
+else:
+    KeyMixin = object
+
 PLACEHOLDER_KEY = "no-key-needed"
-"""The key of a mocked model that needs one, where nobody gave one: tests run without."""
+"""The key of a mocked model that needs one, if none was given: tests run without keys."""
 
 
-class ReplacesRealModel:
-    """A mocked model: by itself, or in the place of a registered one, whose name and values it then has."""
+class ReplacesRealModel(KeyMixin):
+    """A mocked model that may replace a registered one, whose name and values it then has."""
 
     _registered: Any = None
 
-    def bind_real_model(self, real: Any, traits: Iterable[str]) -> None:
-        """Take the place of a registered model, with those of its traits that `llm` looks at."""
-        for trait in traits:
-            if hasattr(real, trait):
-                setattr(self, trait, getattr(real, trait))
+    def bind_real_model(self, real: Any, attributes: Iterable[str]) -> None:
+        """Replace a registered model, and copy the given attributes of it."""
+        for attribute in attributes:
+            if hasattr(real, attribute):
+                setattr(self, attribute, getattr(real, attribute))
         self._registered = real
 
     def __getattr__(self, name: str) -> Any:
-        """What else the registered model has, such as `json_replacements`: its values, not its methods."""
+        """Return another value of the registered model, such as `json_replacements`; no method."""
         if not name.startswith("_") and self._registered is not None:
+            # Static, because evaluating a property of the real model may call its provider.
             value = inspect.getattr_static(self._registered, name, None)
             if value is not None and not callable(value) and not hasattr(type(value), "__get__"):
                 return value
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def get_key(self, explicit_key: str | None = None) -> str | None:
-        """The key that `llm` would find; where the real model would raise `llm.NeedsKeyException` it is `PLACEHOLDER_KEY`."""
+        """Return the key that `llm` finds, or `PLACEHOLDER_KEY` if it finds none and needs one."""
         try:
-            return super().get_key(explicit_key)  # type: ignore[misc, no-any-return]
+            return super().get_key(explicit_key)
         except llm.NeedsKeyException:
             return PLACEHOLDER_KEY
 

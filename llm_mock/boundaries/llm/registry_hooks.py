@@ -1,7 +1,7 @@
-"""Where an application obtains models: by a name, or as a list.
+"""Replacements for the functions of `llm` that list models and resolve names.
 
-`get_model` and its twins look the tables of aliases up at call time, so replacing these reaches
-`from llm import get_model` too, however early it was bound.
+`llm.get_model` and its variants look these functions up at call time. Replacing them therefore
+reaches an application that ran `from llm import get_model` before `llm` was patched.
 """
 
 from __future__ import annotations
@@ -16,97 +16,122 @@ from llm_mock.boundaries.llm.names import EMBEDDING_MODELS, MODELS, find_registe
 from llm_mock.core.context import current_mock, passes_through
 
 if TYPE_CHECKING:
+    from llm.models import EmbeddingModel, EmbeddingModelWithAliases, ModelWithAliases
+
     from llm_mock.boundaries.llm.get_model import LLMMock
 
-Listing = Callable[[], list[Any]]
 
-
-def list_mocked_models(original: Listing) -> list[Any]:
-    """What `get_models_with_aliases` gives: the registered models, as mocks."""
-    mock, listed = current_mock(), original()
-    return (
-        listed
-        if mock is None
-        else [entry for entry in (_mock_entry(entry, mock) for entry in listed) if entry]
-    )
-
-
-def _mock_entry(entry: Any, mock: LLMMock) -> Any:
-    if mock.is_unknown(get_model_id(entry)):
-        return None
-    if _is_used_as_it_is(entry.model or entry.async_model):
-        return entry
-    return dataclasses.replace(
-        entry,
-        model=entry.model and mock.mock_registered_model(entry.model),
-        async_model=entry.async_model and mock.mock_registered_model(entry.async_model),
-    )
-
-
-def list_mocked_embedding_entries(original: Listing) -> list[Any]:
-    """What `get_embedding_models_with_aliases` gives."""
-    mock, listed = current_mock(), original()
+def list_mocked_models(original: Callable[[], list[ModelWithAliases]]) -> list[ModelWithAliases]:
+    """Return the entries of all registered models, as mocks, for `get_models_with_aliases`."""
+    mock: LLMMock | None = current_mock()
+    entries = original()
     if mock is None:
-        return listed
-    listed = [entry for entry in listed if not mock.is_unknown(entry.model.model_id)]
+        return entries
     return [
-        dataclasses.replace(entry, model=_mock_embedding_model(entry.model, mock))
-        for entry in listed
+        _mock_entry(entry, mock) for entry in entries if not mock.is_unknown(get_model_id(entry))
     ]
 
 
-def list_mocked_embedding_models(original: Listing) -> list[Any]:
-    """What `get_embedding_models` gives."""
-    mock, listed = current_mock(), original()
+def _mock_entry(entry: ModelWithAliases, mock: LLMMock) -> ModelWithAliases:
+    if _is_used_as_it_is(entry.model or entry.async_model):
+        return entry
+    # Either is None if the plugin registers only the other one.
+    model = entry.model and mock.mock_registered_model(entry.model)
+    async_model = entry.async_model and mock.mock_registered_model(entry.async_model)
+    return dataclasses.replace(entry, model=model, async_model=async_model)
+
+
+def list_mocked_embedding_entries(
+    original: Callable[[], list[EmbeddingModelWithAliases]],
+) -> list[EmbeddingModelWithAliases]:
+    """Return the entries of all embedding models, for `get_embedding_models_with_aliases`."""
+    mock: LLMMock | None = current_mock()
+    entries = original()
     if mock is None:
-        return listed
+        return entries
+    return [
+        dataclasses.replace(entry, model=_mock_embedding_model(entry.model, mock))
+        for entry in entries
+        if not mock.is_unknown(entry.model.model_id)
+    ]
+
+
+def list_mocked_embedding_models(
+    original: Callable[[], list[EmbeddingModel]],
+) -> list[EmbeddingModel]:
+    """Return all registered embedding models, as mocks, for `get_embedding_models`."""
+    mock: LLMMock | None = current_mock()
+    models = original()
+    if mock is None:
+        return models
     return [
         _mock_embedding_model(model, mock)
-        for model in listed
+        for model in models
         if not mock.is_unknown(model.model_id)
     ]
 
 
-def _mock_embedding_model(model: Any, mock: LLMMock) -> Any:
-    return (
-        model
-        if _is_used_as_it_is(model)
-        else mock.get_mocked_model("embedding_model", model.model_id)
-    )
+def _mock_embedding_model(model: EmbeddingModel, mock: LLMMock) -> EmbeddingModel:
+    if _is_used_as_it_is(model):
+        return model
+    mocked: EmbeddingModel = mock.get_mocked_model("embedding_model", model.model_id)
+    return mocked
 
 
 def build_aliases(kind: str, original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `get_model_aliases` and its twins give: a table in which every name has a model."""
+    """Return a mapping in which every name has a model, for `get_model_aliases` and its variants.
+
+    Args:
+        kind: `model`, `async_model` or `embedding_model`.
+        original: the function of `llm`.
+    """
     mock = current_mock()
-    return (
-        original()
-        if mock is None
-        else _LazyAliases(original, functools.partial(_resolve_alias, kind, mock))
-    )
+    if mock is None:
+        return original()
+    return _LazyAliases(original, functools.partial(_resolve_alias, kind, mock))
 
 
 def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
-    """The model for a name. For an unknown one `llm` words the error itself: `UnknownModelError` is a KeyError."""
+    """Return the model of a name.
+
+    Raises:
+        KeyError: the name is unknown. `llm` catches it and words the error itself; its
+            `UnknownModelError` is a `KeyError` too.
+    """
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():
         raise KeyError(name)
-    embedding = kind == "embedding_model"
-    entry = find_registered(name, EMBEDDING_MODELS if embedding else MODELS)
-    model = None if entry is None else getattr(entry, "model" if embedding else kind)
+    if kind == "embedding_model":
+        entry = find_registered(name, EMBEDDING_MODELS)
+        attribute = "model"
+    else:
+        entry = find_registered(name, MODELS)
+        attribute = kind
+    model = None if entry is None else getattr(entry, attribute)
     if model is not None and _is_used_as_it_is(model):
         return model
-    if model is None and passes_through(name if entry is None else get_model_id(entry)):
-        raise KeyError(name)  # it would run for real, and no plugin has it, or no twin of it
+    if model is None:
+        model_id = name if entry is None else get_model_id(entry)
+        # It would have to run for real, and no plugin registers it in this kind.
+        if passes_through(model_id):
+            raise KeyError(name)
     return mock.resolve_model(kind, name, entry)
 
 
 def _is_used_as_it_is(model: Any) -> bool:
-    """Whether a registered model is handed out as it is: a mock that somebody registered, or one let through."""
+    """Return whether a registered model is a mock already, or runs for real beside the mock."""
     return is_mock(model) or passes_through(model.model_id)
 
 
 class _LazyAliases(dict[str, Any]):
-    """A table of aliases: a name is resolved when it is asked for, the rest is filled in when somebody looks."""
+    """A mapping of aliases that resolves a name on lookup and lists all names only when needed.
+
+    Listing creates every registered model, and most applications look up one name.
+
+    Args:
+        list_all: returns all registered aliases.
+        resolve: returns the model of a name.
+    """
 
     def __init__(
         self, list_all: Callable[[], dict[str, Any]], resolve: Callable[[str], Any]
@@ -120,38 +145,40 @@ class _LazyAliases(dict[str, Any]):
         return self._resolve(name)
 
     def fill(self) -> None:
-        """List every model, once."""
-        if list_all := self._list_all:
+        """Add every registered alias, once."""
+        list_all = self._list_all
+        if list_all is not None:
             self.update(list_all())
-            self._list_all = None  # only now: another thread must not look at half of them
+            # Only now, so that no other thread reads a mapping that is filled in part.
+            self._list_all = None
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
         return dict, (dict(self),)
 
 
 def _fill_before(name: str) -> Callable[..., Any]:
+    """Return a method of `dict` that fills the mapping first."""
     method = getattr(dict, name)
 
     @functools.wraps(method)
-    def look(self: _LazyAliases, *args: Any, **kwargs: Any) -> Any:
+    def fill_and_call(self: _LazyAliases, *args: Any, **kwargs: Any) -> Any:
         self.fill()
         return method(self, *args, **kwargs)
 
-    return look
+    return fill_and_call
 
 
-for _name in (
-    *(
-        "__contains__",
-        "__eq__",
-        "__iter__",
-        "__len__",
-        "__ne__",
-        "__or__",
-        "__repr__",
-        "__reversed__",
-        "__ror__",
-    ),
-    *("copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values"),
-):
+_READING_OPERATORS = (
+    "__contains__",
+    "__eq__",
+    "__iter__",
+    "__len__",
+    "__ne__",
+    "__or__",
+    "__repr__",
+    "__reversed__",
+    "__ror__",
+)
+_READING_METHODS = ("copy", "get", "items", "keys", "pop", "popitem", "setdefault", "values")
+for _name in (*_READING_OPERATORS, *_READING_METHODS):
     setattr(_LazyAliases, _name, _fill_before(_name))
