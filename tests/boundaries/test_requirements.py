@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from llm_mock.boundaries.http.transports import aiohttp as over_aiohttp
+from llm_mock.boundaries.http.transports import connection_guard
 from llm_mock.boundaries.http.transports import httpcore as over_httpcore
-from llm_mock.boundaries.http.transports import refused
 from llm_mock.boundaries.http.transports import urllib3 as over_urllib3
 from llm_mock.boundaries.llm import attach as llm_boundary
 from llm_mock.boundaries.requirements import find_missing_name
@@ -19,7 +19,7 @@ from tests.conftest import RunPython
 
 TABLES = {
     "aiohttp": over_aiohttp.NAMES["aiohttp"],
-    "curl_cffi": refused.NAMES["curl_cffi"],
+    "curl_cffi": connection_guard.NAMES["curl_cffi"],
     "httpcore": over_httpcore.NAMES["httpcore"],
     "httpcore2": over_httpcore.NAMES["httpcore2"],
     "llm": llm_boundary.NAMES,

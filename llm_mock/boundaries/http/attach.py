@@ -19,11 +19,15 @@ LIBRARIES = {
     **{"aiohttp": "aiohttp", "httpcore": "httpcore", "httpcore2": "httpcore", "urllib3": "urllib3"},
     **{"httpx": "httpx", "httpx2": "httpx", "urllib3_future": "urllib3"},
     **dict.fromkeys(
-        ("asyncio", "curl_cffi", "grpc", "grpc.aio", "http.client", "pycurl"), "refused"
+        ("asyncio", "curl_cffi", "grpc", "grpc.aio", "http.client", "pycurl"), "connection_guard"
     ),
-    **dict.fromkeys(("socket", "uvloop", "websocket", "websockets.asyncio.client"), "refused"),
-    **dict.fromkeys(("websockets.legacy.client", "websockets.sync.client"), "refused"),
-    **dict.fromkeys(("pytest_recording.network", "pytest_socket"), "refused"),  # after socket
+    **dict.fromkeys(
+        ("socket", "uvloop", "websocket", "websockets.asyncio.client"), "connection_guard"
+    ),
+    **dict.fromkeys(("websockets.legacy.client", "websockets.sync.client"), "connection_guard"),
+    **dict.fromkeys(
+        ("pytest_recording.network", "pytest_socket"), "connection_guard"
+    ),  # after socket
 }
 """The libraries, and the modules of `transports` that attach to them."""
 SDKS = ("anthropic", "cerebras.cloud.sdk", "groq", "openai", "together")

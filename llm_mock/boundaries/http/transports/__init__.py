@@ -1,1 +1,1 @@
-"""Where HTTP libraries send requests: the lowest place of each, so that what a test itself mocks above it wins."""
+"""Interception of HTTP libraries, each at its lowest layer: mocks of a test above it win."""

@@ -1,12 +1,16 @@
-"""aiohttp's connector: a connection that leads to the mock, as only aiohttp itself makes its responses."""
+"""Interception of aiohttp's connectors, which get a connection that leads to the mock.
+
+aiohttp makes its responses itself, from the bytes of a connection: responses that are built by
+hand break between its releases.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
 import io
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from socket import socket
@@ -18,38 +22,48 @@ from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
+    from aiohttp import BaseConnector, ClientRequest
+    from aiohttp.client_proto import ResponseHandler
+    from aiohttp.connector import Connection
+
     from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.errors import ConnectionFailure
+    from llm_mock.boundaries.http.recording import WireRecording
+    from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 TIMEOUTS = ("timeout", "total timeout")
+"""The kinds of a `ConnectionFailure` that are timeouts of the client."""
 NAMES = {
     "aiohttp": (
         "BaseConnector.connect",
-        # Only aiohttp itself makes its protocols, which parse what the mock answers.
+        # Private: makes the protocol that parses the response of the mock.
         "BaseConnector()._factory",
         "BaseConnector()._loop",
         "connector.Connection",
         "client_proto.ResponseHandler.data_received",
-        # A timeout while a body is read has to reach the reader.
+        # Private: the reader of a body, which must get a timeout.
         "client_proto.ResponseHandler()._payload",
         "ClientConnectorError",
         "ServerDisconnectedError",
     )
 }
-"""What is used of the library, beside the attributes of its requests."""
+"""The names used of the library, beside the attributes of its requests."""
 CONSTRUCTORS = ("ClientSession.__init__",)
-"""What to refuse where `SEAMS` are gone."""
+"""The constructors that are refused if `SEAMS` are gone."""
 
 
 def attach(aiohttp: ModuleType) -> None:
-    """Answer the requests of an `aiohttp` module that go to providers."""
+    """Intercept the requests of an `aiohttp` module."""
     replace(aiohttp.BaseConnector, "connect", _connect)
 
 
-def _find_provider(connector: Any, request: Any, *args: Any, **kwargs: Any) -> str | None:
+def _find_provider(
+    connector: BaseConnector, request: ClientRequest, *args: object, **kwargs: object
+) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     url = request.url
-    is_local = hasattr(connector, "path")  # that of a unix socket or a named pipe
+    # Only connectors for unix sockets and named pipes have a path.
+    is_local = hasattr(connector, "path")
     return find_provider(
         url.raw_host or "",
         url.port,
@@ -61,107 +75,125 @@ def _find_provider(connector: Any, request: Any, *args: Any, **kwargs: Any) -> s
 
 
 SEAMS = {"BaseConnector.connect": _find_provider}
-"""The function that is replaced, and what finds the provider of a call of it."""
+"""The function that is replaced, and the one that finds the provider of a call."""
 
 
 async def _connect(
-    original: Callable[..., Awaitable[Any]], connector: Any, request: Any, *args: Any, **kwargs: Any
-) -> Any:
+    original: Callable[..., Awaitable[Connection]],
+    connector: BaseConnector,
+    request: ClientRequest,
+    *args: Any,
+    **kwargs: Any,
+) -> Connection:
     __tracebackhide__ = True
     provider = _find_provider(connector, request)
     if provider is None:
         return await original(connector, request, *args, **kwargs)
-    sent = await _sent(request)
-    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        return await original(connector, request, *args, **kwargs)
+    sent = await _read_request(request)
+    if provider == UNDECIDED:
+        provider = identify_provider(sent)
+        if provider is None:
+            return await original(connector, request, *args, **kwargs)
     from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.dispatch import dispatch_request_async
     from llm_mock.boundaries.http.errors import ConnectionFailure
 
     timeout = kwargs["timeout"] if "timeout" in kwargs else args[1]
     clock = ClientClock(timeout.sock_read, timeout.total)
-    response: Any = None
-    failure = None
+    response: WireResponse | WireRecording | ConnectionFailure | None
     try:
         response = await dispatch_request_async(sent, provider, clock)
     except ConnectionFailure as error:
         if error.kind not in TIMEOUTS:
-            raise _exception(request, error) from None
-        failure = error  # or aiohttp would take it for one of connecting
-    if failure is None and not isinstance(response, tuple):
-        recording: Any = response or nullcontext()
-        if response is not None:
-            request.headers.update(response.header_overrides())
-            recording = response.guard_send()
-        with pass_through(), recording:
-            connection = await original(connector, request, *args, **kwargs)
-        if response is not None:
-            _Tap(connection, request.method, response)
-        return connection
+            raise _build_exception(request, error) from None
+        # Raised only while the response is read: here aiohttp would take it for a failure to
+        # connect.
+        response = error
+    if not isinstance(response, (tuple, ConnectionFailure)):
+        connect = functools.partial(original, connector, request, *args, **kwargs)
+        return await _connect_for_real(connect, request, response)
     protocol = connector._factory()
-    protocol.connection_made(_Connection(protocol, request.method, failure or response, clock))
-    return sys.modules["aiohttp.connector"].Connection(
+    protocol.connection_made(_MockTransport(protocol, request.method, response, clock))
+    connection: Connection = sys.modules["aiohttp.connector"].Connection(
         connector, request.connection_key, protocol, connector._loop
     )
+    return connection
 
 
-async def _sent(request: Any) -> Any:
+async def _connect_for_real(
+    connect: Callable[[], Awaitable[Connection]],
+    request: ClientRequest,
+    recording: WireRecording | None,
+) -> Connection:
+    """Return a connection to the provider, which is recorded if there is a recording."""
+    __tracebackhide__ = True
+    if recording is None:
+        with pass_through():
+            return await connect()
+    request.headers.update(recording.header_overrides())
+    with pass_through(), recording.guard_send():
+        connection = await connect()
+    _ResponseRecorder(connection, request.method, recording)
+    return connection
+
+
+async def _read_request(request: ClientRequest) -> WireRequest:
+    """Return a request in the form that all HTTP libraries have in common.
+
+    A body that can be read only once is replaced by its bytes.
+    """
     from llm_mock.boundaries.http.wire import WireRequest
 
-    body = await _content(request)
+    body: Any = request.body
+    if not body or isinstance(body, (bytes, bytearray)):
+        content = bytes(body or b"")
+    elif hasattr(body, "as_bytes"):
+        content = await body.as_bytes()
+    else:
+        # Before aiohttp 3.12 a payload can only write itself, which closes a file.
+        writer = _BodyCollector()
+        await body.write(writer)
+        content = bytes(writer.content)
+        request.body = content
     headers = {name.lower(): value for name, value in request.headers.items()}
     url = request.url
-    return WireRequest(
-        request.method, url.raw_host or "", url.raw_path, url.raw_query_string, headers, body
-    )
+    host = url.raw_host or ""
+    return WireRequest(request.method, host, url.raw_path, url.raw_query_string, headers, content)
 
 
-async def _content(request: Any) -> bytes:
-    """Return the body of a request; one that can be read only once is replaced by its bytes."""
-    body = request.body
-    if not body or isinstance(body, (bytes, bytearray)):
-        return bytes(body or b"")
-    if hasattr(body, "as_bytes"):
-        content: bytes = await body.as_bytes()
-        return content
-    writer = (
-        _Collector()
-    )  # before aiohttp 3.12 a payload can only write itself, and a file is closed by that
-    await body.write(writer)
-    request.body = bytes(writer.content)
-    return bytes(writer.content)
-
-
-class _Collector:
-    """A stream writer that keeps what is written to it."""
+class _BodyCollector:
+    """A stream writer that keeps the body that is written to it."""
 
     def __init__(self) -> None:
         self.content = bytearray()
 
     async def write(self, chunk: bytes) -> None:
-        """Keep a piece of the body."""
+        """Keep a chunk of the body."""
         self.content += chunk
 
 
-def _exception(request: Any, error: Any) -> Exception:
-    aiohttp: Any = sys.modules["aiohttp"]
+def _build_exception(request: ClientRequest, error: ConnectionFailure) -> Exception:
+    aiohttp = sys.modules["aiohttp"]
+    message = str(error)
     exception: Exception
     if error.kind == "dropped":
-        exception = aiohttp.ServerDisconnectedError(str(error))
+        exception = aiohttp.ServerDisconnectedError(message)
     else:
-        exception = aiohttp.ClientConnectorError(
-            request.connection_key, ConnectionRefusedError(str(error))
-        )
+        cause = ConnectionRefusedError(message)
+        exception = aiohttp.ClientConnectorError(request.connection_key, cause)
     return exception
 
 
-class _Tap:
-    """Reads what comes on a connection, until aiohttp is done with its response, and has that recorded."""
+class _ResponseRecorder:
+    """A recorder of the bytes that arrive on a connection until aiohttp releases it."""
 
-    def __init__(self, connection: Any, method: str, recording: Any) -> None:
-        self._protocol, self._method, self._recording = connection.protocol, method, recording
+    def __init__(self, connection: Any, method: str, recording: WireRecording) -> None:
+        self._protocol = connection.protocol
+        self._method = method
+        self._recording = recording
         self._data = bytearray()
         self._receive = self._protocol.data_received
+        # On the instance, so that deleting it brings the method of the class back.
         self._protocol.data_received = self._take
         connection.add_callback(self._end)
 
@@ -171,10 +203,12 @@ class _Tap:
 
     def _end(self) -> None:
         del self._protocol.data_received
-        response = HTTPResponse(cast("socket", _Received(bytes(self._data))), method=self._method)
+        source = cast("socket", _ReceivedData(bytes(self._data)))
+        response = HTTPResponse(source, method=self._method)
         try:
             response.begin()
-        except (HTTPException, OSError) as error:  # it was closed before
+        except (HTTPException, OSError) as error:
+            # The connection closed before there was a whole response.
             with self._recording.guard_send():
                 raise error
         self._recording.begin(response.status, response.getheaders())
@@ -186,50 +220,59 @@ class _Tap:
             self._recording.close()
 
 
-class _Received:
-    """What came, as `http.client` reads it."""
+class _ReceivedData:
+    """Received bytes, in place of the socket from which `http.client` reads them."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     def makefile(self, mode: str) -> io.BytesIO:
-        """A file of it."""
+        """Return the bytes as a file."""
         return io.BytesIO(self._data)
 
 
-class _Connection(asyncio.Transport):
-    """A transport whose other end sends one response once something was written to it.
+class _MockTransport(asyncio.Transport):
+    """A transport that sends one response after the client has written to it.
 
-    The response may be a timeout that the client runs into while it waits. As with a real transport, the protocol is
-    told of the end of the connection in a later turn of the loop: aiohttp closes it from within `data_received`, and
-    would lose what it has not read yet.
+    As with a real transport, the protocol learns of the end of the connection in a later turn of
+    the loop: aiohttp closes it from within `data_received`, and would lose what it has not read.
+
+    Args:
+        protocol: aiohttp's protocol, which receives the response.
+        method: the method of the request.
+        response: the response, or a timeout while the client waits for it.
+        clock: the clock of the client.
     """
 
-    def __init__(self, protocol: Any, method: str, response: Any, clock: ClientClock) -> None:
+    def __init__(
+        self,
+        protocol: ResponseHandler,
+        method: str,
+        response: WireResponse | ConnectionFailure,
+        clock: ClientClock,
+    ) -> None:
         super().__init__()
-        self._protocol, self._method, self._response, self._clock = (
-            protocol,
-            method,
-            response,
-            clock,
-        )
+        self._protocol = protocol
+        self._method = method
+        self._response = response
+        self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._sending: asyncio.Task[None] | None = None
         self._readable = asyncio.Event()
         self._readable.set()
         self._closed = False
 
-    def write(self, data: Any) -> None:
-        """Send the response, once; the request was read before."""
+    def write(self, data: object) -> None:
+        """Send the response on the first call; the request was read before."""
         if self._sending is None and not self._closed:
             self._sending = self._loop.create_task(self._send())
 
-    def writelines(self, lines: Any) -> None:
-        """Send the response, once."""
+    def writelines(self, lines: object) -> None:
+        """Send the response on the first call."""
         self.write(b"")
 
     def is_closing(self) -> bool:
-        """Return whether the connection was closed, by one end or the other."""
+        """Return True if the connection was closed, by one end or the other."""
         return self._closed
 
     def close(self) -> None:
@@ -241,15 +284,15 @@ class _Connection(asyncio.Transport):
     abort = close
 
     def pause_reading(self) -> None:
-        """Send no further: the application reads more slowly than it is sent to."""
+        """Pause: the application reads more slowly than the response is sent."""
         self._readable.clear()
 
     def resume_reading(self) -> None:
-        """Send again."""
+        """Resume after a pause."""
         self._readable.set()
 
     def is_reading(self) -> bool:
-        """Return whether the protocol takes further data."""
+        """Return True if the protocol takes further data."""
         return not self._closed and self._readable.is_set()
 
     def _lose(self, error: Exception | None) -> None:
@@ -261,41 +304,38 @@ class _Connection(asyncio.Transport):
         from llm_mock.boundaries.http.errors import ConnectionFailure
 
         try:
-            if isinstance(self._response, ConnectionFailure):
-                raise self._response
-            await self._send_response()
+            response = self._response
+            if isinstance(response, ConnectionFailure):
+                raise response
+            await self._send_response(response)
         except ConnectionFailure as error:
             if error.kind in TIMEOUTS:
                 self._time_out(error)
             else:
                 self._lose(ConnectionResetError(str(error)))
-        except Exception as error:  # or the application would wait for ever
+        except Exception as error:
+            # Without the end of the connection the application would wait forever.
             self._lose(error)
 
-    async def _send_response(self) -> None:
-        status, headers, body = self._response.status, self._response.headers, self._response.body
-        has_body = self._method != "HEAD" and status not in (204, 304)
-        chunked = has_body and not any(name.lower() == "content-length" for name, _ in headers)
-        phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else ""
-        head = [
-            f"HTTP/1.1 {status} {phrase}",
-            *(f"{name}: {value}" for name, value in headers),
-            "connection: close",
-        ]
-        head += ["transfer-encoding: chunked"] if chunked else []
-        await self._receive("\r\n".join(head).encode("latin-1") + b"\r\n\r\n")
+    async def _send_response(self, response: WireResponse) -> None:
+        has_body = self._method != "HEAD" and response.status not in (204, 304)
+        head, is_chunked = _encode_head(response, has_body)
+        await self._receive(head)
         if not has_body:
             return
-        for piece in (body,) if isinstance(body, bytes) else self._clock.read_body(body):
-            if not isinstance(piece, bytes):
-                await asyncio.sleep(piece)
-            elif piece:  # an empty chunk would be the last one
-                await self._receive(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)
-        if chunked:
+        body = response.body
+        chunks = (body,) if isinstance(body, bytes) else self._clock.read_body(body)
+        for chunk in chunks:
+            if not isinstance(chunk, bytes):
+                await asyncio.sleep(chunk)
+            elif chunk:  # an empty chunk would be the last one
+                data = b"%x\r\n%b\r\n" % (len(chunk), chunk) if is_chunked else chunk
+                await self._receive(data)
+        if is_chunked:
             await self._receive(b"0\r\n\r\n")
 
     async def _receive(self, data: bytes) -> None:
-        """Have the protocol take data, as soon as it reads; the other tasks of the loop have their turn then."""
+        """Hand data to the protocol as soon as it reads, and let other tasks run."""
         await self._readable.wait()
         if not self._closed:
             self._protocol.data_received(data)
@@ -303,11 +343,30 @@ class _Connection(asyncio.Transport):
 
     def _time_out(self, error: ConnectionFailure) -> None:
         """Fail as aiohttp's own timers do, which count real time."""
-        aiohttp: Any = sys.modules["aiohttp"]
-        of_socket = getattr(aiohttp, "SocketTimeoutError", aiohttp.ServerTimeoutError)  # since 3.10
-        exception = (
-            asyncio.TimeoutError() if error.kind == "total timeout" else of_socket(str(error))
-        )
+        aiohttp = sys.modules["aiohttp"]
+        exception: Exception
+        if error.kind == "total timeout":
+            exception = asyncio.TimeoutError()
+        else:
+            # `SocketTimeoutError` is new in aiohttp 3.10.
+            socket_error = getattr(aiohttp, "SocketTimeoutError", aiohttp.ServerTimeoutError)
+            exception = socket_error(str(error))
         self._protocol.set_exception(exception)
         if self._protocol._payload is not None:
             self._protocol._payload.set_exception(exception)
+
+
+def _encode_head(response: WireResponse, has_body: bool) -> tuple[bytes, bool]:
+    """Return the status line and the headers, and True if the body must be sent in chunks."""
+    status, headers = response.status, response.headers
+    has_length = any(name.lower() == "content-length" for name, _ in headers)
+    is_chunked = has_body and not has_length
+    # A script may have a status that is not standard, and has no phrase.
+    is_standard = status in HTTPStatus._value2member_map_
+    phrase = HTTPStatus(status).phrase if is_standard else ""
+    lines = [f"HTTP/1.1 {status} {phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers]
+    lines.append("connection: close")
+    if is_chunked:
+        lines.append("transfer-encoding: chunked")
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n", is_chunked

@@ -5,50 +5,55 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from llm_mock.boundaries.http.interception import is_provider_host, refuse_connection
 
-grpc: Any = importlib.import_module("grpc")  # is imported already; nothing says its types
+# The library is imported already, as this module is for its channels alone; it has no type hints.
+grpc: Any = importlib.import_module("grpc")
 SCHEME = re.compile(r"^(dns:(//[^/]*/)?|passthrough:///)")
+CALL_KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
+"""The kinds of calls: one message or a stream of them, in the request and in the response."""
 
 
-def refusing_channel(channel: Any, target: str) -> Any:
+def guard_channel(channel: object, target: str) -> object:
     """Return a channel that refuses calls while the mock answers, if its target is a provider."""
-    host, port = _host_and_port(target)
+    host, port = _split_target(target)
     if not is_provider_host(host, port):
         return channel
-    return grpc.intercept_channel(channel, _Interceptor(host, port))
+    return grpc.intercept_channel(channel, _build_interceptor(host, port))
 
 
-def refusing_aio_channel(make: Callable[..., Any], target: str, *args: Any, **kwargs: Any) -> Any:
-    """Make a channel for asyncio that refuses calls while the mock answers, if its target is a provider."""
-    host, port = _host_and_port(target)
+def create_guarded_aio_channel(
+    create: Callable[..., object], target: str, *args: object, **kwargs: object
+) -> object:
+    """Create a channel for asyncio that refuses calls to a provider while the mock answers."""
+    host, port = _split_target(target)
     if not is_provider_host(host, port):
-        return make(target, *args, **kwargs)
-    arguments = inspect.signature(make).bind(target, *args, **kwargs)
-    refusing = [kind(host, port) for kind in _aio_interceptors()]
-    arguments.arguments["interceptors"] = [
-        *refusing,
-        *(arguments.arguments.get("interceptors") or ()),
-    ]
-    return make(*arguments.args, **arguments.kwargs)
+        return create(target, *args, **kwargs)
+    arguments = inspect.signature(create).bind(target, *args, **kwargs)
+    own: Sequence[object] = arguments.arguments.get("interceptors") or ()
+    # Ours go first, so that no interceptor of the application sees a refused call.
+    arguments.arguments["interceptors"] = [*_build_aio_interceptors(host, port), *own]
+    return create(*arguments.args, **arguments.kwargs)
 
 
-def _host_and_port(target: str) -> tuple[str, int | None]:
+def _split_target(target: str) -> tuple[str, int | None]:
+    """Return the host and the port of a channel's target."""
     host, _, port = SCHEME.sub("", target).partition(":")
     return host, int(port) if port.isdigit() else None
 
 
-class _Refused(grpc.RpcError):  # type: ignore[misc]
-    """A refused call, as gRPC reports one that failed; with a status that no client tries again for."""
+class _RefusedCallError(grpc.RpcError):  # type: ignore[misc]
+    """A refused call, in the form in which gRPC reports failed ones."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
         self._message = message
 
-    def code(self) -> Any:
+    def code(self) -> object:
+        # No client retries after this status.
         return grpc.StatusCode.UNIMPLEMENTED
 
     def details(self) -> str:
@@ -61,47 +66,61 @@ class _Refused(grpc.RpcError):  # type: ignore[misc]
         return ()
 
 
-class _Interceptor(
-    grpc.UnaryUnaryClientInterceptor,  # type: ignore[misc]
-    grpc.UnaryStreamClientInterceptor,  # type: ignore[misc]
-    grpc.StreamUnaryClientInterceptor,  # type: ignore[misc]
-    grpc.StreamStreamClientInterceptor,  # type: ignore[misc]
-):
-    """Refuses every call of a channel while the mock answers."""
+class _Interceptor:
+    """An interceptor that refuses every call of a channel while the mock answers."""
 
     def __init__(self, host: str, port: int | None) -> None:
-        self._host, self._port = host, port
+        self._host = host
+        self._port = port
 
-    def _intercept(self, go_on: Callable[..., Any], details: Any, request: Any) -> Any:
+    def _intercept(self, send: Callable[..., object], details: object, request: object) -> object:
         __tracebackhide__ = True
-        if message := refuse_connection(self._host, self._port):
-            raise _Refused(message)
-        return go_on(details, request)
+        message = refuse_connection(self._host, self._port)
+        if message:
+            raise _RefusedCallError(message)
+        return send(details, request)
 
-    intercept_unary_unary = intercept_unary_stream = _intercept
-    intercept_stream_unary = intercept_stream_stream = _intercept
-
-
-def _aio_interceptors() -> list[Any]:
-    """Return a class for each kind of call: a channel takes an interceptor for one kind alone."""
-    kinds = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
-    return [_aio_interceptor(kind) for kind in kinds]
+    intercept_unary_unary = _intercept
+    intercept_unary_stream = _intercept
+    intercept_stream_unary = _intercept
+    intercept_stream_stream = _intercept
 
 
-def _aio_interceptor(kind: str) -> Any:
-    name = f"{kind.title().replace('_', '')}ClientInterceptor"
-    base = getattr(grpc.aio, name)
+class _AioInterceptor:
+    """An interceptor that refuses every call of a channel for asyncio while the mock answers."""
 
-    def __init__(self: Any, host: str, port: int | None) -> None:
-        self._address = host, port
+    def __init__(self, host: str, port: int | None) -> None:
+        self._host = host
+        self._port = port
 
-    async def intercept(self: Any, go_on: Callable[..., Any], details: Any, request: Any) -> Any:
+    async def intercept(
+        self, send: Callable[..., Awaitable[object]], details: object, request: object
+    ) -> object:
         __tracebackhide__ = True
-        if message := refuse_connection(*self._address):
-            nothing = grpc.aio.Metadata()
-            raise grpc.aio.AioRpcError(
-                grpc.StatusCode.UNIMPLEMENTED, nothing, nothing, details=message
-            )
-        return await go_on(details, request)
+        message = refuse_connection(self._host, self._port)
+        if message:
+            empty = grpc.aio.Metadata()
+            status = grpc.StatusCode.UNIMPLEMENTED
+            raise grpc.aio.AioRpcError(status, empty, empty, details=message)
+        return await send(details, request)
 
-    return type(f"Refusing{name}", (base,), {"__init__": __init__, f"intercept_{kind}": intercept})
+
+def _interceptor_bases(module: Any) -> list[type]:
+    """Return gRPC's base class for each kind of call, by which it knows interceptors."""
+    names = [kind.title().replace("_", "") for kind in CALL_KINDS]
+    return [getattr(module, f"{name}ClientInterceptor") for name in names]
+
+
+def _build_interceptor(host: str, port: int | None) -> object:
+    interceptor = type("_Interceptor", (_Interceptor, *_interceptor_bases(grpc)), {})
+    return interceptor(host, port)
+
+
+def _build_aio_interceptors(host: str, port: int | None) -> list[object]:
+    """Build an interceptor for each kind of call; grpc.aio uses one for a single kind alone."""
+    interceptors = []
+    for kind, base in zip(CALL_KINDS, _interceptor_bases(grpc.aio), strict=True):
+        methods = {f"intercept_{kind}": _AioInterceptor.intercept}
+        interceptor = type("_AioInterceptor", (_AioInterceptor, base), methods)
+        interceptors.append(interceptor(host, port))
+    return interceptors

@@ -1,4 +1,4 @@
-"""httpcore and httpcore2, the connection pools under httpx and httpx2, sync and async."""
+"""Interception of httpcore and httpcore2, the connection pools of httpx and httpx2."""
 
 from __future__ import annotations
 
@@ -7,118 +7,142 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
 from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
 
-_attached: set[Any] = set()
+if TYPE_CHECKING:
+    from httpcore import AsyncConnectionPool, ConnectionPool, Request, Response
+
+    from llm_mock.boundaries.http.recording import WireRecording
+
+_attached: set[object] = set()
+"""The functions that replace those of the libraries."""
 
 
 def attach(httpcore: ModuleType) -> None:
-    """Answer the requests of an `httpcore` module that go to providers."""
+    """Intercept the requests of an `httpcore` module."""
     for pool, name, replacement in (
         (httpcore.ConnectionPool, "handle_request", _handle_request),
         (httpcore.AsyncConnectionPool, "handle_async_request", _handle_async_request),
     ):
         signature = inspect.signature(getattr(pool, name))
         replace(pool, name, functools.partial(replacement, httpcore))
-        getattr(
-            pool, name
-        ).__signature__ = signature  # respx asks for it, and does not look behind wrappers
-        _attached.add(getattr(pool, name))
+        replaced = getattr(pool, name)
+        # respx reads the signature, and does not look behind wrappers.
+        replaced.__signature__ = signature
+        _attached.add(replaced)
 
 
-def is_attached(pool: Any, name: str) -> bool:
-    """Whether requests to a pool come here by its method of that name: no test has mocked that in its turn."""
+def is_attached(pool: object, name: str) -> bool:
+    """Return True if a method of a pool is ours, and no test has replaced it in its turn."""
     return getattr(type(pool), name, None) in _attached
 
 
 def _handle_request(
-    httpcore: Any, original: Callable[[Any, Any], Any], pool: Any, request: Any
-) -> Any:
+    httpcore: ModuleType,
+    original: Callable[[ConnectionPool, Request], Response],
+    pool: ConnectionPool,
+    request: Request,
+) -> Response:
     __tracebackhide__ = True
-    provider = _provider(pool, request)
+    provider = _find_provider(pool, request)
     if provider is None:
         return original(pool, request)
-    from llm_mock.boundaries.http.transports.httpcore_wire import answered, pieces, response_of
+    from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
-    body = b"".join(request.stream)
-    sent = _sent(request, body)
-    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        request.stream = _Again(body)
-        return original(pool, request)
-    response, clock = answered(httpcore, request, sent, provider)
-    if not isinstance(response, tuple):
-        request.stream = _Again(body)
-        with pass_through(), _sending(request, response):
-            received = original(pool, request)
-        return received if response is None else _recorded(received, response)
-    content = (
-        response.body
-        if isinstance(response.body, bytes)
-        else pieces(httpcore, clock.read_body(response.body))
+    stream: Any = request.stream
+    body = b"".join(stream)
+    url = request.url
+    sent = wire.build_wire_request(
+        request.method.decode("ascii"), url.host, url.target, request.headers, body
     )
-    return response_of(httpcore, response, content=content)
+    if provider == UNDECIDED:
+        provider = identify_provider(sent)
+        if provider is None:
+            request.stream = _BufferedBody(body)
+            return original(pool, request)
+    response, clock = wire.answer_request(httpcore, request, sent, provider)
+    if not isinstance(response, tuple):
+        request.stream = _BufferedBody(body)
+        with pass_through(), _guard_send(request, response):
+            received = original(pool, request)
+        return received if response is None else _record_response(received, response)
+    content: bytes | Iterator[bytes]
+    if isinstance(response.body, bytes):
+        content = response.body
+    else:
+        content = wire.read_chunks(httpcore, clock.read_body(response.body))
+    built: Response = wire.build_response(httpcore, response, content=content)
+    return built
 
 
 async def _handle_async_request(
-    httpcore: Any, original: Callable[[Any, Any], Awaitable[Any]], pool: Any, request: Any
-) -> Any:
+    httpcore: ModuleType,
+    original: Callable[[AsyncConnectionPool, Request], Awaitable[Response]],
+    pool: AsyncConnectionPool,
+    request: Request,
+) -> Response:
     __tracebackhide__ = True
-    provider = _provider(pool, request)
+    provider = _find_provider(pool, request)
     if provider is None:
         return await original(pool, request)
-    from llm_mock.boundaries.http.transports.httpcore_wire import (
-        answered_async,
-        pieces_async,
-        response_of,
-    )
+    from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
-    body = b"".join([piece async for piece in request.stream])
-    sent = _sent(request, body)
-    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        request.stream = _Again(body)
-        return await original(pool, request)
-    response, clock = await answered_async(httpcore, request, sent, provider)
+    stream: Any = request.stream
+    body = b"".join([chunk async for chunk in stream])
+    url = request.url
+    sent = wire.build_wire_request(
+        request.method.decode("ascii"), url.host, url.target, request.headers, body
+    )
+    if provider == UNDECIDED:
+        provider = identify_provider(sent)
+        if provider is None:
+            request.stream = _BufferedBody(body)
+            return await original(pool, request)
+    response, clock = await wire.answer_request_async(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
-        request.stream = _Again(body)
-        with pass_through(), _sending(request, response):
+        request.stream = _BufferedBody(body)
+        with pass_through(), _guard_send(request, response):
             received = await original(pool, request)
-        return received if response is None else _recorded(received, response)
-    content = (
-        response.body
-        if isinstance(response.body, bytes)
-        else pieces_async(httpcore, clock.read_body(response.body))
-    )
-    return response_of(httpcore, response, content=content)
+        return received if response is None else _record_response(received, response)
+    content: bytes | AsyncIterator[bytes]
+    if isinstance(response.body, bytes):
+        content = response.body
+    else:
+        content = wire.read_chunks_async(httpcore, clock.read_body(response.body))
+    built: Response = wire.build_response(httpcore, response, content=content)
+    return built
 
 
-def _provider(pool: Any, request: Any) -> str | None:
+def _find_provider(pool: ConnectionPool | AsyncConnectionPool, request: Request) -> str | None:
     """Return the provider that a request is for, as `find_provider` does."""
     url = request.url
-    # A private name: without it, a request to a unix socket is taken for one to the host that it names.
+    # A private name: without it, a request to a unix socket is taken for one to the host that it
+    # names.
     is_local = getattr(pool, "_uds", None) is not None
     target = url.target.decode("ascii", "replace")
-    host, asked = url.host.decode("ascii"), f"{request.method.decode()} {url.scheme.decode()}"
+    host = url.host.decode("ascii")
+    asked = f"{request.method.decode()} {url.scheme.decode()}"
     return find_provider(host, url.port, target, request.headers, is_local=is_local, asked=asked)
 
 
 SEAMS = {
-    "ConnectionPool.handle_request": _provider,
-    "AsyncConnectionPool.handle_async_request": _provider,
+    "ConnectionPool.handle_request": _find_provider,
+    "AsyncConnectionPool.handle_async_request": _find_provider,
 }
-"""The functions that are replaced, and what finds the provider of a call of them."""
+"""The functions that are replaced, and the ones that find the provider of a call."""
 _USED = (*SEAMS, "Response", "URL", "ConnectError", "ReadTimeout", "RemoteProtocolError")
 NAMES = {"httpcore": _USED, "httpcore2": _USED}
-"""What is used of the library, beside the attributes of its requests."""
+"""The names used of the library, beside the attributes of its requests."""
 CONSTRUCTORS = ("ConnectionPool.__init__", "AsyncConnectionPool.__init__")
-"""What to refuse where `SEAMS` are gone."""
+"""The constructors that are refused if `SEAMS` are gone."""
 
 
-class _Again:
-    """A body that was read, to be sent after all."""
+class _BufferedBody:
+    """A body that was read, and is sent after all."""
 
     def __init__(self, body: bytes) -> None:
         self._body = body
@@ -130,56 +154,51 @@ class _Again:
         yield self._body
 
 
-def _sending(request: Any, recording: Any) -> AbstractContextManager[None]:
-    """Within it a request is sent that is recorded, or is not."""
+def _guard_send(request: Request, recording: WireRecording | None) -> AbstractContextManager[None]:
+    """Return a context in which a request is sent, and its failure recorded."""
     if recording is None:
         return nullcontext()
-    accepted = {
-        name.encode(): value.encode() for name, value in recording.header_overrides().items()
-    }
-    request.headers = [(name, accepted.get(name.lower(), value)) for name, value in request.headers]
-    sending: AbstractContextManager[None] = recording.guard_send()
-    return sending
+    overrides = {}
+    for name, value in recording.header_overrides().items():
+        overrides[name.encode()] = value.encode()
+    request.headers = [
+        (name, overrides.get(name.lower(), value)) for name, value in request.headers
+    ]
+    return recording.guard_send()
 
 
-def _recorded(response: Any, recording: Any) -> Any:
-    """A response that is recorded while it is read."""
-    recording.begin(
-        response.status,
-        [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers],
-    )
-    response.stream = _Recorded(response.stream, recording)
+def _record_response(response: Response, recording: WireRecording) -> Response:
+    """Return a response that is recorded while it is read."""
+    headers = [
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers
+    ]
+    recording.begin(response.status, headers)
+    response.stream = _RecordedBody(response.stream, recording)
     return response
 
 
-class _Recorded:
+class _RecordedBody:
     """The body of a response that is recorded while it is read."""
 
-    def __init__(self, stream: Any, recording: Any) -> None:
-        self._stream, self._recording = stream, recording
+    def __init__(self, stream: Any, recording: WireRecording) -> None:
+        self._stream = stream
+        self._recording = recording
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._recording.record_body(self._stream)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with self._recording.guard_read():
-            async for piece in self._stream:
-                self._recording.take(piece)
-                yield piece
+            async for chunk in self._stream:
+                self._recording.take(chunk)
+                yield chunk
 
     def close(self) -> None:
-        """The client reads no further."""
+        """End the recording: the client reads no further."""
         self._recording.close()
         self._stream.close()
 
     async def aclose(self) -> None:
-        """The same."""
+        """End the recording; the asynchronous form of `close`."""
         self._recording.close()
         await self._stream.aclose()
-
-
-def _sent(request: Any, body: bytes) -> Any:
-    from llm_mock.boundaries.http.transports.httpcore_wire import wire_request
-
-    url = request.url
-    return wire_request(request.method.decode("ascii"), url.host, url.target, request.headers, body)

@@ -1,10 +1,14 @@
-"""Requests and responses as httpcore and httpx have them, and as the wire has them: imported with the first call."""
+"""Conversion between the requests and responses of httpcore and httpx and those of the mock.
+
+Imported with the first intercepted request.
+"""
 
 from __future__ import annotations
 
 import functools
 import time
 from collections.abc import AsyncIterator, Iterable, Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.client_clock import ClientClock
@@ -14,58 +18,76 @@ from llm_mock.boundaries.http.interception import sleep
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 if TYPE_CHECKING:
+    import httpcore
+    import httpx
+
     from llm_mock.boundaries.http.recording import WireRecording
 
-    Answered = tuple[WireResponse | WireRecording | None, ClientClock]
+    LibraryRequest = httpcore.Request | httpx.Request
+    DispatchResult = tuple[WireResponse | WireRecording | None, ClientClock]
 
 EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "timeout": "ReadTimeout"}
-"""The exceptions of httpcore, and of httpx, by the kind of a `ConnectionFailure`."""
+"""The exceptions of httpcore and httpx, by the kind of a `ConnectionFailure`."""
 
 
-def answered(library: Any, request: Any, sent: WireRequest, provider: str) -> Answered:
-    """What `dispatch_request` gives for a request, and the clock of its client.
+def answer_request(
+    library: ModuleType, request: LibraryRequest, sent: WireRequest, provider: str
+) -> DispatchResult:
+    """Dispatch a request; return what `dispatch_request` does, and the clock of the client.
 
     Args:
-        library: the module, `httpcore` or `httpx`, whose exception is raised for a connection that fails.
+        library: the module, `httpcore` or `httpx`, whose exceptions are raised.
         request: the library's own request.
-        sent: the same as the wire has it.
-        provider: as `find_provider_of_host` names it.
+        sent: the same request in the form of the mock.
+        provider: its provider, as `find_provider_of_host` names it.
+
+    Raises:
+        Exception: the library's exception, if the connection fails.
     """
     __tracebackhide__ = True
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
         return dispatch_request(sent, provider, clock), clock
     except ConnectionFailure as error:
-        raise _exception(library, error) from None
+        raise _build_exception(library, error) from None
 
 
-async def answered_async(library: Any, request: Any, sent: WireRequest, provider: str) -> Answered:
-    """The asynchronous twin of `answered`."""
+async def answer_request_async(
+    library: ModuleType, request: LibraryRequest, sent: WireRequest, provider: str
+) -> DispatchResult:
+    """Dispatch a request; the asynchronous form of `answer_request`."""
     __tracebackhide__ = True
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
         return await dispatch_request_async(sent, provider, clock), clock
     except ConnectionFailure as error:
-        raise _exception(library, error) from None
+        raise _build_exception(library, error) from None
 
 
-def wire_request(
+def build_wire_request(
     method: str, host: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
 ) -> WireRequest:
-    """A request of what the libraries have."""
+    """Return a request in the form that all HTTP libraries have in common."""
     path, _, query = target.decode("ascii", "replace").partition("?")
-    decoded = {_lower(name): value.decode("latin-1") for name, value in headers}
+    decoded = {_decode_name(name): value.decode("latin-1") for name, value in headers}
     return WireRequest(method, host.decode("ascii"), path, query, decoded, body)
 
 
+# Cached, because clients send the same headers with each request.
 @functools.lru_cache(maxsize=256)
-def _lower(name: bytes) -> str:
-    """The name of a header: clients send the same ones again and again."""
+def _decode_name(name: bytes) -> str:
+    """Return the name of a header in lower case."""
     return name.decode("latin-1").lower()
 
 
-def response_of(library: Any, response: WireResponse, **body: Any) -> Any:
-    """A response as the libraries have it, with its body as the argument that they want."""
+def build_response(library: ModuleType, response: WireResponse, **body: object) -> Any:
+    """Return a library's response.
+
+    Args:
+        library: the module, `httpcore` or `httpx`.
+        response: the response of the mock.
+        body: its body, as the argument that the library has for it.
+    """
     headers = [
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers
     ]
@@ -74,30 +96,36 @@ def response_of(library: Any, response: WireResponse, **body: Any) -> Any:
     )
 
 
-def pieces(library: Any, body: Iterable[Any]) -> Iterator[bytes]:
-    """The pieces of a body, by the clock of the client."""
+def read_chunks(library: ModuleType, body: Iterable[bytes | float]) -> Iterator[bytes]:
+    """Yield the chunks of a body, and wait where it has seconds.
+
+    Raises:
+        Exception: the library's exception, if the connection fails.
+    """
     try:
-        for piece in body:
-            if isinstance(piece, bytes):
-                yield piece
+        for chunk in body:
+            if isinstance(chunk, bytes):
+                yield chunk
             else:
-                time.sleep(piece)
+                time.sleep(chunk)
     except ConnectionFailure as error:
-        raise _exception(library, error) from None
+        raise _build_exception(library, error) from None
 
 
-async def pieces_async(library: Any, body: Iterable[Any]) -> AsyncIterator[bytes]:
-    """The asynchronous twin of `pieces`."""
+async def read_chunks_async(
+    library: ModuleType, body: Iterable[bytes | float]
+) -> AsyncIterator[bytes]:
+    """Yield the chunks of a body; the asynchronous form of `read_chunks`."""
     try:
-        for piece in body:
-            if isinstance(piece, bytes):
-                yield piece
+        for chunk in body:
+            if isinstance(chunk, bytes):
+                yield chunk
             else:
-                await sleep(piece)
+                await sleep(chunk)
     except ConnectionFailure as error:
-        raise _exception(library, error) from None
+        raise _build_exception(library, error) from None
 
 
-def _exception(library: Any, error: ConnectionFailure) -> Exception:
+def _build_exception(library: ModuleType, error: ConnectionFailure) -> Exception:
     exception: Exception = getattr(library, EXCEPTIONS[error.kind])(str(error))
     return exception

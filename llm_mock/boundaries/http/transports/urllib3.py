@@ -1,4 +1,4 @@
-"""urllib3's connection pools, which requests and botocore send through."""
+"""Interception of urllib3's connection pools, through which requests and botocore send."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import io
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -16,242 +16,355 @@ from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
 
 if TYPE_CHECKING:
+    from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Retry
+
     from llm_mock.boundaries.http.client_clock import ClientClock
+    from llm_mock.boundaries.http.errors import ConnectionFailure
+    from llm_mock.boundaries.http.recording import WireRecording
+    from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
 
 def attach(urllib3: ModuleType) -> None:
-    """Answer the requests of a `urllib3` module that go to providers; of urllib3-future the asynchronous ones too."""
+    """Intercept the requests of a `urllib3` module, and the asynchronous ones of urllib3-future."""
     replace(urllib3.HTTPConnectionPool, "urlopen", functools.partial(_urlopen, urllib3))
-    if asynchronous := getattr(urllib3, "AsyncHTTPConnectionPool", None):
-        replace(asynchronous, "urlopen", functools.partial(_urlopen_async, urllib3))
+    async_pool = getattr(urllib3, "AsyncHTTPConnectionPool", None)
+    if async_pool is not None:
+        replace(async_pool, "urlopen", functools.partial(_urlopen_async, urllib3))
 
 
-def _urlopen(
-    urllib3: Any,
-    original: Callable[..., Any],
-    pool: Any,
-    method: str,
-    url: str,
-    body: Any = None,
-    headers: Any = None,
-    retries: Any = None,
-    *args: Any,
-    **kwargs: Any,
-) -> Any:
+class _Call:
+    """A call of `urlopen`, with the arguments of that function.
+
+    Args:
+        urllib3: the module of the pool; None to find the provider alone.
+        original: the function that sends the request.
+        pool: the connection pool, of which urllib3-future has an asynchronous one too.
+    """
+
+    def __init__(
+        self,
+        urllib3: ModuleType | None,
+        original: Callable[..., Any] | None,
+        pool: HTTPConnectionPool,
+        method: str,
+        url: str,
+        body: object = None,
+        headers: Mapping[str | bytes, str | bytes] | None = None,
+        retries: Retry | bool | int | None = None,
+        *args: object,
+        **kwargs: object,
+    ) -> None:
+        self.urllib3: Any = urllib3
+        self._original: Any = original
+        self.pool: Any = pool
+        self.method = method
+        self.url = url
+        self.body = body
+        self._headers = headers
+        self.retries = retries
+        self._args = args
+        self._kwargs = kwargs
+        self.host: str
+        self.port: int | None
+        if pool.proxy is None or "://" not in url:
+            self.host = pool.host
+            self.port = pool.port
+        else:
+            # A proxy gets the whole URL of a request that is not encrypted.
+            parts = urlsplit(url)
+            self.host = parts.hostname or ""
+            self.port = parts.port
+
+    def find_provider(self) -> str | None:
+        """Return the provider that the request is for, as `find_provider` does."""
+        pool = self.pool
+        headers = self._headers if self._headers is not None else pool.headers
+        # The URL has a host if it is for a proxy; one in the query is not the request's.
+        url = self.url
+        target = "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url
+        asked = f"{self.method} {pool.scheme}"
+        return find_provider(self.host, self.port, target, (headers or {}).items(), asked=asked)
+
+    def wire_request(self, body: bytes) -> WireRequest:
+        """Return the request in the form that all HTTP libraries have in common."""
+        from llm_mock.boundaries.http.wire import WireRequest
+
+        url = self.url
+        target = "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url
+        path, _, query = target.partition("?")
+        headers = self._headers if self._headers is not None else self.pool.headers
+        lowered = {}
+        for name, value in (headers or {}).items():
+            lowered[_decode(name).lower()] = _decode(value)
+        return WireRequest(self.method, self.host, path, query, lowered, body)
+
+    def send(self, body: object) -> Any:
+        """Send the request with a body, as the application asked."""
+        __tracebackhide__ = True
+        return self._original(
+            self.pool,
+            self.method,
+            self.url,
+            body,
+            self._headers,
+            self.retries,
+            *self._args,
+            **self._kwargs,
+        )
+
+    def send_recorded(self, body: object, recording: WireRecording, **kwargs: bool) -> Any:
+        """Send the request so that its response can be recorded as it comes."""
+        __tracebackhide__ = True
+        headers = self._headers if self._headers is not None else self.pool.headers
+        raw = {**self._kwargs, "preload_content": False, "decode_content": False, **kwargs}
+        return self._original(
+            self.pool,
+            self.method,
+            self.url,
+            body,
+            {**headers, **recording.header_overrides()},
+            self.retries,
+            *self._args,
+            **raw,
+        )
+
+    def send_again(self, body: bytes, retries: Retry) -> Any:
+        """Send the request again after a failure that the mock made."""
+        __tracebackhide__ = True
+        # By way of the pool, so that the mock answers the retry too.
+        return self.pool.urlopen(
+            self.method, self.url, body, self._headers, retries, *self._args, **self._kwargs
+        )
+
+    def create_clock(self) -> ClientClock:
+        """Return the clock of the client, with the read timeout of the call or of the pool."""
+        from llm_mock.boundaries.http.client_clock import ClientClock
+
+        # The third argument after `retries`.
+        if len(self._args) > 2:
+            given = self._args[2]
+        else:
+            given = self._kwargs.get("timeout", self.pool.timeout)
+        # Private: resolves the default of the pool, and numbers, as urllib3 itself does.
+        timeout = self.pool._get_timeout(given)
+        timeout.start_connect()  # a total timeout is counted from there
+        read = timeout.read_timeout
+        # `resolve_default_timeout` is only in urllib3 2 and late versions of 1.26.
+        if read is self.urllib3.Timeout.DEFAULT_TIMEOUT:
+            read = socket.getdefaulttimeout()
+        return ClientClock(read)
+
+    def next_retry(self, retries: Retry, response: BaseHTTPResponse) -> Retry | None:
+        """Return the `Retry` to send the request again with; None to keep the response."""
+        __tracebackhide__ = True
+        if not retries.is_retry(self.method, response.status, "retry-after" in response.headers):
+            return None
+        try:
+            return retries.increment(self.method, self.url, response=response, _pool=self.pool)
+        except self.urllib3.exceptions.MaxRetryError:
+            if retries.raise_on_status:
+                raise
+            return None
+
+    def retry_after_failure(self, retries: Retry, error: ConnectionFailure) -> Retry:
+        """Return the `Retry` to send the request again with.
+
+        Raises:
+            Exception: urllib3's exception, if no retry is left.
+        """
+        __tracebackhide__ = True
+        exception = self.build_exception(error)
+        return retries.increment(self.method, self.url, error=exception, _pool=self.pool)
+
+    def build_exception(self, error: ConnectionFailure) -> Exception:
+        """Return urllib3's exception for a failed connection."""
+        exceptions = self.urllib3.exceptions
+        message = str(error)
+        exception: Exception
+        if error.kind == "timeout":
+            exception = exceptions.ReadTimeoutError(self.pool, self.url, message)
+        elif error.kind == "dropped":
+            exception = exceptions.ProtocolError(message, ConnectionResetError(message))
+        else:
+            connection = self.pool.ConnectionCls(self.pool.host)
+            exception = exceptions.NewConnectionError(connection, message)
+        return exception
+
+    def build_response(self, response: WireResponse, clock: ClientClock) -> Any:
+        """Return urllib3's response for one of the mock."""
+        body = response.body
+        chunks = iter((body,)) if isinstance(body, bytes) else clock.read_body(body)
+        preload_content = self._kwargs.get("preload_content", True)
+        response_class = self.urllib3.HTTPResponse
+        if not isinstance(self.pool, self.urllib3.HTTPConnectionPool):
+            response_class = self.urllib3.AsyncHTTPResponse
+            # Its body can only be awaited, which a constructor cannot do.
+            preload_content = self._kwargs.get("preload_content", False)
+        built = response_class(
+            body=io.BufferedReader(_Body(self, chunks)),
+            headers=response.headers,
+            status=response.status,
+            version=11,
+            preload_content=preload_content,
+            decode_content=self._kwargs.get("decode_content", True),
+            request_method=self.method,
+            request_url=self.url,
+        )
+        # An argument only since urllib3 2.2, and never in urllib3-future.
+        built.version_string = "HTTP/1.1"
+        return built
+
+
+def _urlopen(urllib3: ModuleType, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
-    host, port = _target(pool, url)
-    provider = _provider(pool, host, port, method, url, headers)
-    if provider is None or pool.ConnectionCls.__module__.startswith("vcr."):
-        return original(pool, method, url, body, headers, retries, *args, **kwargs)
+    call = _Call(urllib3, original, *args, **kwargs)
+    provider = call.find_provider()
+    # With VCR's connections, a cassette of the test's own answers.
+    if provider is None or call.pool.ConnectionCls.__module__.startswith("vcr."):
+        return call.send(call.body)
     from llm_mock.boundaries.http.dispatch import dispatch_request
     from llm_mock.boundaries.http.errors import ConnectionFailure
 
-    content = _bytes(body)
-    sent = _sent(pool, host, method, url, content, headers)
-    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        return original(
-            pool, method, url, _unread(body, content), headers, retries, *args, **kwargs
-        )
-    wanted = urllib3.Retry.from_int(retries, default=pool.retries)
-    clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
+    content = _read_body(call.body)
+    sent = call.wire_request(content)
+    if provider == UNDECIDED:
+        provider = identify_provider(sent)
+        if provider is None:
+            return call.send(_restore_body(call.body, content))
+    retries = call.urllib3.Retry.from_int(call.retries, default=call.pool.retries)
+    clock = call.create_clock()
     try:
         response = dispatch_request(sent, provider, clock)
     except ConnectionFailure as error:
-        wanted = wanted.increment(
-            method, url, error=_exception(urllib3, pool, url, error), _pool=pool
-        )
-        wanted.sleep()
-        return pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
-    if response is None:
-        with pass_through():
-            return original(
-                pool, method, url, _unread(body, content), headers, retries, *args, **kwargs
-            )
+        retries = call.retry_after_failure(retries, error)
+        retries.sleep()
+        return call.send_again(content, retries)
     if not isinstance(response, tuple):
-        given = _recorded_headers(pool, headers, response)
-        raw = {**kwargs, "preload_content": False, "decode_content": False}
-        with pass_through(), response.guard_send():
-            received = original(
-                pool, method, url, _unread(body, content), given, retries, *args, **raw
-            )
-        pieces = response.record_body(_raw_pieces(received))
-        return _response(
-            urllib3, pool, method, url, _recorded(received, response, pieces), clock, kwargs
-        )
-    answered = _response(urllib3, pool, method, url, response, clock, kwargs)
-    further = _next_try(urllib3, wanted, pool, method, url, answered)
-    if further is None:
-        return answered
-    further.sleep(answered)
-    return pool.urlopen(method, url, content, headers, further, *args, **kwargs)
+        return _send_for_real(call, content, response, clock)
+    answer = call.build_response(response, clock)
+    next_retry = call.next_retry(retries, answer)
+    if next_retry is None:
+        return answer
+    next_retry.sleep(answer)
+    return call.send_again(content, next_retry)
+
+
+def _send_for_real(
+    call: _Call, content: bytes, recording: WireRecording | None, clock: ClientClock
+) -> Any:
+    """Send a request to the provider, and record its response if there is a recording."""
+    __tracebackhide__ = True
+    body = _restore_body(call.body, content)
+    if recording is None:
+        with pass_through():
+            return call.send(body)
+    with pass_through(), recording.guard_send():
+        received = call.send_recorded(body, recording)
+    chunks = recording.record_body(_read_raw_chunks(received))
+    return call.build_response(_begin_recording(received, recording, chunks), clock)
 
 
 async def _urlopen_async(
-    urllib3: Any,
-    original: Callable[..., Any],
-    pool: Any,
-    method: str,
-    url: str,
-    body: Any = None,
-    headers: Any = None,
-    retries: Any = None,
-    *args: Any,
-    **kwargs: Any,
+    urllib3: ModuleType, original: Callable[..., Any], *args: Any, **kwargs: Any
 ) -> Any:
-    """Answer as `_urlopen` does. A response that is recorded is read to its end before the application gets it."""
+    """Answer as `_urlopen` does; a recorded response is read whole before the client gets it."""
     __tracebackhide__ = True
-    host, port = _target(pool, url)
-    provider = _provider(pool, host, port, method, url, headers)
+    call = _Call(urllib3, original, *args, **kwargs)
+    provider = call.find_provider()
     if provider is None:
-        return await original(pool, method, url, body, headers, retries, *args, **kwargs)
+        return await call.send(call.body)
     from llm_mock.boundaries.http.dispatch import dispatch_request_async
     from llm_mock.boundaries.http.errors import ConnectionFailure
 
-    content = (
-        b"".join([_bytes(piece) async for piece in body])
-        if hasattr(body, "__aiter__")
-        else _bytes(body)
-    )
-    sent = _sent(pool, host, method, url, content, headers)
-    if provider == UNDECIDED and (provider := identify_provider(sent)) is None:
-        return await original(pool, method, url, content or None, headers, retries, *args, **kwargs)
-    wanted = urllib3.Retry.from_int(retries, default=pool.retries)
-    clock = _clock(urllib3, pool, args[2] if len(args) > 2 else kwargs.get("timeout", pool.timeout))
+    body = call.body
+    if hasattr(body, "__aiter__"):
+        body = await _collect_chunks(body)
+    content = _read_body(body)
+    sent = call.wire_request(content)
+    if provider == UNDECIDED:
+        provider = identify_provider(sent)
+        if provider is None:
+            return await call.send(content or None)
+    retries: Any = call.urllib3.Retry.from_int(call.retries, default=call.pool.retries)
+    clock = call.create_clock()
     try:
         response = await dispatch_request_async(sent, provider, clock)
     except ConnectionFailure as error:
-        wanted = wanted.increment(
-            method, url, error=_exception(urllib3, pool, url, error), _pool=pool
-        )
-        await wanted.async_sleep()
-        return await pool.urlopen(method, url, content, headers, wanted, *args, **kwargs)
-    if response is None:
-        with pass_through():
-            return await original(
-                pool, method, url, content or None, headers, retries, *args, **kwargs
-            )
+        retries = call.retry_after_failure(retries, error)
+        await retries.async_sleep()
+        return await call.send_again(content, retries)
     if not isinstance(response, tuple):
-        given = _recorded_headers(pool, headers, response)
-        raw = {**kwargs, "preload_content": False, "decode_content": False, "multiplexed": False}
-        with pass_through(), response.guard_send():
-            received = await original(
-                pool, method, url, content or None, given, retries, *args, **raw
-            )
-            read = [piece async for piece in received.stream(decode_content=False)]
-        response = _recorded(received, response, response.record_body(read))
-        return _response(
-            urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs}
-        )
-    answered = _response(
-        urllib3, pool, method, url, response, clock, {"preload_content": False, **kwargs}
-    )
-    further = _next_try(urllib3, wanted, pool, method, url, answered)
-    if further is None:
-        return answered
-    await further.async_sleep(answered)
-    return await pool.urlopen(method, url, content, headers, further, *args, **kwargs)
+        return await _send_for_real_async(call, content, response, clock)
+    answer = call.build_response(response, clock)
+    next_retry: Any = call.next_retry(retries, answer)
+    if next_retry is None:
+        return answer
+    await next_retry.async_sleep(answer)
+    return await call.send_again(content, next_retry)
 
 
-def _next_try(urllib3: Any, wanted: Any, pool: Any, method: str, url: str, answered: Any) -> Any:
-    """Return the `Retry` to ask again with, as urllib3 itself decides it; None to keep the answer."""
-    if not wanted.is_retry(method, answered.status, "retry-after" in answered.headers):
-        return None
-    try:
-        return wanted.increment(method, url, response=answered, _pool=pool)
-    except urllib3.exceptions.MaxRetryError:
-        if wanted.raise_on_status:
-            raise
-        return None
+async def _collect_chunks(body: AsyncIterable[object]) -> list[object]:
+    return [chunk async for chunk in body]
 
 
-def _recorded_headers(pool: Any, headers: Any, recording: Any) -> dict[str, str]:
-    return {**(headers if headers is not None else pool.headers), **recording.header_overrides()}
+async def _send_for_real_async(
+    call: _Call, content: bytes, recording: WireRecording | None, clock: ClientClock
+) -> Any:
+    """Send a request to the provider; the asynchronous form of `_send_for_real`."""
+    __tracebackhide__ = True
+    if recording is None:
+        with pass_through():
+            return await call.send(content or None)
+    with pass_through(), recording.guard_send():
+        received = await call.send_recorded(content or None, recording, multiplexed=False)
+        data = [chunk async for chunk in received.stream(decode_content=False)]
+    chunks = recording.record_body(data)
+    return call.build_response(_begin_recording(received, recording, chunks), clock)
 
 
-def _recorded(received: Any, recording: Any, pieces: Iterator[bytes]) -> Any:
-    """Return a response that is recorded while its pieces are read."""
+def _begin_recording(
+    received: BaseHTTPResponse, recording: WireRecording, chunks: Iterator[bytes]
+) -> WireResponse:
+    """Return a response that is recorded while its chunks are read."""
     from llm_mock.boundaries.http.wire import WireResponse
 
-    headers = [
-        (name, value)
-        for name, value in received.headers.items()
-        if name.lower() != "transfer-encoding"
-    ]
+    headers = []
+    for name, value in received.headers.items():
+        # urllib3 has taken the chunks out of their encoding already.
+        if name.lower() != "transfer-encoding":
+            headers.append((name, value))
     recording.begin(received.status, headers)
-    return WireResponse(received.status, headers, pieces)
+    return WireResponse(received.status, headers, chunks)
 
 
-def _raw_pieces(received: Any) -> Iterator[bytes]:
-    """A body as it comes."""
+def _read_raw_chunks(received: Any) -> Iterator[bytes]:
+    """Yield the chunks of a body as they arrive, without decoding them."""
     if not hasattr(received, "read1"):  # before urllib3 2
         yield from received.stream(decode_content=False)
         return
-    while piece := received.read1(65536, decode_content=False):
-        yield piece
+    while True:
+        chunk = received.read1(65536, decode_content=False)
+        if not chunk:
+            break
+        yield chunk
     received.release_conn()
 
 
-def _target(pool: Any, url: str) -> tuple[str, int | None]:
-    """The host and the port that a request goes to; a proxy is told the whole URL where nothing is encrypted."""
-    if pool.proxy is None or "://" not in url:
-        return pool.host, pool.port
-    parts = urlsplit(url)
-    return parts.hostname or "", parts.port
-
-
-def _clock(urllib3: Any, pool: Any, timeout: Any) -> ClientClock:
-    from llm_mock.boundaries.http.client_clock import ClientClock
-
-    wanted = pool._get_timeout(timeout)
-    wanted.start_connect()  # a total timeout is counted from there
-    read = wanted.read_timeout
-    if read is urllib3.Timeout.DEFAULT_TIMEOUT:  # `resolve_default_timeout` came with a later 1.26
-        read = socket.getdefaulttimeout()
-    return ClientClock(read)
-
-
-def _response(
-    urllib3: Any,
-    pool: Any,
-    method: str,
-    url: str,
-    response: Any,
-    clock: ClientClock,
-    kwargs: dict[str, Any],
-) -> Any:
-    parts = (response.body,) if isinstance(response.body, bytes) else clock.read_body(response.body)
-    is_async = not isinstance(pool, urllib3.HTTPConnectionPool)
-    made = (urllib3.AsyncHTTPResponse if is_async else urllib3.HTTPResponse)(
-        body=io.BufferedReader(_Body(urllib3, pool, url, iter(parts))),
-        headers=response.headers,
-        status=response.status,
-        version=11,
-        preload_content=kwargs.get("preload_content", True),
-        decode_content=kwargs.get("decode_content", True),
-        request_method=method,
-        request_url=url,
-    )
-    made.version_string = (
-        "HTTP/1.1"  # an argument only since urllib3 2.2, and never in urllib3-future
-    )
-    return made
-
-
-def _bytes(body: Any) -> bytes:
-    """Return a body as urllib3 takes it: text, a buffer, a file, or pieces of any of these."""
+def _read_body(body: Any) -> bytes:
+    """Return the content of a body: text, a buffer, a file, or chunks of any of these."""
     if body is None:
         return b""
     if isinstance(body, str):
         return body.encode()
     if hasattr(body, "read"):
-        return _bytes(body.read())
-    return bytes(body) if _is_buffer(body) else b"".join(map(_bytes, body))
+        return _read_body(body.read())
+    return bytes(body) if _is_buffer(body) else b"".join(map(_read_body, body))
 
 
-def _unread(body: Any, content: bytes) -> Any:
-    """Return a body to send after it was read, which urllib3 frames as it would have framed the first one.
+def _restore_body(body: object, content: bytes) -> object:
+    """Return a body to send after it was read, as a file or an iterator is at its end by then.
 
-    A file or an iterator is at its end by then.
+    urllib3 frames the returned body as it would have framed the first one.
     """
     if body is None or isinstance(body, (str, bytes)):
         return body
@@ -266,33 +379,15 @@ def _is_buffer(body: Any) -> bool:
     return True
 
 
-def _provider(
-    pool: Any, host: str, port: int | None, method: str, url: str, headers: Any
-) -> str | None:
-    """Return the provider that a request is for, as `find_provider` does."""
-    given = headers if headers is not None else pool.headers
-    asked = f"{method} {pool.scheme}"
-    return find_provider(host, port, _target_of(url), (given or {}).items(), asked=asked)
-
-
-def _find_provider(
-    pool: Any,
-    method: str,
-    url: str,
-    body: Any = None,
-    headers: Any = None,
-    *args: Any,
-    **kwargs: Any,
-) -> str | None:
-    host, port = _target(pool, url)
-    return _provider(pool, host, port, method, url, headers)
+def _find_provider(*args: Any, **kwargs: Any) -> str | None:
+    """Return the provider that a call of `urlopen` is for."""
+    return _Call(None, None, *args, **kwargs).find_provider()
 
 
 SEAMS = {"HTTPConnectionPool.urlopen": _find_provider}
-"""The function that is replaced, and what finds the provider of a call of it."""
+"""The function that is replaced, and the one that finds the provider of a call."""
 _USED = (
     *SEAMS,
-    # Resolves a timeout as the pool does, by its own default.
     "HTTPConnectionPool._get_timeout",
     "HTTPResponse",
     "Retry.from_int",
@@ -306,67 +401,43 @@ _USED = (
     "exceptions.ReadTimeoutError",
 )
 NAMES = {"urllib3": _USED, "urllib3_future": _USED}
-"""What is used of the library, beside the attributes of its pools."""
+"""The names used of the library, beside the attributes of its pools."""
 CONSTRUCTORS = ("HTTPConnectionPool.__init__",)
-"""What to refuse where `SEAMS` are gone."""
+"""The constructors that are refused if `SEAMS` are gone."""
 
 
-def _target_of(url: str) -> str:
-    """Return the path and the query of a URL, which is whole where it is for a proxy."""
-    return "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url
-
-
-def _sent(pool: Any, host: str, method: str, url: str, body: bytes, headers: Any) -> Any:
-    from llm_mock.boundaries.http.wire import WireRequest
-
-    given = headers if headers is not None else pool.headers
-    path, _, query = _target_of(url).partition("?")
-    named = {_text(name).lower(): _text(value) for name, value in (given or {}).items()}
-    return WireRequest(method, host, path, query, named, body)
-
-
-def _text(value: Any) -> str:
+def _decode(value: str | bytes) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _exception(urllib3: Any, pool: Any, url: str, error: Any) -> Exception:
-    exceptions = urllib3.exceptions
-    exception: Exception
-    if error.kind == "timeout":
-        exception = exceptions.ReadTimeoutError(pool, url, str(error))
-    elif error.kind == "dropped":
-        exception = exceptions.ProtocolError(str(error), ConnectionResetError(str(error)))
-    else:
-        exception = exceptions.NewConnectionError(pool.ConnectionCls(pool.host), str(error))
-    return exception
-
-
 class _Body(io.RawIOBase):
-    """The pieces of a body as a file."""
+    """The chunks of a body as a file."""
 
-    def __init__(self, urllib3: Any, pool: Any, url: str, pieces: Iterator[Any]) -> None:
-        self._urllib3, self._pool, self._url, self._pieces = urllib3, pool, url, pieces
+    def __init__(self, call: _Call, chunks: Iterable[bytes | float]) -> None:
+        self._call = call
+        self._chunks = iter(chunks)
         self._rest = b""
 
     def readable(self) -> bool:
-        """It can be read, and not written."""
+        """Return True: the file can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Give what there is of the next piece."""
+        """Copy the rest of the current chunk, or the next one, into a buffer."""
         from llm_mock.boundaries.http.errors import ConnectionFailure
 
         try:
             while not self._rest:
-                piece = next(self._pieces, None)
-                if piece is None:
+                chunk = next(self._chunks, None)
+                if chunk is None:
                     return 0
-                if isinstance(piece, bytes):
-                    self._rest = piece
+                if isinstance(chunk, bytes):
+                    self._rest = chunk
                 else:
-                    time.sleep(piece)
+                    time.sleep(chunk)
         except ConnectionFailure as error:
-            raise _exception(self._urllib3, self._pool, self._url, error) from None
+            raise self._call.build_exception(error) from None
         size = min(len(buffer), len(self._rest))
-        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
         return size
