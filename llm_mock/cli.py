@@ -22,6 +22,7 @@ from llm_mock.commands.parameters import (
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.redaction import KNOWN, redact
+from llm_mock.support.strictness import EITHER_LEVEL, Strictness
 
 
 @click.group(
@@ -320,7 +321,13 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     metavar="N",
     help="Keep the last N calls in memory; earlier ones are only counted.",
 )
-@click.option("--strict", is_flag=True, help="Refuse calls that no scripted reply fits.")
+@click.option(
+    "--strict",
+    type=click.Choice(EITHER_LEVEL),
+    default="off",
+    help="React to calls that no scripted reply matches: off (default) answers them with the "
+    "default reply, error refuses them.",
+)
 @click.option(
     "--record",
     type=click.Path(path_type=Path),
@@ -333,7 +340,7 @@ def serve(
     host: str | None,
     port: int,
     keep: int,
-    strict: bool,
+    strict: Strictness,
     record: Path | None,
 ) -> None:
     """Answer the SDKs of OpenAI, Anthropic, Google and Mistral in any language, until Ctrl-C.
@@ -347,8 +354,8 @@ def serve(
     with report_errors():
         from llm_mock.commands.serve import serve as serve_script
 
-        if strict and record is not None:
-            problem = "--strict refuses the calls that --record asks the provider"
+        if strict == "error" and record is not None:
+            problem = "--strict error refuses the calls that --record asks the provider"
             raise click.UsageError(f"{problem}: give one of them.")
         serve_script(script, host, port, strict, record, keep)
 

@@ -55,7 +55,7 @@ from llm_mock.plugin.hooks import (
 from llm_mock.plugin.judged import llm_assert, llm_score, pytest_assertrepr_compare
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
-from llm_mock.plugin.options import choice, pytest_addoption
+from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
 from llm_mock.plugin.run import run_of
 from llm_mock.plugin.runtest import (
     HAND_PATCHES,
@@ -84,8 +84,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     markers.register(config)
-    choice(config, "llm_mock_record", *RECORD_MODES)
-    choice(config, "llm_mock_unused_recordings", "report", "error")
+    read_choice(config, "llm_mock_record", RECORD_MODES)
+    read_strictness(config, "llm_mock_unused_recordings")
     run = run_of(config)
     begin(config)
     if environment := getattr(config, "workerinput", {}).get(ENVIRONMENT):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 RECOMMENDED: tuple[tuple[str, str, str], ...] = (
-    ("llm_mock_strict", "true", "a call that no configured reply fits fails its test"),
+    ("llm_mock_strict", "error", "a call that no configured reply fits fails its test"),
     (
         "llm_mock_schema_check",
         "error",
@@ -14,7 +14,7 @@ RECOMMENDED: tuple[tuple[str, str, str], ...] = (
         "true",
         "a mock refuses what the real model would refuse; true by default",
     ),
-    ("llm_mock_unknown_models", "refuse", "a name that neither llm nor the test knows is an error"),
+    ("llm_mock_unknown_models", "error", "a name that neither llm nor the test knows is an error"),
     (
         "llm_mock_response_json",
         "raw",

@@ -18,11 +18,12 @@ from llm_mock.core.mock import Mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
 from llm_mock.support.redaction import redact
+from llm_mock.support.strictness import Strictness
 from llm_mock.support.text import escape_unprintable, format_count
 
 KEPT_CALLS = 1_000
 """The number of calls that are kept in memory, as a server may run for weeks."""
-MISSING_REPLY_ADVICE = "Write one into the script, or leave out --strict."
+MISSING_REPLY_ADVICE = "Write one into the script, or leave out --strict error."
 
 
 class _ReportingMock(Mock):
@@ -46,7 +47,7 @@ def serve(
     script: str | None,
     host: str | None,
     port: int,
-    strict: bool,
+    strict: Strictness,
     record: Path | None,
     keep: int = KEPT_CALLS,
 ) -> None:
@@ -57,7 +58,8 @@ def serve(
         host: the address to listen on; None for this machine, and for requests whose `Host` names
             it.
         port: the port to listen on; 0 for a free one.
-        strict: whether to refuse calls without a reply.
+        strict: the reaction to calls without a reply: `off` gives the default reply, `error` refuses
+            them.
         record: the cassette that answers calls without a reply; new ones are sent to the provider
             and recorded.
         keep: the number of calls to keep in memory, the last ones.

@@ -63,7 +63,7 @@ def check_reply(
         problem = _check_tool_call(call, request, location)
         if problem is not None:
             return problem
-    if not request.schema or settings.schema == "off" or reply.invalid:
+    if not request.schema or settings.schema_check == "off" or reply.invalid:
         return None
     # A turn of tool calls without text is not the final answer, which alone follows the schema.
     is_final = reply.error is None and (reply.content or not reply.tool_calls)
@@ -73,7 +73,7 @@ def check_reply(
     if not problems:
         return None
     message = _format_schema_violations(record, problems, reply.content, location)
-    if settings.schema == "error":
+    if settings.schema_check == "error":
         return SchemaViolation(message)
     warn_caller(SchemaViolationWarning(redact(message)))
     return None

@@ -15,6 +15,7 @@ from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
+    from llm_mock.support.strictness import Strictness
 
 # The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
 
@@ -113,7 +114,7 @@ class _State:
 
     mock: Any = None
     live = False
-    refuse_real_models = False
+    real_models: Strictness = "off"
     passthrough: Sequence[str] = ()
 
 
@@ -184,13 +185,16 @@ def is_live() -> bool:
     return _State.live
 
 
-def set_refusal(refuse: bool) -> bool:
-    """Refuse to execute real models that bypass the mock, instead of answering for them.
+def set_real_models(level: Strictness) -> Strictness:
+    """Set the reaction to the execution of real models that bypass the mock.
+
+    Args:
+        level: `off` answers for them, `error` refuses them.
 
     Returns:
-        The previous setting.
+        The previous level.
     """
-    previous, _State.refuse_real_models = _State.refuse_real_models, refuse
+    previous, _State.real_models = _State.real_models, level
     return previous
 
 
@@ -225,7 +229,7 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
         RealModelCall: the project refuses real models.
     """
     __tracebackhide__ = True
-    if not _State.refuse_real_models:
+    if _State.real_models != "error":
         return
     # pytest appends the phase, which says nothing here: only tests call models.
     test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
@@ -233,7 +237,7 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
         f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or "
         "obtained before the mock was there. Ask llm.get_model for it, or mark the test with "
         "@pytest.mark.llm_live, or name the model in ini llm_mock_passthrough; with ini "
-        "llm_mock_real_models = answer the mock answers for it."
+        "llm_mock_real_models = off the mock answers for it."
     )
     mock.note_problem(message)
     raise RealModelCall(message)

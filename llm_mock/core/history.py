@@ -194,11 +194,19 @@ class History:
             late_call = LateCall(test, model_id, _describe_caller(), get_running_test())
             self.late_calls[late_call] += 1
 
-    def add_totals(self, calls: Iterable[CallRecord], test: str) -> None:
-        """Add the calls of a test to the sums of the whole run."""
+    def add_totals(
+        self, calls: Iterable[CallRecord], test: str, count_default_replies: bool = True
+    ) -> None:
+        """Add the calls of a test to the sums of the whole run.
+
+        Args:
+            calls: the calls.
+            test: the id of the test.
+            count_default_replies: whether to count the calls without a configured reply by test.
+        """
         for call in calls:
             add_call(self.totals, call)
-            if not call["configured"]:
+            if count_default_replies and not call["configured"]:
                 self.answered_by_default[test] = self.answered_by_default.get(test, 0) + 1
 
 

@@ -180,7 +180,7 @@ class Mock:
 
     def note_refusal(self, message: str) -> None:
         """Note a refused request; it is a problem in a strict test."""
-        self._note("problem" if self.settings.strict else "refusal", message)
+        self._note("problem" if self.settings.strict == "error" else "refusal", message)
 
     def note_not_mocked(self, request: str, message: str) -> None:
         """Note a request to a server that is not mocked; it is a problem in a strict test.
@@ -190,7 +190,7 @@ class Mock:
             message: the problem.
         """
         self._note("not mocked", request)
-        if self.settings.strict:
+        if self.settings.strict == "error":
             self._note("problem", message)
 
     def add_not_mocked(self, requests: Mapping[str, int]) -> None:
@@ -252,7 +252,7 @@ class Mock:
         Raises:
             UnexpectedCall: an item has no vector.
         """
-        if not self.settings.strict:
+        if self.settings.strict != "error":
             return
         state = self.embedding_state(model_id)
         for item in items:
@@ -356,7 +356,7 @@ class Mock:
             answer = self.history.state(record["model_id"]).answer
         if answer is not None:
             return answer
-        if self.settings.strict:
+        if self.settings.strict == "error":
             message = explain_unexpected_call(self, record)
             self.note_problem(message)
             raise UnexpectedCall(message)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from llm_mock.support.strictness import Strictness
 
 
 class Settings(NamedTuple):
@@ -10,14 +13,14 @@ class Settings(NamedTuple):
 
     lazy: bool = False
     """Answer a call when its response is read, not in `prompt()`."""
-    strict: bool = False
-    """Raise an error for a call that no configured reply matches."""
-    schema: str = "warn"
-    """The reaction to a scripted reply that breaks the schema: `warn`, `error` or `off`."""
+    strict: Strictness = "warn"
+    """The reaction to a call that no configured reply matches."""
+    schema_check: Strictness = "warn"
+    """The reaction to a scripted reply that breaks the schema."""
     autospec: bool = False
     """Let known models refuse the requests that the real ones would refuse."""
-    refuse_unknown: bool = False
-    """Treat names as unknown that no plugin registers and no test names."""
+    unknown_models: Strictness = "off"
+    """The reaction to names that no plugin registers and no test names: `off` or `error`."""
     generate: bool = False
     """Generate the answer to a call for a schema that no configured reply matches."""
     raw_json: bool = False

@@ -147,7 +147,7 @@ class CassetteOfTest:
         report_unused: Callable[[str], None],
     ) -> None:
         self._item, self._report_unused = request.node, report_unused
-        self._unused_is_error = request.config.getini("llm_mock_unused_recordings") == "error"
+        self._unused_recordings = request.config.getini("llm_mock_unused_recordings")
         self._passed = False
         self._finished = 0
         if conflict:
@@ -177,7 +177,7 @@ class CassetteOfTest:
             pytest.fail(problem, pytrace=False)
         if note or problem:
             self._item.add_report_section("call", "cassette", str(note or problem))
-        if self._unused_is_error and not _has_own_teardown(self._item):
+        if self._unused_recordings == "error" and not _has_own_teardown(self._item):
             self._look_for_unused()
 
     def end(self) -> None:
@@ -187,7 +187,9 @@ class CassetteOfTest:
         self._look_for_unused()
 
     def _look_for_unused(self) -> None:
-        unused = self.cassette.unused() if self._passed else []
+        if self._unused_recordings == "off" or not self._passed:
+            return
+        unused = self.cassette.unused()
         if not unused:
             return
         self._passed = False  # said once
@@ -199,7 +201,7 @@ class CassetteOfTest:
             lines.append(f"    - {shorten_name(request.model)}  {shorten(request.prompt, 80)}")
         lines += [f"    … {len(unused) - SHOWN_CALLS} more"] if len(unused) > SHOWN_CALLS else []
         message = "\n".join(lines)
-        if self._unused_is_error:
+        if self._unused_recordings == "error":
             pytest.fail(
                 f"Recorded calls were not asked for:\n{message}\n{REMOVE_UNUSED}", pytrace=False
             )

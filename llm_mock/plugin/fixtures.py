@@ -10,7 +10,7 @@ import pytest
 
 from llm_mock.core.context import LazyMock, current_mock
 from llm_mock.errors import LLMMockError, MissingExtra
-from llm_mock.plugin.marker_checks import strict_of
+from llm_mock.plugin.marker_checks import get_strictness
 from llm_mock.plugin.run import RUN, mock_of_test, new_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
@@ -168,8 +168,7 @@ def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
 def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock) -> None:
     mock = _llm_mock_of_test.get()
     marker = request.node.get_closest_marker("llm_mock_strict")
-    strict = strict_of(marker)
-    mock.settings = mock.settings._replace(strict=strict)
+    mock.settings = mock.settings._replace(strict=get_strictness(marker))
 
 
 class OnRequest:

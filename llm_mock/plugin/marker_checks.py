@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from llm_mock.errors import LLMMockError
+from llm_mock.support.strictness import STRICTNESS_LEVELS
 
 WRONG_MARKERS = pytest.StashKey[str]()
 """Of a test: what to say of its markers; not there where they are right."""
@@ -27,16 +28,17 @@ class _Takes(NamedTuple):
 
 
 def _check_strict(mark: pytest.Mark) -> None:
-    strict = strict_of(mark)
-    if not isinstance(strict, bool):
-        from llm_mock.support.text import described
+    level = get_strictness(mark)
+    if level not in STRICTNESS_LEVELS:
+        from llm_mock.support.text import shorten_name
 
-        raise LLMMockError(f"{described(strict)} is neither True nor False.")
+        given = shorten_name(repr(level))
+        raise LLMMockError(f"Unknown level {given}; it must be off, warn or error.")
 
 
-def strict_of(mark: pytest.Mark) -> Any:
-    """What a marker `llm_mock_strict` says."""
-    return mark.args[0] if mark.args else mark.kwargs.get("strict", True)
+def get_strictness(mark: pytest.Mark) -> Any:
+    """Return the level of a marker `llm_mock_strict`, which may be wrong."""
+    return mark.args[0] if mark.args else mark.kwargs.get("level", "error")
 
 
 def _check_budget(mark: pytest.Mark) -> None:
@@ -76,7 +78,7 @@ def repeats_wanted(mark: pytest.Mark) -> tuple[int | None, float]:
 
 TAKES = {
     "llm_live": _Takes("llm_live"),
-    "llm_mock_strict": _Takes("llm_mock_strict(False)", ("strict",), 1, _check_strict),
+    "llm_mock_strict": _Takes("llm_mock_strict('error')", ("level",), 1, _check_strict),
     "llm_mock_misbehaviour": _Takes(
         "llm_mock_misbehaviour('rate-limit', times=1)",
         ("times",),

@@ -27,7 +27,8 @@ def register(config: pytest.Config) -> None:
     )
     config.addinivalue_line(
         "markers",
-        "llm_mock_strict(strict=True): whether a call that no configured reply fits fails the test.",
+        "llm_mock_strict(level='error'): react to calls that no configured reply matches: off, warn or "
+        "error.",
     )
     config.addinivalue_line(
         "markers",

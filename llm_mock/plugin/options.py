@@ -1,16 +1,17 @@
-"""The command-line options and ini keys of the plugin, and how they are read."""
+"""The command-line options and ini keys of the plugin."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import MOST_REPETITIONS
+from llm_mock.support.strictness import EITHER_LEVEL, STRICTNESS_LEVELS, Strictness
 
 if TYPE_CHECKING:
     from llm_mock.core.settings import Settings
@@ -20,38 +21,44 @@ DRIVERS = {
     "llm": "llm_mock.specs.llm_driver:LLMDriver",
     "claude-code": "llm_mock.specs.claude_code:ClaudeCodeDriver",
 }
-"""What ini `llm_mock_spec_driver` may be, and the classes that are loaded then. They take `model`: an id, or None."""
+"""The values of ini `llm_mock_spec_driver` and the classes to load for them.
+
+Each class takes `model`: an id, or None.
+"""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("llm_mock", "mocking of the llm library")
+    group = parser.getgroup("llm_mock", "mocking of LLM calls (pytest-llm-mock)")
     group.addoption(
         "--llm-mock-live",
         action="store_true",
-        help="Run the tests marked llm_live, with real models.",
+        help="Run the tests marked llm_live, which call real models. By default they are skipped.",
     )
     group.addoption(
         "--llm-mock-record",
         choices=RECORD_MODES,
-        help="Record mode of the tests with a cassette: none, once, new_episodes, all or rewrite.",
+        help="Choose which calls the tests with a cassette make and record. Overrides their "
+        "markers and ini llm_mock_record.",
     )
     group.addoption(
         "--llm-mock-report",
         action="append",
         default=[],
         metavar="PATH",
-        help="Write every test's calls to PATH: a page (.html) or data (.json). May be given more than once.",
+        help="Write the calls of every test to PATH: a page (.html) or data (.json). Repeat the "
+        "option to write both.",
     )
     group.addoption(
         "--llm-mock-repeat",
-        type=_times,
+        type=_parse_repetitions,
         metavar="N",
-        help="Run each test marked llm_mock_repeat N times; it passes where its threshold is reached.",
+        help="Run each test marked llm_mock_repeat N times. It passes if enough of its runs pass.",
     )
     group.addoption(
         "--llm-mock-judge",
         metavar="MODEL",
-        help="The model that judges: llm_assert, llm_score, suites.",
+        help="Use this model as the judge of llm_assert, llm_score and suites. Overrides ini "
+        "llm_mock_judge.",
     )
     group.addoption(
         "--llm",
@@ -61,175 +68,210 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-verbose",
         action="store_true",
-        help="Show the steps of plain-language tests as they happen.",
+        help="Print each step of a plain-language test when it happens.",
     )
     group.addoption(
-        "--llm-timeout", type=int, metavar="SECONDS", help="What a plain-language test may take."
+        "--llm-timeout",
+        type=int,
+        metavar="SECONDS",
+        help="End a plain-language test after this time.",
     )
     group.addoption(
         "--llm-mock-dry-run",
         action="store_true",
-        help="Run plain-language tests without a model: only their tools.",
+        help="Run plain-language tests without a model: only call their tools.",
     )
     _add_ini_keys(parser)
 
 
 def _add_ini_keys(parser: pytest.Parser) -> None:
     parser.addini(
-        "llm_mock", "Mock llm in the whole run (default: true).", type="bool", default=True
+        "llm_mock", "Mock LLM calls in the whole run (default: true).", type="bool", default=True
     )
     parser.addini(
-        "llm_mock_lazy", "Decide a call when its response is read (default: false).", type="bool"
-    )
-    parser.addini(
-        "llm_mock_strict",
-        "A call that no configured reply fits fails (default: false).",
+        "llm_mock_lazy",
+        "Answer a call when its response is read, as llm does (default: false).",
         type="bool",
     )
     parser.addini(
+        "llm_mock_strict",
+        "React to calls that no configured reply matches: warn (default) lists them after the "
+        "run, error fails the test, off does neither.",
+        default="warn",
+    )
+    parser.addini(
         "llm_mock_autospec",
-        "Refuse what the real model would refuse (default: true).",
+        "Refuse requests that the real model would refuse (default: true).",
         type="bool",
         default=True,
     )
     parser.addini(
         "llm_mock_unknown_models",
-        "A name nobody knows: answer (default) or refuse.",
-        default="answer",
+        "React to model names that neither a plugin of llm nor the test knows: off (default) "
+        "answers, error raises UnknownModelError.",
+        default="off",
     )
     parser.addini(
         "llm_mock_generate",
-        "Answer schemas with generated instances (default: false).",
+        "Generate replies to calls for a schema if none is configured (default: false).",
         type="bool",
     )
     parser.addini(
         "llm_mock_schema_check",
-        "A reply that violates the schema: warn (default), error or off.",
+        "React to configured replies that break the schema of the call: warn (default), error or "
+        "off.",
         default="warn",
     )
     parser.addini(
         "llm_mock_response_json",
-        "response.json() gives the reply's data (default) or raw.",
+        "Choose the result of response.json(): data (default) is the data of the reply, raw the "
+        "payload of the provider.",
         default="data",
     )
     parser.addini(
         "llm_mock_real_models",
-        "A real model that executes: answer (default) or refuse.",
-        default="answer",
+        "React to real models that execute despite the mock: off (default) answers for them, "
+        "error fails the test.",
+        default="off",
     )
     parser.addini(
         "llm_mock_processes",
-        "Processes are part of the test (default: true).",
+        "Mock LLM calls in processes that a test starts, too (default: true).",
         type="bool",
         default=True,
     )
     parser.addini(
         "llm_mock_http",
-        "HTTP requests to providers: answer (default), refuse or off.",
+        "Handle HTTP requests to providers: answer (default) mocks them, error fails the test, "
+        "off sends them.",
         default="answer",
     )
     parser.addini(
         "llm_mock_hosts",
-        "Further hosts of providers, such as localhost:11434; !example.com is none.",
+        "Mock further hosts of providers, such as localhost:11434. Write !example.com to leave a "
+        "host alone.",
         type="args",
     )
     parser.addini(
         "llm_mock_telemetry",
-        "Reports of frameworks on their use: drop (default) or allow.",
+        "Handle usage reports of frameworks: drop (default) or allow.",
         default="drop",
     )
     parser.addini(
         "llm_mock_shared_ssl",
-        "Clients share their default SSL context (default: true).",
+        "Let HTTP clients share their default SSL context, which is faster (default: true).",
         type="bool",
         default=True,
     )
     parser.addini(
         "llm_mock_fast_retries",
-        "Tell clients to try again after 50 ms, beside Retry-After (default: true).",
+        "Tell SDKs to retry after 50 ms, in addition to Retry-After (default: true).",
         type="bool",
         default=True,
     )
     parser.addini(
-        "llm_mock_passthrough", "Globs of the ids of models that run for real.", type="args"
+        "llm_mock_passthrough",
+        "Call these models for real: globs of model ids.",
+        type="args",
     )
     parser.addini(
-        "llm_mock_record", "The record mode of cassettes (default: none).", default="none"
+        "llm_mock_record",
+        f"Choose the record mode of cassettes: {', '.join(RECORD_MODES)} (default: none).",
+        default="none",
     )
     parser.addini(
         "llm_mock_unused_recordings",
-        "Recorded calls not asked for: report or error.",
-        default="report",
+        "React to recorded calls that the test does not make: warn (default) lists them after the "
+        "run, error fails the test, off does neither.",
+        default="warn",
     )
     parser.addini(
         "llm_mock_max_cost",
-        "What the calls of the run may cost together, in US dollars.",
+        "Fail the tests that exceed this total cost of the run, in US dollars.",
         default="",
     )
     parser.addini(
-        "llm_mock_max_tokens", "How many tokens the calls of the run may take together.", default=""
+        "llm_mock_max_tokens",
+        "Fail the tests that exceed this total number of tokens of the run.",
+        default="",
     )
     parser.addini(
         "llm_mock_prices",
-        "Prices, each model = input output, US dollars a million.",
+        "Set prices of models in US dollars per million tokens. Each line: MODEL = INPUT OUTPUT.",
         type="linelist",
     )
     parser.addini(
-        "llm_mock_suites", "Suites to collect, and their role, each GLOB = ROLE.", type="linelist"
+        "llm_mock_suites",
+        "Collect suites of cases as tests. Each line: GLOB = ROLE, or GLOB.",
+        type="linelist",
     )
     parser.addini(
         "llm_mock_files_in",
-        "Where files that suites name may lie (default: beside them).",
+        "Let suites use the files in this folder (default: the folder of each suite).",
         default="",
     )
     parser.addini(
-        "llm_mock_judge", "The model that judges: llm_assert, llm_score, suites.", default=""
+        "llm_mock_judge",
+        "Use this model as the judge of llm_assert, llm_score and suites.",
+        default="",
     )
     parser.addini(
         "llm_mock_spec_driver",
-        f"Who does plain-language tests: {' or '.join(DRIVERS)}.",
+        f"Run plain-language tests with this driver: {' or '.join(DRIVERS)} (default: llm).",
         default="llm",
     )
-    parser.addini("llm_mock_spec_model", "The model that does plain-language tests.", default="")
+    parser.addini("llm_mock_spec_model", "Run plain-language tests with this model.", default="")
     parser.addini(
-        "llm_mock_allowed_hosts", "Globs of hosts that plain-language tests may reach.", type="args"
+        "llm_mock_allowed_hosts",
+        "Let plain-language tests connect to these hosts: globs.",
+        type="args",
     )
     parser.addini(
-        "llm_mock_legacy_modules", "Old mocks to warn of, each module=Text.", type="linelist"
+        "llm_mock_legacy_modules",
+        "Warn about old hand-written mocks. Each line: MODULE=TEXT.",
+        type="linelist",
     )
 
 
-def _times(text: str) -> int:
+def _parse_repetitions(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
     if not 1 <= number <= MOST_REPETITIONS:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no whole number from 1 to {MOST_REPETITIONS:,}"
+            f"{text!r} must be a whole number from 1 to {MOST_REPETITIONS:,}"
         )
     return number
 
 
-def settings_of(config: pytest.Config) -> Callable[[], Settings]:
-    """How the project wants calls decided and checked; what it writes wrong is said at once."""
+def read_settings(config: pytest.Config) -> Callable[[], Settings]:
+    """Read the settings of the project for its mocks.
+
+    Returns:
+        A function that makes the settings; a run without calls does not import their module.
+
+    Raises:
+        pytest.UsageError: a value is wrong.
+    """
+    response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"))
     values: dict[str, Any] = {
-        "lazy": boolean(config, "llm_mock_lazy"),
-        "strict": boolean(config, "llm_mock_strict"),
-        "schema": choice(config, "llm_mock_schema_check", "warn", "error", "off"),
-        "autospec": boolean(config, "llm_mock_autospec"),
-        "refuse_unknown": choice(config, "llm_mock_unknown_models", "answer", "refuse") == "refuse",
-        "generate": boolean(config, "llm_mock_generate"),
-        "raw_json": choice(config, "llm_mock_response_json", "data", "raw") == "raw",
-        "prices": _prices(config),
+        "lazy": read_boolean(config, "llm_mock_lazy"),
+        "strict": read_strictness(config, "llm_mock_strict"),
+        "schema_check": read_strictness(config, "llm_mock_schema_check"),
+        "autospec": read_boolean(config, "llm_mock_autospec"),
+        "unknown_models": read_strictness(config, "llm_mock_unknown_models", EITHER_LEVEL),
+        "generate": read_boolean(config, "llm_mock_generate"),
+        "raw_json": response_json == "raw",
+        "prices": _read_prices(config),
     }
 
-    def settings() -> Settings:
+    def make_settings() -> Settings:
         from llm_mock.core.settings import Settings
 
         return Settings(**values)
 
-    return settings
+    return make_settings
 
 
-def _prices(config: pytest.Config) -> Prices:
+def _read_prices(config: pytest.Config) -> Prices:
     lines = config.getini("llm_mock_prices")
     if not lines:
         return ()
@@ -241,20 +283,52 @@ def _prices(config: pytest.Config) -> Prices:
         raise pytest.UsageError(str(error)) from None
 
 
-def choice(config: pytest.Config, name: str, *values: str) -> str:
-    """The value of an ini key that has a few."""
-    value = str(config.getini(name))
-    if value not in values:
-        raise pytest.UsageError(f"ini {name} = {value!r}: write {' or '.join(values)}.")
-    return value
+def read_strictness(
+    config: pytest.Config, name: str, levels: Sequence[Strictness] = STRICTNESS_LEVELS
+) -> Strictness:
+    """Return the level of an ini key.
+
+    Raises:
+        pytest.UsageError: the value is not one of the levels.
+    """
+    return cast("Strictness", read_choice(config, name, levels))
 
 
-def boolean(config: pytest.Config, name: str) -> bool:
-    """The value of an ini key that is true or false."""
+def read_choice(config: pytest.Config, name: str, choices: Sequence[str]) -> str:
+    """Return the value of an ini key.
+
+    Raises:
+        pytest.UsageError: the value is not one of the choices.
+    """
+    try:
+        value = config.getini(name)
+    except (TypeError, pytest.UsageError):
+        # A boolean or a number in the table [tool.pytest] of pytest 9, which keeps types.
+        value = _read_written_value(config, name)
+    if value not in choices:
+        *first, last = choices
+        raise pytest.UsageError(
+            f"ini {name} = {value!r} is not supported: write {', '.join(first)} or {last}."
+        )
+    return str(value)
+
+
+def read_boolean(config: pytest.Config, name: str) -> bool:
+    """Return the value of an ini key that is true or false.
+
+    Raises:
+        pytest.UsageError: the value is neither.
+    """
     try:
         return bool(config.getini(name))
     except (TypeError, ValueError, pytest.UsageError):
-        given = config.inicfg.get(name)
+        value = _read_written_value(config, name)
         raise pytest.UsageError(
-            f"ini {name} = {given!r}: write true or false (also yes/no, on/off, 1/0)."
+            f"ini {name} = {value!r} is not supported: write true or false (also yes/no, on/off, "
+            "1/0)."
         ) from None
+
+
+def _read_written_value(config: pytest.Config, name: str) -> object:
+    """Return the value of an ini key as the configuration file has it."""
+    return config.inicfg.get(name)

@@ -22,19 +22,26 @@ from llm_mock.core.context import (
     get_activated,
     set_live,
     set_passthrough,
-    set_refusal,
+    set_real_models,
 )
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard
-from llm_mock.plugin.options import boolean, choice, settings_of
+from llm_mock.plugin.options import (
+    read_boolean,
+    read_choice,
+    read_settings,
+    read_strictness,
+)
 from llm_mock.support.environment import set_environment
 from llm_mock.support.redaction import KNOWN
+from llm_mock.support.strictness import EITHER_LEVEL
 from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.settings import Settings
+    from llm_mock.support.strictness import Strictness
 
 RUN = pytest.StashKey["TestRun"]()
 
@@ -48,9 +55,10 @@ class TestRun:
     Args:
         mocked: False leaves `llm` alone, whatever `PFLOW_TESTING` says.
         passthrough: globs of the ids of models that run for real.
-        refuse_real_models: refuse to execute a real model, instead of answering for it.
+        real_models: what becomes of a real model that executes: `off` answers for it, `error`
+            refuses it.
         settings: gives how calls are decided and checked, when a call is.
-        http: what becomes of HTTP requests to providers: `answer`, `refuse` or `off`.
+        http: what becomes of HTTP requests to providers: `answer`, `error` or `off`.
         hosts: further hosts that are providers.
         fast_retries: tell the clients of providers that can to try again after milliseconds.
         shared_ssl: have clients share their default SSL context.
@@ -65,7 +73,7 @@ class TestRun:
         self,
         mocked: bool,
         passthrough: Sequence[str] = (),
-        refuse_real_models: bool = False,
+        real_models: Strictness = "off",
         settings: Callable[[], Settings | None] = lambda: None,
         http: str = "answer",
         hosts: Sequence[str] = (),
@@ -83,7 +91,7 @@ class TestRun:
         )
         """The mock of the whole run; None where models are left alone."""
         self._passthrough = passthrough
-        self._refuse_real_models = refuse_real_models
+        self._real_models = real_models
         self._folder: TemporaryFolder | None = None
         self.agents: dict[str, dict[str, Any]] = {}
         """What each agent did so far: see `llm_mock.agents.summary`."""
@@ -109,7 +117,7 @@ class TestRun:
         self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
-        self._previous_refusal = set_refusal(self._refuse_real_models)
+        self._previous_real_models = set_real_models(self._real_models)
         self._previous_http = http_settings.copy()
         http_settings.configure(*self._http)
         self._previous_folder = user_folder.set_user_folder(self._folder)
@@ -145,7 +153,7 @@ class TestRun:
             return
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
-        set_refusal(self._previous_refusal)
+        set_real_models(self._previous_real_models)
         http_settings.restore(self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
         subprocesses.set_handing_over(self._previous_handing_over)
@@ -194,7 +202,8 @@ def mock_of_test() -> Iterator[LazyMock]:
         end_test()
         mock = pending.created
         if mock is not None and mock.calls and mock.parent is not None:
-            mock.parent.history.add_totals(mock.calls, test)
+            count_default_replies = mock.settings.strict != "off"
+            mock.parent.history.add_totals(mock.calls, test, count_default_replies)
         if mock is not None and mock.parent is not None:
             mock.parent.add_not_mocked(mock.not_mocked)
         if mock is not None and mock.folder is not None:
@@ -223,7 +232,7 @@ def _process_ends_with_the_run() -> bool:
 def run_of(config: pytest.Config) -> TestRun:
     """The run of a configuration, started when it is first asked for."""
     if RUN not in config.stash:
-        run = new_run(config, boolean(config, "llm_mock"))
+        run = new_run(config, read_boolean(config, "llm_mock"))
         try:
             run.start()
         except LLMMockError as error:
@@ -242,20 +251,20 @@ def _end_servers() -> None:
 
 def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
     """A run as the configuration wants it, not started."""
-    refuse = choice(config, "llm_mock_real_models", "answer", "refuse") == "refuse"
+    real_models = read_strictness(config, "llm_mock_real_models", EITHER_LEVEL)
     passthrough = config.getini("llm_mock_passthrough")
-    http_mode, hosts = choice(config, "llm_mock_http", *MODES), config.getini("llm_mock_hosts")
+    http_mode, hosts = read_choice(config, "llm_mock_http", MODES), config.getini("llm_mock_hosts")
     fast, processes = (
-        boolean(config, "llm_mock_fast_retries"),
-        boolean(config, "llm_mock_processes"),
+        read_boolean(config, "llm_mock_fast_retries"),
+        read_boolean(config, "llm_mock_processes"),
     )
-    wanted = http_mode, hosts, fast, boolean(config, "llm_mock_shared_ssl")
-    telemetry = choice(config, "llm_mock_telemetry", *TELEMETRY_MODES)
+    wanted = http_mode, hosts, fast, read_boolean(config, "llm_mock_shared_ssl")
+    telemetry = read_choice(config, "llm_mock_telemetry", TELEMETRY_MODES)
     return TestRun(
         mocked,
         passthrough,
-        refuse,
-        settings_of(config),
+        real_models,
+        read_settings(config),
         *wanted,
         processes,
         within_opted_out_run,

@@ -132,7 +132,7 @@ class LLMTestItem(YAMLItem):
                     f"The driver {driver.name} asks a real model: add --llm-mock-live. "
                     "Without a model, --llm-mock-dry-run calls the tools of the steps."
                 )
-            mock.settings = mock.settings._replace(strict=True)  # a default reply is no verdict
+            mock.settings = mock.settings._replace(strict="error")  # a default reply is no verdict
         return driver
 
     def _show(self, happened: StepResult | str) -> None:

@@ -46,7 +46,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[RUN]
     mock = run.mock_if_made
     if mock is not None:
-        mock.history.add_totals(mock.calls, OUTSIDE_TESTS)
+        mock.history.add_totals(mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off")
     if hasattr(session.config, "workeroutput"):
         shipped: dict[str, Any] = {
             "totals": None
@@ -240,6 +240,7 @@ def _by_default_text(tests: Mapping[str, int]) -> str:
         [
             "Answered by default, as nothing was configured for the call:",
             *lines,
-            "ini llm_mock_strict = true makes such calls errors; the command llm-mock config prints what we recommend.",
+            "With ini llm_mock_strict = error such calls fail their test; with off they are not listed. "
+            "The command llm-mock config prints the recommended settings.",
         ]
     )

@@ -52,7 +52,7 @@ def on_this_machine() -> Iterator[None]:
     mode, hosts = project_settings()
     previous = http_settings.copy()
     # `off` would let requests out.
-    http_settings.mode = "refuse" if mode == "refuse" else "answer"
+    http_settings.mode = "error" if mode == "error" else "answer"
     http_settings.hosts = (*previous.hosts, *hosts)
     http_settings.is_offline = True
     try:

@@ -43,7 +43,7 @@ class ScriptedMock:
         else:
             settings = Settings(autospec=True)
         settings = settings._replace(
-            strict=True,
+            strict="error",
             missing_reply_advice=MISSING_REPLY_ADVICE,
             unused_reply_advice=UNUSED_REPLY_ADVICE,
         )

@@ -261,7 +261,7 @@ def test_an_assertion_in_the_script_of_a_test_is_raised(
 
 def test_a_call_that_nobody_expects_is_raised(run: Run) -> None:
     mock = LLMMock(at_boundary=True)
-    mock.settings = mock.settings._replace(strict=True)
+    mock.settings = mock.settings._replace(strict="error")
     previous = activate(mock)
     try:
         with pytest.raises(UnexpectedCall):

@@ -610,7 +610,9 @@ def test_a_wrong_reply_is_not_reported_as_one_that_the_test_got_wrong(
     recwarn: pytest.WarningsRecorder,
 ) -> None:
     for name in CATALOGUE:
-        get_model = LLMMock({MODEL: Person(name="Ada", age=36)}, settings=Settings(schema="error"))
+        get_model = LLMMock(
+            {MODEL: Person(name="Ada", age=36)}, settings=Settings(schema_check="error")
+        )
         get_model.misbehave(name)
         if name not in (*ERRORS, "broken-stream", "error-event", "stalled"):
             get_model(MODEL).prompt("Hi", schema=Person, tools=[weather]).text()
@@ -625,7 +627,7 @@ def test_a_reply_that_stays_as_it_was_is_still_checked() -> None:
 
 
 def test_an_unexpected_call_stays_unexpected() -> None:
-    get_model = LLMMock(settings=Settings(strict=True))
+    get_model = LLMMock(settings=Settings(strict="error"))
     get_model.misbehave("refusal")
     with pytest.raises(UnexpectedCall):
         get_model(MODEL).prompt("Hi")

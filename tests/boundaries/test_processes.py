@@ -222,7 +222,7 @@ def test_variables_can_be_added(mock_llm_calls: LLMMock) -> None:
 
 
 def test_a_strict_test_learns_of_unexpected_calls(run: Run, mock_llm_calls: LLMMock) -> None:
-    mock_llm_calls.settings = mock_llm_calls.settings._replace(strict=True)
+    mock_llm_calls.settings = mock_llm_calls.settings._replace(strict="error")
     result = run(ASK, "m", check=False)
     assert "UnexpectedCall" in result.stderr
     assert mock_llm_calls.problems[0].startswith("No reply was configured for this call:")

@@ -215,7 +215,7 @@ def test_of_globs_in_a_script_the_first_that_fits_answers(tmp_path: Path) -> Non
 
 
 def test_strictness_refuses_and_says_why(serve: Serve) -> None:
-    served = serve("script.yaml", "--strict")
+    served = serve("script.yaml", "--strict", "error")
     client = openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x")
     with client, pytest.raises(openai.BadRequestError, match="No reply was configured"):
         client.chat.completions.create(model="other", messages=QUESTION)
@@ -345,10 +345,10 @@ def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(
 
 
 def test_strict_and_record_do_not_go_together() -> None:
-    result = CliRunner().invoke(main, ["serve", "--strict", "--record", "calls.yaml"])
+    result = CliRunner().invoke(main, ["serve", "--strict", "error", "--record", "calls.yaml"])
     assert result.exit_code == 2
     assert (
-        "--strict refuses the calls that --record asks the provider: give one of them."
+        "--strict error refuses the calls that --record asks the provider: give one of them."
         in result.output
     )
 

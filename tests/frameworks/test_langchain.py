@@ -1,6 +1,6 @@
 """LangChain's own standard tests of integrations, with the mock as every provider.
 
-With `-o llm_mock_http=refuse` they ask the server, as no other way is left.
+With `-o llm_mock_http=error` they ask the server, as no other way is left.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def answers(
     request: pytest.FixtureRequest, mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answer every call by its request, and provide the images that the suites download."""
-    if request.config.getini("llm_mock_http") == "refuse":
+    if request.config.getini("llm_mock_http") == "error":
         for name, value in request.getfixturevalue("llm_mock_server").environment().items():
             monkeypatch.setenv(name, value)
     mock_llm_responses.set("*", _plausible)

@@ -45,7 +45,7 @@ def test_a_rewritten_test_passes_and_fails_where_the_old_one_did(pytester: pytes
     old, new = (Path(shutil.copytree(OLD, pytester.path / name)) for name in ("old", "new"))
     migrated(new)
     before = outcomes(pytester, old, "-p", "no:llm_mock")
-    after = outcomes(pytester, new, "-o", "llm_mock_strict=true", *WARNED)
+    after = outcomes(pytester, new, "-o", "llm_mock_strict=error", *WARNED)
     different = {
         name for name in before.keys() | after.keys() if before.get(name) != after.get(name)
     }

@@ -147,7 +147,7 @@ def test_runs_outside_the_body_of_a_test_are_shown_too(
             def prepared():
                 {fixture}
 
-            @pytest.mark.llm_mock_strict({phase == "unexpected"})
+            @pytest.mark.llm_mock_strict("{"error" if phase == "unexpected" else "warn"}")
             def test_it(prepared):
                 {test or "..."}
             """

@@ -190,7 +190,7 @@ def test_a_miss_says_what_to_do(
     result.stdout.fnmatch_lines([f"*{message}", "*--llm-mock-record *"])
 
 
-@pytest.mark.parametrize(("ini", "outcome"), [("report", "passed"), ("error", "failed")])
+@pytest.mark.parametrize(("ini", "outcome"), [("warn", "passed"), ("error", "failed")])
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_recordings_that_nobody_used_are_reported_or_fail(
     pytester: pytest.Pytester, server: OpenAIServer, ini: str, outcome: str, workers: list[str]
@@ -210,6 +210,19 @@ def test_recordings_that_nobody_used_are_reported_or_fail(
             "Record anew what is still asked: pytest --llm-mock-record rewrite",
         ]
     )
+
+
+def test_recordings_that_nobody_used_can_be_ignored(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, prompt_test("One", "Two"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    write(pytester, prompt_test("Two"))
+
+    result = pytester.runpytest("-o", "llm_mock_unused_recordings=off")
+
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*not asked for*")
 
 
 def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer) -> None:
@@ -839,7 +852,7 @@ def test_a_report_hides_what_the_cassettes_hide(
         assert "customer-17" not in Path("r.json").read_text()
 
 
-@pytest.mark.parametrize("ini", ["report", "error"])
+@pytest.mark.parametrize("ini", ["warn", "error"])
 def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
     pytester: pytest.Pytester, server: OpenAIServer, ini: str
 ) -> None:
@@ -889,10 +902,13 @@ def test_once_goes_on_where_a_failed_test_left_off(
     [
         (["--llm-mock-record", "Once"], "*--llm-mock-record: invalid choice: 'Once' (choose from*"),
         (["--llm-mock-record="], "*--llm-mock-record: invalid choice: ''*"),
-        (["-o", "llm_mock_record=onse"], "*ini llm_mock_record = 'onse': write none or once or*"),
+        (
+            ["-o", "llm_mock_record=onse"],
+            "*ini llm_mock_record = 'onse' is not supported: write none, once, *",
+        ),
         (
             ["-o", "llm_mock_unused_recordings=no"],
-            "*ini llm_mock_unused_recordings = 'no': write report or error.",
+            "*ini llm_mock_unused_recordings = 'no' is not supported: write off, warn or error.",
         ),
     ],
 )

@@ -18,7 +18,7 @@ SWALLOWING = """
 def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = true")
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(
         SWALLOWING
         + """
@@ -33,7 +33,7 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
         mock_llm_responses.set("*", "x")
         assert app() == "x"
 
-    @pytest.mark.llm_mock_strict(False)
+    @pytest.mark.llm_mock_strict("warn")
     def test_not_strict():
         assert app() == '{"success": true}'
         """
@@ -59,7 +59,7 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = true\nllm_mock_schema_check = error")
+    pytester.makeini("[pytest]\nllm_mock_strict = error\nllm_mock_schema_check = error")
     pytester.makepyfile(
         SWALLOWING.replace('"Hello")', '"Hello", schema={"type": "object", "required": ["a"]})')
         + """
@@ -225,11 +225,20 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(
     [
         (
             "llm_mock_schema_check = strict",
-            "ERROR: ini llm_mock_schema_check = 'strict': write warn or error or off.",
+            "ERROR: ini llm_mock_schema_check = 'strict' is not supported: "
+            "write off, warn or error.",
+        ),
+        (
+            "llm_mock_strict = true",
+            "ERROR: ini llm_mock_strict = 'true' is not supported: write off, warn or error.",
+        ),
+        (
+            "llm_mock_unknown_models = warn",
+            "ERROR: ini llm_mock_unknown_models = 'warn' is not supported: write off or error.",
         ),
         (
             "llm_mock_real_models = raise",
-            "ERROR: ini llm_mock_real_models = 'raise': write answer or refuse.",
+            "ERROR: ini llm_mock_real_models = 'raise' is not supported: write off or error.",
         ),
     ],
 )
@@ -242,8 +251,21 @@ def test_an_unknown_ini_value_is_one_clear_error(
     result.stderr.fnmatch_lines([message])
 
 
+@pytest.mark.skipif(
+    not hasattr(pytest, "version_tuple") or pytest.version_tuple < (9,),
+    reason="the table [tool.pytest] came with pytest 9",
+)
+def test_an_ini_value_of_another_type_is_one_clear_error(pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml("[tool.pytest]\nllm_mock_strict = true")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["ERROR: ini llm_mock_strict = True is not supported: write off, warn or error."]
+    )
+
+
 def test_real_models_can_be_refused(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_real_models = refuse")
+    pytester.makeini("[pytest]\nllm_mock_real_models = error")
     pytester.makepyfile(
         """
         import asyncio

@@ -521,7 +521,7 @@ TRACEBACKS = """
 def test_a_traceback_is_of_the_project_and_a_message_is_there_once(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_unknown_models = refuse")
+    pytester.makeini("[pytest]\nllm_mock_unknown_models = error")
     pytester.makepyfile(test_it=TRACEBACKS)
     result = pytester.runpytest("-p", "no:randomly", "-rN", *arguments)
     result.assert_outcomes(failed=11)

@@ -111,9 +111,9 @@ def test_a_refusal_is_one_failure_that_says_where_the_call_was(
 @pytest.mark.parametrize(
     ("ini", "last", "outcome"),
     [
-        ("llm_mock_strict = false", "pass", {"passed": 1}),
-        ("llm_mock_strict = false", "assert not 'handled'", {"failed": 1}),
-        ("llm_mock_strict = true", "pass", {"failed": 1}),
+        ("llm_mock_strict = warn", "pass", {"passed": 1}),
+        ("llm_mock_strict = warn", "assert not 'handled'", {"failed": 1}),
+        ("llm_mock_strict = error", "pass", {"failed": 1}),
     ],
 )
 def test_a_request_that_is_not_understood_fails_a_test_unless_the_application_copes(
@@ -140,7 +140,7 @@ def test_a_request_that_is_not_understood_fails_a_test_unless_the_application_co
 
 
 def test_calls_may_be_refused(project: pytest.Pytester) -> None:
-    project.makeini("[pytest]\nllm_mock_http = refuse")
+    project.makeini("[pytest]\nllm_mock_http = error")
     project.makepyfile(
         "import app\n\ndef test_it():\n    app.ask(app.openai.OpenAI(api_key='key'))"
     )
@@ -153,7 +153,7 @@ def test_a_wrong_setting_is_told(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nllm_mock_http = maybe")
     result = project.runpytest()
     result.stderr.fnmatch_lines(
-        ["ERROR: ini llm_mock_http = 'maybe': write answer or refuse or off."]
+        ["ERROR: ini llm_mock_http = 'maybe' is not supported: write answer, error or off."]
     )
 
 

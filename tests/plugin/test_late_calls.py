@@ -124,7 +124,7 @@ def test_a_strict_left_over_call_is_refused_and_fails_no_other_test(
     )
     source = source.replace('ANSWERS == ["of a"]', 'type(ANSWERS[0]).__name__ == "UnexpectedCall"')
     pytester.makepyfile(test_it=source)
-    result = pytester.runpytest_inprocess("-p", "no:randomly", "-o", "llm_mock_strict=true")
+    result = pytester.runpytest_inprocess("-p", "no:randomly", "-o", "llm_mock_strict=error")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini *"])
 

@@ -7,12 +7,12 @@ import pytest
 MISTAKES = (
     ("llm_live('slow')", "It takes nothing. Write @pytest.mark.llm_live"),
     (
-        "llm_mock_strict(stict=False)",
-        "It takes no stict=; did you mean 'strict'? Write @pytest.mark.llm_mock_strict(False)",
+        "llm_mock_strict(levl='off')",
+        "It takes no levl=; did you mean 'level'? Write @pytest.mark.llm_mock_strict('error')",
     ),
-    ("llm_mock_strict(strict='no')", "'no' is neither True nor False. Write *"),
-    ("llm_mock_strict(0)", "0 is neither True nor False. Write *"),
-    ("llm_mock_strict(True, strict=True)", "It is given strict twice. Write *"),
+    ("llm_mock_strict(level='no')", "Unknown level 'no'; it must be off, warn or error. Write *"),
+    ("llm_mock_strict(True)", "Unknown level True; it must be off, warn or error. Write *"),
+    ("llm_mock_strict('off', level='off')", "It is given level twice. Write *"),
     (
         "llm_mock_budget()",
         "It limits nothing. Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)",
@@ -72,7 +72,7 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
 
         @pytest.mark.llm_mock_record
         class TestUnknown:
-            @pytest.mark.llm_mock_strict(strict=1)
+            @pytest.mark.llm_mock_strict(level=1)
             def test_two_mistakes(self): ...
 
         @pytest.mark.llm_mock_ours(1)
@@ -86,7 +86,7 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
     result.stdout.fnmatch_lines(
         [
             "There is no marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?",
-            "@pytest.mark.llm_mock_strict(strict=1): 1 is neither True nor False. Write *",
+            "@pytest.mark.llm_mock_strict(level=1): Unknown level 1; it must be off, warn *",
             "There is no marker llm_mock_record; *",
         ]
     )

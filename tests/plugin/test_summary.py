@@ -41,11 +41,34 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
             "  outside of tests  (1 call)",
             *(f"  test_unconfigured*.py::test_it[[]{number}[]]  (1 call)" for number in range(6)),
             (
-                "ini llm_mock_strict = true makes such calls errors; the command llm-mock config "
-                "prints what we recommend."
+                "With ini llm_mock_strict = error such calls fail their test; with off they are "
+                "not listed. The command llm-mock config prints the recommended settings."
             ),
         ]
     )
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_default_replies_are_listed_unless_strictness_is_off(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = off")
+    pytester.makepyfile(
+        """
+        import llm, pytest
+
+        def test_off():
+            llm.get_model("m").prompt("Hello").text()
+
+        @pytest.mark.llm_mock_strict("warn")
+        def test_warn():
+            llm.get_model("m").prompt("Hello").text()
+        """
+    )
+    result = pytester.runpytest(*workers)
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["Answered by default, *", "*::test_warn  (1 call)"])
+    result.stdout.no_fnmatch_line("*::test_off  (*")
 
 
 def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(

@@ -208,7 +208,7 @@ def test_a_broken_configuration_file_is_an_error_with_its_path(tmp_path: Path) -
         find_settings(tmp_path)
 
 
-@pytest.mark.parametrize("mode", ["refuse", "off"])
+@pytest.mark.parametrize("mode", ["error", "off"])
 def test_a_dry_run_reads_llm_mock_http_and_lets_nothing_out(
     tmp_path: Path, gateway: Gateway, mode: str
 ) -> None:

@@ -86,7 +86,7 @@ def _parse_or_respond(sent: WireRequest, provider: str) -> ModelRequest | WireRe
     message = explain_request(sent.headers.get("user-agent", ""))
     if message:
         return refuse_client_version(message, provider, mock)
-    is_refused = http_settings.mode == "refuse"
+    is_refused = http_settings.mode == "error"
     if is_refused:
         # Imported late: few projects refuse calls, and the module needs the vectors of the core.
         from llm_mock.boundaries.http.other_endpoints import find_embedding_model

@@ -141,7 +141,7 @@ def refuse_model_call(
     """
     message = (
         f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini "
-        "llm_mock_http = refuse refuses it; with llm_mock_http = answer the mock answers it. To "
+        "llm_mock_http = error refuses it; with llm_mock_http = answer the mock answers it. To "
         "reach the provider, mark the test with @pytest.mark.llm_live."
     )
     mock.note_problem(message)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-MODES = ("answer", "refuse", "off")
+MODES = ("answer", "error", "off")
 TELEMETRY_MODES = ("drop", "allow")
 
 
@@ -16,7 +16,7 @@ class HTTPSettings:
 
     def __init__(self) -> None:
         self.mode = "answer"
-        """The handling of requests to providers: answer, refuse, or (`off`) leave alone."""
+        """The handling of requests to providers: answer, refuse (`error`), or leave alone (`off`)."""
         self.hosts: tuple[str, ...] = ()
         """Further hosts of model APIs, such as `example.com`.
 

@@ -231,7 +231,8 @@ class LLMMock(Mock):
         if self.is_unknown(model_id):
             raise build_unknown_model_error(f"Unknown model: {name}")
         if entry is None:
-            if self.settings.refuse_unknown and not is_named(model_id, self.get_named_ids()):
+            is_checked = self.settings.unknown_models == "error"
+            if is_checked and not is_named(model_id, self.get_named_ids()):
                 raise build_unknown_model_error(format_unknown_model(name, self.get_named_ids()))
         elif kind == "async_model" and self.settings.autospec and entry.async_model is None:
             # The wording of `llm` itself, which applications may look for.

@@ -149,5 +149,5 @@ def format_unknown_model(name: str, named: set[str]) -> str:
     near = suggest_nearest(name, list_registered_names() | named) or "."
     return (
         f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
-        "(ini llm_mock_unknown_models = refuse): correct the name, install the plugin, or set() a reply for it."
+        "(ini llm_mock_unknown_models = error): correct the name, install the plugin, or set() a reply for it."
     )

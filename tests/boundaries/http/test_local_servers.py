@@ -114,7 +114,7 @@ def test_a_failure_and_the_report_show_it(foreign_server: str, pytester: pytest.
 
 
 def test_a_strict_test_fails_for_it(foreign_server: str, pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = true")
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(
         test_it=f"""
         from asking import ask
@@ -136,7 +136,7 @@ def test_the_server_may_be_named(
     entry: str, text: str, foreign_server: str, pytester: pytest.Pytester
 ) -> None:
     server = foreign_server.removeprefix("http://").removesuffix("/v1")
-    pytester.makeini(f"[pytest]\nllm_mock_strict = true\nllm_mock_hosts = {entry}{server}")
+    pytester.makeini(f"[pytest]\nllm_mock_strict = error\nllm_mock_hosts = {entry}{server}")
     pytester.makepyfile(
         test_it=f"""
         from asking import ask

@@ -596,7 +596,7 @@ def test_a_model_from_under_the_mock_is_the_real_one_in_a_live_test(
 
 
 def test_a_real_model_is_refused_where_the_project_wants_that(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_real_models = refuse")
+    pytester.makeini("[pytest]\nllm_mock_real_models = error")
     pytester.makepyfile(
         LOCAL
         + """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-REFUSE = "[pytest]\nllm_mock_unknown_models = refuse"
+REFUSE = "[pytest]\nllm_mock_unknown_models = error"
 
 
 def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
@@ -124,5 +124,5 @@ def test_the_setting_is_one_of_two_words(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_unknown_models = maybe")
     result = pytester.runpytest()
     result.stderr.fnmatch_lines(
-        ["*ini llm_mock_unknown_models = 'maybe': write answer or refuse.*"]
+        ["*ini llm_mock_unknown_models = 'maybe' is not supported: write off or error.*"]
     )
