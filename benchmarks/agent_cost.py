@@ -87,7 +87,7 @@ def _timed_sync(agent: Agent, mock: LLMMock) -> float:
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     times = asyncio.run(_times())
     for how, name in (("async", "`await aitest_run(…)`"), ("sync", "`aitest_run_sync(…)`")):
         what = f"{name}: {TURNS} turns, {MCP_CALLS} MCP calls"

@@ -110,7 +110,7 @@ PEERS: dict[str, tuple[str, Callable[[], Call]]] = {
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     pairs = (
         ("`prompt(…).text()`", mocked, "bare `llm.Model`", bare, "≤ 1.9"),
         ("the same", mocked, "premade `unittest.mock`", premade_unittest_mock, "about 1"),

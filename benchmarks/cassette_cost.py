@@ -99,7 +99,7 @@ def _multiply(path: Path, calls: int) -> None:
 
 
 def _ours(model: Chat, folder: Path, calls: int) -> tuple[int, float]:
-    """How many calls were answered, and the seconds that it took."""
+    """Return the number of calls were answered, and the seconds that it took."""
     path = folder / f"ours-{calls}.yaml"
     with _cassette(path, "once") as cassette:
         model.prompt(ONE).text()
@@ -111,7 +111,7 @@ def _ours(model: Chat, folder: Path, calls: int) -> tuple[int, float]:
 
 
 def _vcr(model: Chat, folder: Path, calls: int) -> tuple[int, float] | None:
-    """The same for VCR.py; None where it is not installed."""
+    """Return the same for VCR.py; None where it is not installed."""
     try:
         import vcr
     except ImportError:
@@ -181,7 +181,7 @@ def _recording(model: Chat, folder: Path) -> Row:
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     attach()
     with tempfile.TemporaryDirectory() as name, _model() as model:
         folder = Path(name)

@@ -16,7 +16,7 @@ WEIGHED = 5_000
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     yield _growth_row()
     yield Row(
         "memory of a recorded call, prompt text aside",

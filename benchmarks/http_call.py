@@ -1,4 +1,4 @@
-"""What a call of an SDK costs, beside the SDK itself over fixed bytes and other packages' mocks."""
+"""The time of SDK calls, compared with the SDK over fixed bytes and with other mocks."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Contest:
         self._given = self._answer_of_the_mock()
 
     def _answer_of_the_mock(self) -> dict[str, Any]:
-        """What the others are given to answer: the same bytes."""
+        """Return what the others are given to answer: the same bytes."""
         seen: list[dict[str, Any]] = []
 
         def note(response: Any) -> None:
@@ -120,7 +120,7 @@ class Contest:
         return seen[0]
 
     def _asked(self, client: Any) -> Call:
-        """A call of a client that was called before: the first one costs more, on all sides."""
+        """Return a call of a client that was called before, as the first one costs more."""
         call = self._ask(client)
         call()
         return call
@@ -167,7 +167,7 @@ class Contest:
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     attach()
     for what, (sdk, ask, goal) in KINDS.items():
         times = Contest(sdk, ask).times()

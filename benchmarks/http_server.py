@@ -83,7 +83,7 @@ COMMANDS = {
 
 @contextmanager
 def served(name: str) -> Iterator[tuple[int, float]]:
-    """A server in a process of its own: its port, and the seconds until it was ready."""
+    """Yield a server in a process of its own: its port, and the seconds until it was ready."""
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -143,7 +143,7 @@ def _request(stream: bool) -> bytes:
 
 
 def requests_a_second(port: int, stream: bool) -> float:
-    """What a server answers on several connections together."""
+    """Return what a server answers on several connections together."""
     request = _request(stream)
 
     async def ask() -> None:
@@ -157,7 +157,7 @@ def requests_a_second(port: int, stream: bool) -> float:
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     peers = {
         "aimock": f"aimock {_version_of_aimock()}" if shutil.which("llmock") else "",
         "uvicorn": f"uvicorn {version('uvicorn')}, fixed bytes"
@@ -203,7 +203,7 @@ def _row(what: str, best: dict[str, float], name: str, shown: str, goal: str) ->
 
 
 def _version_of_aimock() -> str:
-    """That in the `package.json` of what the command belongs to."""
+    """Return the version in the `package.json` of the command's package."""
     package = Path(shutil.which("llmock") or "").resolve().parents[1] / "package.json"
     return str(json.loads(package.read_text())["version"])
 
@@ -213,7 +213,7 @@ def _best(seconds: Callable[[], float]) -> float:
 
 
 def _seconds_in_process() -> float:
-    """A server of this process, as the fixture `llm_mock_server` has it, and its first answer."""
+    """Return the seconds until a server in this process gives its first answer."""
     mock = create_mock_get_model({"*": "Hello"})
     started = time.perf_counter()
     with MockServer(lambda: mock) as server:

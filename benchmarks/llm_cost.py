@@ -99,7 +99,7 @@ def _in_one_loop(model: Any) -> Call:
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     comparisons = (
         (f"a stream of {len(CHUNKS):,} chunks", mocked_stream, bare_stream, 1, "≤ 1.5"),
         (f"a chain of {TURNS} turns, {TURNS - 1} tool calls", mocked_chain, bare_chain, 1, "≤ 2"),

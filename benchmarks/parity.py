@@ -89,7 +89,7 @@ def _runs(clone: Path) -> Iterator[Row]:
 
 
 def _answers(result: Any, names: Iterable[str]) -> dict[str, Any]:
-    """What a result answers to questions that both sides can be asked."""
+    """Return what a result answers to questions that both sides can be asked."""
     answers = {
         "success": bool(result),
         "error": result.error,

@@ -37,7 +37,7 @@ def pytest_configure(config):
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     yield _import_row()
     yield from _fixture_rows()
 

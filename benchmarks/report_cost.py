@@ -48,7 +48,7 @@ PAINTED = (
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     times = best_times({"kept": _one_call(True), "plain": _one_call(False)}, turns=20)
     yield compared(
         "a call that is kept for a report", times["kept"], "without a report", times["plain"]

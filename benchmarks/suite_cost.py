@@ -85,7 +85,7 @@ class Contestant:
     passed: str
 
     def version(self, folder: Path) -> str | None:
-        """The version that it tells; None where it is not installed or does not start."""
+        """Return the version that it tells; None where it is not installed or does not start."""
         if shutil.which(self.command[0]) is None:
             return None
         command = [*self.command, "--version"]
@@ -106,7 +106,7 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a process took: seconds, and bytes of memory at the most."""
+    """The seconds and the peak memory in bytes of a process."""
 
     seconds: float
     peak: float
@@ -131,7 +131,7 @@ PEERS = {
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         versions = {peer: contestant.version(folder) for peer, contestant in PEERS.items()}

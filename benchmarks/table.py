@@ -20,23 +20,23 @@ class Row:
     goal: str = ""
 
     def cells(self) -> tuple[str, ...]:
-        """The cells of the row, as Markdown."""
+        """Return the cells of the row, as Markdown."""
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
         return self.measured, self.ours, self.beside, ratio, self.goal
 
 
 def markdown(rows: Iterable[Row]) -> str:
-    """The rows as a Markdown table."""
+    """Return the rows as a Markdown table."""
     lines = [HEADER, ("---", "---", "---", "---:", "---"), *(row.cells() for row in rows)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def compared(what: str, ours: float, name: str, other: float, goal: str = "") -> Row:
-    """The row of two times in seconds, shown in microseconds."""
+    """Return the row of two times in seconds, shown in microseconds."""
     return Row(what, microseconds(ours), f"{name}: {microseconds(other)}", ours / other, goal)
 
 
 def microseconds(seconds: float) -> str:
-    """A time, to three digits at most."""
+    """Return a time, to three digits at most."""
     figure = seconds * 1e6
     return f"{figure:.1f} µs" if figure < 100 else f"{figure:.0f} µs"

@@ -1,4 +1,4 @@
-"""What the plugin costs a whole test run, from the start of the process to its end."""
+"""The cost of the plugin for a whole test run as a process."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ RUNS = {
 
 
 def rows() -> Iterator[Row]:
-    """The rows of the table."""
+    """Yield the rows of the table."""
     seconds, many = _fastest_rounds(), f"{TESTS:,} tests"
     for what, ours, beside, other, goal in (
         (

@@ -1,4 +1,4 @@
-"""What all tests share: pytest inside pytest, and `llm` imported once."""
+"""Shared by all tests: pytest inside pytest, and `llm` imported once."""
 
 from __future__ import annotations
 

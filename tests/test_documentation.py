@@ -62,7 +62,7 @@ class Section:
 
 
 def sections(document: str) -> list[Section]:
-    """The sections of a document that have blocks to run."""
+    """Return the sections of a document that have blocks to run."""
     found = [Section("before the first heading")]
     for part in PARTS.finditer((ROOT / document).read_text()):
         if part["title"]:
@@ -74,7 +74,7 @@ def sections(document: str) -> list[Section]:
 
 
 def is_application(name: str) -> bool:
-    """Whether a file is one that the following sections use too."""
+    """Return whether a file is one that the following sections use too."""
     base = Path(name).name
     return base.endswith(".py") and base != "conftest.py" and not base.startswith("test_")
 
@@ -124,12 +124,12 @@ def run_tests(section: Section, pytester: pytest.Pytester, *options: str) -> Non
 
 
 def without_times(output: str) -> str:
-    """What a command prints, its durations left out."""
+    """Return what a command prints, its durations left out."""
     return re.sub(r"\b\d+(\.\d+)?m?s +", "", output)
 
 
 def run_command(command: str, folder: Path) -> str:
-    """What a line of a `console` block prints, with its environment variables."""
+    """Return what a line of a `console` block prints, with its environment variables."""
     words = shlex.split(command)
     variables = dict(word.split("=", 1) for word in words if re.match(r"[A-Z_]+=", word))
     words = [sys.executable if word == "python" else word for word in words[len(variables) :]]

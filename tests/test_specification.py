@@ -94,7 +94,7 @@ def test_mock_isolation_between_tests(
 
 
 def plan(request: str) -> str:
-    """A planner as the specification has it: discovery, then a structured answer, then text."""
+    """Plan as the specification says: discovery, a structured answer, then a text."""
     model = llm.get_model("anthropic/claude")
     if model.prompt(f"Is there a workflow for {request}?", schema=Discovery).json()["found"]:
         return "reused"

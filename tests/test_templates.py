@@ -28,7 +28,7 @@ def weather(city: str) -> str:
 
 
 def answer(reply: Any, **arguments: Any) -> Any:
-    """The response of a model that answers with a reply."""
+    """Return the response of a model that answers with a reply."""
     return create_mock_get_model({"m": reply})("m").prompt("Hi", **arguments)
 
 

@@ -1,4 +1,4 @@
-"""What mypy, and so an editor, knows of what a test is given."""
+"""The types of fixtures for mypy and editors."""
 
 from __future__ import annotations
 

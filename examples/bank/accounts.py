@@ -30,7 +30,7 @@ class Bank:
         self.movements: list[Movement] = []
 
     def balance(self, account: str) -> int:
-        """What is in an account, in cents.
+        """Return what is in an account, in cents.
 
         Raises:
             Refused: there is no such account.
@@ -64,7 +64,7 @@ class Bank:
         return movement
 
     def history(self, account: str) -> list[Movement]:
-        """The movements of an account, the oldest first.
+        """Return the movements of an account, the oldest first.
 
         Raises:
             Refused: there is no such account.
@@ -73,7 +73,7 @@ class Bank:
         return [each for each in self.movements if account in (each.source, each.target)]
 
     def balances_over_time(self, account: str) -> list[int]:
-        """What was in an account at first and after each of its movements, in cents.
+        """Return what was in an account at first and after each of its movements, in cents.
 
         Raises:
             Refused: there is no such account.

@@ -12,7 +12,7 @@ INK, PAPER = b"\x22\x55\x88", b"\xff\xff\xff"
 
 
 def bar_chart(values: Sequence[int]) -> bytes:
-    """A PNG image with a bar for each value.
+    """Return a PNG image with a bar for each value.
 
     Args:
         values: numbers from 0, at least one; the highest bar is that of the highest.

@@ -31,7 +31,7 @@ Cents = Annotated[int, Field(gt=0, description="The amount, in cents.")]
 
 
 def bank_server() -> MCPServer:
-    """A server with a bank of its own."""
+    """Return a server with a bank of its own."""
     server = MCPServer(
         "bank", instructions="Accounts and transfers of a small bank. Amounts are in cents."
     )
@@ -50,13 +50,13 @@ def bank_server() -> MCPServer:
 
     @server.tool()
     def history(account: Account) -> list[Movement]:
-        """The movements of an account, the oldest first."""
+        """Return the movements of an account, the oldest first."""
         with _refusals():
             return bank.history(account)
 
     @server.tool()
     def balance_chart(account: Account) -> CallToolResult:
-        """A chart of the balance of an account over time: an image, and its values in cents."""
+        """Return a chart of the balance of an account over time: an image and values in cents."""
         with _refusals():
             points = bank.balances_over_time(account)
         image = base64.b64encode(bar_chart(points)).decode()

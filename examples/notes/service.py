@@ -51,7 +51,7 @@ class Notes:
         return 201, self._note(self._last)
 
     def page(self, page: str = "1", size: str = "10") -> Answer:
-        """Some of the notes."""
+        """Return some of the notes."""
         if not all(re.fullmatch("[1-9][0-9]?", number) for number in (page, size)):
             return 400, {"error": "page and size are numbers from 1 to 99."}
         first = (int(page) - 1) * int(size)
@@ -83,7 +83,7 @@ def _not_found(what: str) -> Answer:
 
 
 def answer(notes: Notes, method: str, target: str, sent: Any) -> Answer:
-    """The answer to a request.
+    """Return the answer to a request.
 
     Args:
         notes: where the notes are.
@@ -133,7 +133,7 @@ def server(port: int = 0) -> HTTPServer:
                 return None
 
         def log_message(self, format: str, *arguments: Any) -> None:
-            """Requests are not logged."""
+            """Return requests are not logged."""
 
     return HTTPServer(("127.0.0.1", port), Handler)
 

@@ -45,7 +45,7 @@ def main(request: str, model_name: str, library_file: Path, as_json: bool, pause
 
 
 def as_text(workflow: Workflow, retry: Retry) -> str:
-    """A workflow for people: its name, its numbered steps, and a summary by a model.
+    """Return a workflow for people: its name, its numbered steps, and a summary by a model.
 
     Args:
         workflow: what to describe.

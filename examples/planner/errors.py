@@ -1,4 +1,4 @@
-"""What the command line shows when planning fails."""
+"""Error messages of the command line."""
 
 from pydantic import ValidationError
 

@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True)
 class Retry:
-    """How often to ask, and how long to wait in between.
+    """The number of attempts and the waits between them.
 
     Args:
         attempts: how often to ask at most, at least once.

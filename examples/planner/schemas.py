@@ -1,4 +1,4 @@
-"""What the planner works with, and the structured answers that it asks a model for."""
+"""The planner's data, and the structured answers that it requests."""
 
 from pydantic import BaseModel, Field
 

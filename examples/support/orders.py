@@ -18,7 +18,7 @@ Cents = Annotated[int, Field(gt=0, description="The amount, in cents.")]
 
 @dataclass(frozen=True)
 class Order:
-    """What a customer bought."""
+    """An order of a customer."""
 
     number: str
     item: str
@@ -51,13 +51,13 @@ ORDERS = {
 
 
 def orders_server() -> MCPServer:
-    """A server with refunds of its own."""
+    """Return a server with refunds of its own."""
     server = MCPServer("orders", instructions="Orders of a small shop. Amounts are in cents.")
     refunds: dict[str, Refund] = {}
 
     @server.tool()
     def find_order(number: Number) -> Order:
-        """What was ordered, what it cost, where it is, and whether it was refunded."""
+        """Return what was ordered, what it cost, where it is, and whether it was refunded."""
         if number not in ORDERS:
             raise ToolError(f"There is no order {number!r}.")
         return ORDERS[number]

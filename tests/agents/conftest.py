@@ -1,4 +1,4 @@
-"""What the tests of agents share: pools, and servers that are found in the process table."""
+"""Shared by tests of agents: pools, and servers to find in the process table."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def tools_of(pool: ServerPool, *servers: Any) -> dict[str, ServerTool]:
-    """The tools of servers, by their names."""
+    """Return the tools of servers, by their names."""
     return {tool.name: tool for tool in pool.tools(servers)}
 
 
 @pytest.fixture
 def marker(tmp_path: Path) -> Iterator[str]:
-    """A word for the commands of the test's servers, none of which may be left after the test."""
+    """Yield a word for the commands of the test's servers, none of which may survive."""
     marker = f"marker-of-{tmp_path}"
     yield marker
     wait_until_gone(marker)
@@ -39,7 +39,7 @@ def marker(tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def pool(marker: str) -> Iterator[ServerPool]:
-    """A pool of the test's own; closed before the process table is looked at."""
+    """Yield a pool of the test's own; closed before the process table is looked at."""
     pool = ServerPool()
     yield pool
     pool.close()
@@ -47,7 +47,7 @@ def pool(marker: str) -> Iterator[ServerPool]:
 
 @pytest.fixture
 def raw(marker: str) -> Callable[..., MCPServer]:
-    """Configurations of servers that start at once: `raw("--stubborn", name="…")`."""
+    """Return configurations of servers that start at once: `raw("--stubborn", name="…")`."""
 
     def configure(*options: str, **fields: Any) -> MCPServer:
         # Without site-packages Python starts in a few milliseconds.
@@ -58,5 +58,5 @@ def raw(marker: str) -> Callable[..., MCPServer]:
 
 @pytest.fixture(scope="session")
 def bank() -> MCPServer:
-    """The bank of the examples."""
+    """Return the bank of the examples."""
     return MCPServer(["python", "-m", "bank.server"], cwd=EXAMPLES, name="bank")

@@ -37,7 +37,7 @@ def _from_proc() -> dict[int, str]:
 
 
 def supervisor_of(marker: str) -> int:
-    """The process id of the one supervisor that has a word in its command."""
+    """Return the process id of the one supervisor that has a word in its command."""
     (supervisor,) = (
         pid for pid, command in processes_with(marker).items() if "supervisor.py" in command
     )

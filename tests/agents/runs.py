@@ -18,7 +18,7 @@ Run = Callable[..., AgentResult]
 
 @pytest.fixture(params=["sync", "async"])
 def run(request: pytest.FixtureRequest) -> Run:
-    """Runs an agent, each test once with `aitest_run_sync` and once with `aitest_run`."""
+    """Run an agent, each test once with `aitest_run_sync` and once with `aitest_run`."""
     if request.param == "sync":
         return aitest_run_sync
 
@@ -30,7 +30,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 
 @pytest.fixture(scope="module")
 def own_bank(request: pytest.FixtureRequest) -> MCPServer:
-    """The bank of the examples; each module of tests has one with a state of its own."""
+    """Return the bank of the examples; each module of tests has one with a state of its own."""
     return MCPServer(
         ["python", "-m", "bank.server"], cwd=EXAMPLES, env={"FOR": request.node.name}, name="bank"
     )
@@ -38,5 +38,5 @@ def own_bank(request: pytest.FixtureRequest) -> MCPServer:
 
 @pytest.fixture
 def echo() -> CLIServer:
-    """A tool that says what it is told."""
+    """Return a tool that says what it is told."""
     return CLIServer("echo", "echo")

@@ -18,7 +18,7 @@ from llm_mock.errors import ServerError
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A git repository with one commit."""
+    """Return a git repository with one commit."""
     identity = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"]
     for words in (
         ["init", "--quiet", "--initial-branch=main"],
@@ -34,7 +34,7 @@ def tool_of(pool: ServerPool, server: CLIServer) -> ServerTool:
 
 
 def python(code: str, **fields: object) -> CLIServer:
-    """A command that runs Python code."""
+    """Return a command that runs Python code."""
     return CLIServer("python", [sys.executable, "-I", "-S", "-c", code], **fields)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the results of MCP tools: all kinds of content."""
+"""Results of MCP tools with content of all kinds."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def shared() -> Iterator[ServerPool]:
 
 @contextmanager
 def serving(*command: str) -> Iterator[str]:
-    """A process that says its URL on stdout."""
+    """Yield a process that says its URL on stdout."""
     with subprocess.Popen(
         command, cwd=EXAMPLES, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:
@@ -49,7 +49,7 @@ def serving(*command: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def bank_at_url() -> Iterator[str]:
-    """The bank over HTTP, in a process of its own."""
+    """Yield the bank over HTTP, in a process of its own."""
     with serving(sys.executable, "-m", "bank.server", "--http", "0") as url:
         yield url
 
@@ -67,7 +67,7 @@ asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
 
 @pytest.fixture(scope="module")
 def bank_over_sse() -> Iterator[MCPServer]:
-    """The bank over the protocol's first way to use HTTP, in a process of its own."""
+    """Yield the bank over the protocol's first way to use HTTP, in a process of its own."""
     with serving(sys.executable, "-c", SSE) as url:
         yield MCPServer(url=url, transport="sse")
 

@@ -1,4 +1,4 @@
-"""What a test asks of a result, and how a result is shown."""
+"""Properties of a result, and its text."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def running() -> Iterator[FlakyServer]:
 
 @pytest.fixture
 def server(running: FlakyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[FlakyServer]:
-    """The server, and a registered model `loopback` that asks it and is not mocked."""
+    """Yield the server, and a registered model `loopback` that asks it and is not mocked."""
     from llm.plugins import pm
 
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -159,7 +159,7 @@ def test_no_test_waits_where_a_mock_answers(
 
 
 def recorded(folder: Path, run: Run, mode: Any) -> Any:
-    """The result of a run with a cassette."""
+    """Return the result of a run with a cassette."""
     mock = LLMMock(at_boundary=True)
     mock.autospec()
     cassette = mock.cassette = Cassette(folder / "cassette.yaml", mode)

@@ -188,7 +188,7 @@ def test_a_server_that_can_never_run_is_an_error_at_once(make: Any, message: str
 
 
 def environment(pool: ServerPool, **fields: Any) -> dict[str, str]:
-    """The environment in which a command runs."""
+    """Return the environment in which a command runs."""
     code = "import json, os; print(json.dumps(dict(os.environ)))"
     (tool,) = pool.tools([CLIServer("env", [sys.executable, "-I", "-S", "-c", code], **fields)])
     answer = tool.call({})

@@ -14,7 +14,7 @@ from tests.agents.runs import Run
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of a skill with references; beside it lies a file that is none."""
+    """Return the folder of a skill with references; beside it lies a file that is none."""
     (tmp_path / "secret.md").write_text("secret")
     skill = tmp_path / "sums"
     (skill / "references" / "more").mkdir(parents=True)

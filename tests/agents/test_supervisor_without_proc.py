@@ -42,7 +42,7 @@ if not ends:
 
 @pytest.fixture
 def marker() -> Iterator[str]:
-    """A word in the commands of all processes of a test, which are killed after it."""
+    """Yield a word in the commands of all processes of a test, which are killed after it."""
     word = f"supervised-{uuid.uuid4().hex}"
     yield word
     for pid in processes_with(word):

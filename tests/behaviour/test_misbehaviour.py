@@ -1,4 +1,4 @@
-"""What models do wrong: each change to a reply, in every way to ask a model."""
+"""Misbehaviours: each change to a reply, in every way to call a model."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ def now() -> str:
 
 
 def misbehaving(name: str, reply: Any = None, times: int | None = None) -> LLMMock:
-    """A mock that answers with a reply, but misbehaves."""
+    """Return a mock that answers with a reply, but misbehaves."""
     get_model = create_mock_get_model({} if reply is None else {MODEL: reply})
     get_model.misbehave(name, times)
     return get_model
 
 
 def text_of(name: str, reply: Any, **arguments: Any) -> str:
-    """The text of a misbehaving model's answer, the same in every way to ask it."""
+    """Return the text of a misbehaving model's answer, the same in every way to ask it."""
 
     async def ask(get_model: LLMMock) -> str:
         return str(await get_model.get_async_model(MODEL).prompt("Hi", **arguments).text())
@@ -90,13 +90,13 @@ def text_of(name: str, reply: Any, **arguments: Any) -> str:
 
 
 def calls_of(get_model: LLMMock) -> list[int]:
-    """The numbers of the calls that misbehaved."""
+    """Return the numbers of the calls that misbehaved."""
     assert get_model.misbehaviour is not None
     return get_model.misbehaviour.calls
 
 
 def is_unchanged(name: str, reply: Any, **arguments: Any) -> bool:
-    """Whether a misbehaviour does not apply."""
+    """Return whether a misbehaviour does not apply."""
     get_model = misbehaving(name, reply)
     text = get_model(MODEL).prompt("Hi", **arguments).text()
     unchanged = (
@@ -368,7 +368,7 @@ def test_a_changed_reply_costs_what_it_was_to_cost() -> None:
 
 
 def chain(get_model: LLMMock, asynchronous: bool, tools: Any = (weather,), **arguments: Any) -> Any:
-    """The text of a chain."""
+    """Return the text of a chain."""
     if not asynchronous:
         return get_model(MODEL).conversation().chain("Hi", tools=list(tools), **arguments).text()
 

@@ -1,4 +1,4 @@
-"""What one library recorded answers another, where it asks the same."""
+"""A recording of one library answers the same request of another one."""
 
 from __future__ import annotations
 

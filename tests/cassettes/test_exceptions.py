@@ -39,7 +39,7 @@ class Unspeakable(Exception):
 
 
 def again(error: BaseException) -> BaseException:
-    """The exception as it comes back from a file."""
+    """Return the exception as it comes back from a file."""
     description = describe(error)
     assert description is not None
     return rebuild(json.loads(json.dumps(description)))
@@ -110,7 +110,7 @@ def test_a_description_reads_well() -> None:
 
 
 def http_library() -> Any:
-    """The HTTP library of the installed openai."""
+    """Return the HTTP library of the installed openai."""
     return importlib.import_module(
         type(make_provider_error("gpt-4o-mini", "broken_stream")).__module__
     )

@@ -148,7 +148,7 @@ def test_what_an_sdk_returns_is_the_same_when_it_is_replayed(
 
 
 def raised(ask: Callable[..., Any], *args: Any) -> list[Any]:
-    """What an SDK raises, with what it tells of the response."""
+    """Return what an SDK raises, with what it tells of the response."""
     try:
         ask(*args)
     except Exception as error:

@@ -39,7 +39,7 @@ def test_nothing_public_differs_from_the_same_call_without_us(way: str, tmp_path
 
 
 def seen(mode: str, folder: Path, url: str, way: str) -> Any:
-    """What a process of its own sees of every scenario."""
+    """Return what a process of its own sees of every scenario."""
     ours = ("PFLOW_TESTING", "LLM_MOCK")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     environment |= {"NO_PROXY": "127.0.0.1", "LLM_USER_PATH": str(folder), "PYTHONPATH": str(ROOT)}

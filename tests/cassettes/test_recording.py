@@ -74,7 +74,7 @@ def exposed(response: Any) -> dict[str, Any]:
 
 
 def weather(city: str) -> str:
-    """What the weather is."""
+    """Return what the weather is."""
     return f"{city}: sunny"
 
 

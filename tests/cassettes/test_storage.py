@@ -86,7 +86,7 @@ def test_what_is_wrong_with_a_later_call_is_said_with_its_line(
 
 
 def recorded(path: Path, number: int) -> list[RecordedCall]:
-    """Calls that are written to a file as a recording is."""
+    """Return calls that are written to a file like a recording."""
     calls = [
         RecordedCall.model_validate(
             {

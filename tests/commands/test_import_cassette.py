@@ -45,7 +45,7 @@ def post(url: str, body: Any, **headers: str) -> None:
 
 
 def record(path: Path, provider: ProviderServer) -> None:
-    """Calls, as VCR records them: in one piece and zipped, streamed, an error; and others."""
+    """Record calls as VCR does: plain and zipped, streamed, an error, and others."""
     serializer = path.suffix.removeprefix(".")
     chat = {"model": "gpt-4o", "messages": MESSAGES}
     recorder = vcr.VCR(serializer=serializer, decode_compressed_response=serializer == "json")

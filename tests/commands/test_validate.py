@@ -27,7 +27,7 @@ def validate(*paths: Path) -> Result:
 
 
 def schema_of(kind: str) -> Any:
-    """A JSON Schema, which is one."""
+    """Return a JSON Schema, which is one."""
     schema = json.loads(CliRunner().invoke(main, ["schema", kind], catch_exceptions=False).stdout)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)

@@ -76,7 +76,7 @@ def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
 
 def test_the_schema_and_the_tools_are_recorded_whole_beside_their_names() -> None:
     def look_up(word: str) -> str:
-        """Looks a word up."""
+        """Look a word up."""
         return word
 
     schema = {"title": "Found", "type": "object", "properties": {"at": {"type": "integer"}}}

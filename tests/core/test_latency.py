@@ -1,4 +1,4 @@
-"""How long a model takes: on the clock of the response, or in real time."""
+"""Latency on the clock of the response or in real time."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ HALF_SECOND_A_CHUNK = Latency(first_chunk=1.0, chunks_per_second=2)
 
 
 def about(milliseconds: int) -> range:
-    """That, and some more for the time that really passes on a busy machine."""
+    """Return a range of seconds with room for a busy machine."""
     return range(milliseconds, milliseconds + 400)
 
 
 def about_seconds(seconds: float) -> Any:
-    """The same for seconds that a test measures itself."""
+    """Return the same for seconds that a test measures itself."""
     return pytest.approx(seconds + 0.2, abs=0.2)
 
 
@@ -79,7 +79,7 @@ ASYNC_WAYS = [asynchronously, asynchronously_without_streaming, asynchronously_i
 
 
 def read(response: Any) -> tuple[str, int]:
-    """The text and the duration of a response, sync or async, in milliseconds."""
+    """Return the text and the duration of a response, sync or async, in milliseconds."""
 
     async def read_async() -> tuple[str, int]:
         return await response.text(), await response.duration_ms()

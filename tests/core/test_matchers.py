@@ -260,7 +260,7 @@ def test_matchers_say_what_they_want() -> None:
 
 @pytest.fixture
 def strict() -> LLMMock:
-    """A mock that answers nothing that was not configured."""
+    """Return a mock that answers nothing that was not configured."""
     get_model = create_mock_get_model()
     get_model.settings = get_model.settings._replace(strict="error")
     return get_model

@@ -1,4 +1,4 @@
-"""What a reply may be, and which reply answers a call."""
+"""Valid replies, and the choice of the reply to a call."""
 
 from __future__ import annotations
 

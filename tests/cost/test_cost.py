@@ -1,4 +1,4 @@
-"""What calls cost, and the assertions on it."""
+"""The cost of calls, and its assertions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MILLION = 1_000_000
 def calling(
     model: str = "m", input_tokens: int | None = MILLION, output_tokens: int | None = MILLION
 ) -> LLMMock:
-    """A mock whose model was called once and used so many tokens."""
+    """Return a mock whose model was called once and used so many tokens."""
     mock = create_mock_get_model(
         {"*": Reply("x", usage={"input_tokens": input_tokens, "output_tokens": output_tokens})}
     )

@@ -36,7 +36,7 @@ every_sdk = pytest.mark.parametrize("sdk", SDKS)
 
 
 def made(server: MockServer, sdk: str, *ways: str) -> list[Any]:
-    """What an SDK makes of the answers, one for each way of asking."""
+    """Return what an SDK makes of the answers, one for each way of asking."""
     if not Path(FOLDER, "node_modules", SDKS[sdk]).is_dir():
         pytest.skip(f"needs {SDKS[sdk]}")
     command = ["node", "--input-type=module", "--eval", PROGRAM, sdk, *ways]

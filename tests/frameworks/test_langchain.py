@@ -78,7 +78,7 @@ def _arguments(schema: dict[str, Any], prompt: str) -> Any:
 
 
 class ChatSuite(ChatModelIntegrationTests):
-    """What the five chat models have in common."""
+    """Common settings of the five chat models."""
 
     supports_image_inputs = supports_json_mode = True
     name: str

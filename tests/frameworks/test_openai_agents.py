@@ -22,7 +22,7 @@ class Place(BaseModel):
 
 @pytest.fixture(autouse=True)
 def no_tracing() -> None:
-    """It sends traces of every run to OpenAI otherwise."""
+    """Disable tracing, which would send every run to OpenAI."""
     agents.set_tracing_disabled(True)
 
 

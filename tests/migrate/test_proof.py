@@ -19,7 +19,7 @@ TESTS = sorted(path.name for path in OLD.glob("test_*.py"))
 
 
 def outcomes(pytester: pytest.Pytester, folder: Path, *options: str) -> dict[str, str]:
-    """What became of each test of a folder."""
+    """Return what became of each test of a folder."""
     result = pytester.inline_run(folder, "--tb=no", "-qq", "-rN", "-p", "pytest_mock", *options)
     return {
         call.nodeid.partition("/")[2]: call.outcome

@@ -42,7 +42,7 @@ HOOKS = dict(all_hooks())
 
 
 def places_of(hook: str) -> tuple[str, ...]:
-    """Where a hook may fail: one that goes around the others before or after these."""
+    """Return where a hook may fail: one that goes around the others before or after these."""
     return ("before", "after") if inspect.isgeneratorfunction(HOOKS[hook]) else ("in",)
 
 

@@ -33,7 +33,7 @@ def running() -> Iterator[OpenAIServer]:
 
 @pytest.fixture
 def server(running: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OpenAIServer:
-    """The server, as a model that the user has configured in `llm`, with a stored key."""
+    """Return the server, as a model that the user has configured in `llm`, with a stored key."""
     running.requests.clear()
     user = tmp_path / "user"
     user.mkdir()

@@ -1,4 +1,4 @@
-"""What the plugin notices: unexpected calls, broken schemas, refused real models, autospec."""
+"""Checks of the plugin: unexpected calls, broken schemas, real models, autospec."""
 
 from __future__ import annotations
 

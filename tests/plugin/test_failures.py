@@ -1,4 +1,4 @@
-"""What a person sees when a test fails."""
+"""The output of a failing test."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ OPTIONS = (
 
 @pytest.fixture
 def plain(pytester: pytest.Pytester) -> dict[str, int]:
-    """The outcomes of a run without the plugin."""
+    """Return the outcomes of a run without the plugin."""
     write(pytester, "test_it.py", TESTS)
     outcomes = pytester.runpytest("-p", "no:llm_mock", "-p", "no:randomly").parseoutcomes()
     assert outcomes == {"passed": 2, "failed": 1, "errors": 1, "skipped": 1, "xfailed": 1}

@@ -98,7 +98,7 @@ TABLE = "## What the plugin changes in the process of a run"
 
 
 def documented(page: str) -> set[str]:
-    """What the documentation says that differs, as globs: the first column of its table."""
+    """Return what the documentation says that differs, as globs: the first column of its table."""
     section = page.partition(f"{TABLE}\n")[2].partition("\n## ")[0]
     rows = [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("|")]
     return {row.replace("`", "") for row in rows[2:]}
@@ -107,7 +107,7 @@ def documented(page: str) -> set[str]:
 def snapshots(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *options: str
 ) -> dict[str, Any]:
-    """What a run sees of its process, by when."""
+    """Return what a run sees of its process, by when."""
     path = pytester.path / f"snapshots{len(options)}.json"
     monkeypatch.setenv("SNAPSHOTS", str(path))
     result = pytester.runpytest_subprocess(*options)
@@ -118,7 +118,7 @@ def snapshots(
 
 
 def differences(without: dict[str, Any], with_plugin: dict[str, Any]) -> set[str]:
-    """What differs at any time, as `kind name`."""
+    """Return what differs at any time, as `kind name`."""
     return {
         f"{kind} {name}"
         for when, before in without.items()

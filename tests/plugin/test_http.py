@@ -21,7 +21,7 @@ def ask(client=None, **more):
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A project that asks a model by an SDK, on a machine without keys."""
+    """Return a project that asks a model by an SDK, on a machine without keys."""
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     pytester.makepyfile(app=ASK)

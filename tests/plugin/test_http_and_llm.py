@@ -11,7 +11,7 @@ from tests.openai_server import OpenAIServer, openai_server
 
 @pytest.fixture
 def server(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    """A server, which a plugin of `llm` offers as a model."""
+    """Yield a server, which a plugin of `llm` offers as a model."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with openai_server() as running:

@@ -1,4 +1,4 @@
-"""What a model judges in tests: the fixtures and their judge, the failures, the report."""
+"""Fixtures with a judge: their judge, their failures, their report."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ FAKES = """
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project whose conftest registers models of its own."""
+    """Return a project whose conftest registers models of its own."""
     pytester.makeconftest(FAKES)
     return pytester
 

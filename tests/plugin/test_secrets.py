@@ -233,7 +233,7 @@ def suite() -> str:
 
 
 class Outputs(NamedTuple):
-    """What a run showed and wrote, by name, without line breaks."""
+    """The output and the files of a run, by name, without line breaks."""
 
     texts: dict[str, str]
 
@@ -294,7 +294,7 @@ def run(folder: Path, *arguments: str) -> str:
 
 
 def chunks_of(report: Any) -> Iterator[str]:
-    """Of each call in a report: the pieces of its stream, put together."""
+    """Return the joined chunks of the stream of each call in a report."""
     for test in report["tests"]:
         for call in test["calls"]:
             chunks = (call["response"] or {}).get("chunks", ())

@@ -24,7 +24,7 @@ def ask(url, **more):
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project that asks a server, in Python without an SDK."""
+    """Return a project that asks a server, in Python without an SDK."""
     pytester.makepyfile(app=ASK)
     return pytester
 

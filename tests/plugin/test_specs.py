@@ -55,7 +55,7 @@ class Critic:
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project with one test that passes in a dry run, and one that fails."""
+    """Return a project with one test that passes in a dry run, and one that fails."""
     pytester.makeini("[pytest]\naddopts = --strict-markers\n")
     write(pytester, "tests/llm/test_passes.yaml", PASSES)
     write(pytester, "tests/llm/test_fails.yaml", FAILS)

@@ -42,7 +42,7 @@ FOLDER = Path("suites/cassettes/greetings")
 
 @pytest.fixture
 def project(pytester: pytest.Pytester, server: OpenAIServer) -> pytest.Pytester:
-    """A project with a suite whose cases have cassettes, and a model that is asked over HTTP."""
+    """Create a project with a recorded suite, and a model behind HTTP."""
     pytester.makeini(
         "[pytest]\naddopts = --strict-markers\nllm_mock_suites = suites/*.yaml = role.yaml\n"
     )

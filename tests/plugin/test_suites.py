@@ -46,7 +46,7 @@ INI = "[pytest]\naddopts = --strict-markers\nllm_mock_suites = suites/*.yaml = r
 
 @pytest.fixture
 def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A project with a role, and a suite whose cases pass, fail and are skipped in a dry run."""
+    """Create a project with a suite whose cases pass, fail and are skipped in a dry run."""
     pytester.makeini(INI)
     write(pytester, "role.yaml", ROLE)
     write(pytester, "suites/greetings.yaml", SUITE)

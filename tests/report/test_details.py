@@ -19,7 +19,7 @@ NEW_LLM = hasattr(llm, "Message")
 
 
 class Picture:
-    """What a tool gave, as a library has it."""
+    """The result of a tool as a library has it."""
 
     name, output, tool_call_id = "look", "", "c1"
     exception = OSError("no")

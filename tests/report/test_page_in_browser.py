@@ -71,7 +71,7 @@ def test_empty(mock_llm_responses):
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a run with all kinds of calls."""
+    """Return the page of a run with all kinds of calls."""
     folder = tmp_path_factory.mktemp("report")
     (folder / "test_it.py").write_text(TESTS)
     path = folder / "report.html"
@@ -93,12 +93,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def names(tab: Any) -> list[str]:
-    """The tests that are listed."""
+    """Return the tests that are listed."""
     return list(tab.locator("#tests .case").all_text_contents())
 
 
 def item(tab: Any, name: str) -> Any:
-    """A test of the list; the one that failed is open from the beginning."""
+    """Return a test of the list; the one that failed is open from the beginning."""
     return tab.locator("#tests > li").filter(has=tab.get_by_role("button", name=name))
 
 
@@ -269,7 +269,7 @@ def test_filters_narrow_the_list_to_a_test_a_model_and_an_outcome(
 
 
 def focused(tab: Any) -> str:
-    """The test whose heading has the focus."""
+    """Return the test whose heading has the focus."""
     name: str = tab.evaluate(
         "document.activeElement.querySelector('.case')?.textContent ?? document.activeElement.id"
     )
@@ -465,7 +465,7 @@ def test_what_is_open_is_printed_without_the_controls(open_page: Open, report: P
 
 
 def large(report: Path, folder: Path, tests: int, calls: int) -> Path:
-    """A page of many tests with many calls each."""
+    """Return a page of many tests with many calls each."""
     source = (
         report.read_text()
         .split('<script type="application/json" id="report">')[1]

@@ -1,4 +1,4 @@
-"""What `--llm-mock-report` writes: every test's calls, whatever the number of processes."""
+"""`--llm-mock-report` writes every test's calls, for any number of processes."""
 
 from __future__ import annotations
 
@@ -563,7 +563,7 @@ def test_a_report_that_pytest_takes_for_tests_is_warned_of(
 
 
 def properties(pytester: pytest.Pytester, *arguments: str) -> dict[str, dict[str, str]]:
-    """The properties of each test in the JUnit file of a run."""
+    """Return the properties of each test in the JUnit file of a run."""
     run_pytest = pytester.runpytest_subprocess if arguments else pytester.runpytest
     run_pytest("--junitxml=junit.xml", *arguments)
     cases = ElementTree.parse(pytester.path / "junit.xml").iter("testcase")

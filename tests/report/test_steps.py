@@ -1,4 +1,4 @@
-"""What plain-language tests did, in the report: their steps with what the tools returned."""
+"""Plain-language tests in the report: their steps and the results of tools."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ verdict: {pass_if: they agree, fail_if: they do not}
 def report(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> Path:
-    """The page of a run of two tests; the JSON lies beside it."""
+    """Return the page of a run of two tests; the JSON lies beside it."""
     monkeypatch.setenv("SHOP_TOKEN", "top-secret-value")
     for name, text in {"passes": PASSES, "fails": FAILS}.items():
         path = pytester.path / "tests" / "llm" / f"{name}.yaml"
@@ -50,7 +50,7 @@ def report(
 
 
 def steps_of(report: Path) -> dict[str, list[dict[str, Any]]]:
-    """The steps of each test, by its name."""
+    """Return the steps of each test, by its name."""
     tests = json.loads(report.with_suffix(".json").read_text())["tests"]
     return {test["id"].rpartition("::")[2]: test["steps"] for test in tests}
 

@@ -103,7 +103,7 @@ class Project:
 
     @property
     def journal(self) -> list[str]:
-        """What happened, in order."""
+        """Return what happened, in order."""
         path = self.root / "journal"
         return path.read_text().splitlines() if path.exists() else []
 
@@ -114,5 +114,5 @@ def project(tmp_path: Path) -> Project:
 
 
 def statuses(verdict: Verdict) -> list[tuple[str, str]]:
-    """The name and the status of each step."""
+    """Return the name and the status of each step."""
     return [(step.name, step.status) for step in verdict.steps]

@@ -1,4 +1,4 @@
-"""Which hosts the tools of a test may ask."""
+"""The hosts that tools of a test may call."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def task(project: Project, tools: RunningTools) -> Callable[..., Task]:
 
 @pytest.fixture
 def claude(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Claude]:
-    """Makes a command `claude` of some code; no process of it may be left after the test."""
+    """Make a command `claude` of some code; no process of it may be left after the test."""
 
     def write(code: str, options: str = "-IS") -> None:
         path = tmp_path / "claude"

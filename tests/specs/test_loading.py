@@ -60,7 +60,7 @@ verdict:
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a file, and returns its path."""
+    """Write a file, and returns its path."""
 
     def write(text: str) -> Path:
         path = tmp_path / "test_it.yaml"
@@ -72,7 +72,7 @@ def write(tmp_path: Path) -> Write:
 
 @pytest.fixture
 def problem(write: Write) -> Callable[[str], str]:
-    """What is said of a file, without its path."""
+    """Return what is said of a file, without its path."""
 
     def problem(text: str) -> str:
         path = write(text)
@@ -84,7 +84,7 @@ def problem(write: Write) -> Callable[[str], str]:
 
 
 def with_steps(steps: str) -> str:
-    """A test with these steps, which begin on line 2."""
+    """Return a test with these steps, which begin on line 2."""
     return f"test: {{name: t}}\n{steps}\nverdict: {{pass_if: p, fail_if: f}}\n"
 
 

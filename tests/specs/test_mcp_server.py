@@ -83,7 +83,7 @@ class BlockingPlugin(LLMPlugin):
 
 
 def make_project(root: Path, **plugins: str) -> Path:
-    """A project with plugins; returns the path of its test."""
+    """Return a project with plugins; returns the path of its test."""
     folder = root / "tests" / "llm" / "plugins"
     folder.mkdir(parents=True)
     (root / "pyproject.toml").touch()
@@ -94,13 +94,13 @@ def make_project(root: Path, **plugins: str) -> Path:
 
 
 def cleaned(yaml_path: Path) -> str:
-    """What the plugin's cleanup wrote."""
+    """Return what the plugin's cleanup wrote."""
     return (yaml_path.parents[2] / "cleaned").read_text()
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Iterator[Path]:
-    """A project of the test's own, whose servers must have gone at the end."""
+    """Yield a project of the test's own, whose servers must have gone at the end."""
     yield make_project(tmp_path, counter=PLUGIN)
     wait_until_gone(str(tmp_path))
 

@@ -1,4 +1,4 @@
-"""What a plain-language test may not say, though it is of the right type."""
+"""Plain-language tests that are valid YAML without meaning."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def load(folder: Path, **sources: str) -> list[LoadedPlugin]:
 
 
 def tools(folder: Path, **sources: str) -> dict[str, ToolFunction]:
-    """The tools of plugins, without the built-in ones."""
+    """Return the tools of plugins, without the built-in ones."""
     return dict([*collect_tools(LOOPBACK, load(folder, **sources)).items()][len(BUILT_IN) :])
 
 

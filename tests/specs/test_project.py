@@ -1,4 +1,4 @@
-"""Where the project of a test lies, and its plugins."""
+"""The project of a test, and its plugins."""
 
 from __future__ import annotations
 

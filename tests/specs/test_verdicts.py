@@ -1,4 +1,4 @@
-"""What a model says, and the verdict that is read out of it."""
+"""Output of models, and the verdict that is parsed from it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ BANK = MCPServer(["python", "-m", "bank.server"], cwd=EXAMPLES, env={"FOR": "sui
 
 
 def case(name: str = "c", prompt: str = "Hi", **fields: Any) -> TestCase:
-    """A case; `contains` is what its output must contain."""
+    """Return a case; `contains` is what its output must contain."""
     wanted = fields.pop("contains", None)
     if wanted is not None:
         fields["assertions"] = [{"type": "contains", "value": wanted}]
@@ -23,6 +23,6 @@ def case(name: str = "c", prompt: str = "Hi", **fields: Any) -> TestCase:
 
 
 def suite(*cases: TestCase) -> TestSuiteDefinition:
-    """A suite of these cases."""
+    """Return a suite of these cases."""
     head = {"apiVersion": "llm-mock/v1", "kind": "TestSuite", "metadata": {"name": "greetings"}}
     return TestSuiteDefinition.model_validate({**head, "cases": cases})

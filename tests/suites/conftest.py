@@ -79,7 +79,7 @@ class Project:
         return self.command("test", "role.yaml", "-s", suite, *arguments, **options)
 
     def dry(self, *arguments: str, **options: Any) -> Result:
-        """The same as a dry run."""
+        """Return the same as a dry run."""
         return self.test("--dry-run", *arguments, **options)
 
     def command(self, *arguments: str, charset: str = "utf-8", **options: Any) -> Result:
@@ -94,7 +94,7 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A project, with a folder of `llm` that is its own."""
+    """Return a project, with a folder of `llm` that is its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "user"))
     for variable in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "OPENAI_API_KEY"):
@@ -104,15 +104,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 @pytest.fixture
 def process_environment(project: Project) -> dict[str, str]:
-    """The environment of a process of the command, in which `llm` is not mocked."""
+    """Return the environment of a process of the command, in which `llm` is not mocked."""
     return {**os.environ, "PFLOW_TESTING": "0", "NO_PROXY": "127.0.0.1", "PYTHONUTF8": "1"}
 
 
 def command_line(*arguments: str) -> list[str]:
-    """What starts `llm-mock` as a process."""
+    """Return what starts `llm-mock` as a process."""
     return [sys.executable, "-m", "llm_mock", *arguments]
 
 
 def statuses(output: str) -> dict[str, str]:
-    """The status of each case in the tables of an output."""
+    """Return the status of each case in the tables of an output."""
     return dict(re.findall(r"│ (\S+) +│ (PASS|FAIL|SKIP) ", output))

@@ -1,4 +1,4 @@
-"""What the tests of recorded suites share: a real model, to `llm`, and what is in the cassettes."""
+"""Shared by tests of recorded suites: a model that `llm` takes for real, and cassettes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Plugin:
 
 @pytest.fixture
 def parrot(project: Project) -> Iterator[Parrot]:
-    """The model of the role, as a plugin registers it."""
+    """Yield the model of the role, as a plugin registers it."""
     plugin = Plugin()
     llm.plugins.load_plugins()
     llm.plugins.pm.register(plugin, name="parrots")
@@ -78,7 +78,7 @@ def parrot(project: Project) -> Iterator[Parrot]:
 
 
 def recorded(project: Project, suite: str = "tests") -> dict[str, list[str]]:
-    """The prompts of each cassette of a suite."""
+    """Return the prompts of each cassette of a suite."""
     folder = project.path / "cassettes" / suite
     files = sorted(folder.iterdir()) if folder.exists() else []
     return {path.name: [call.request.prompt for call in Cassette(path).calls] for path in files}

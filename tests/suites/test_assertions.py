@@ -28,7 +28,7 @@ CALLS = (
 
 
 def assertion(type: str, **fields: Any) -> schema.Assertion:
-    """An assertion as a suite file has it."""
+    """Return an assertion as a suite file has it."""
     return ASSERTION.validate_python({"type": type, **fields})
 
 
@@ -557,7 +557,7 @@ def no_arguments():
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where a suite with functions lies."""
+    """Return where a suite with functions lies."""
     (tmp_path / "checks.py").write_text(CHECKS)
     (tmp_path / "helper.py").write_text("POLITE = 'please'\n")
     (tmp_path / "broken.py").write_text("x = 1\ny = (\n")
@@ -568,7 +568,7 @@ def folder(tmp_path: Path) -> Path:
 def called(
     folder: Path, function: str, output: str = "Hi", type: str = "python"
 ) -> tuple[bool | None, str]:
-    """What a function finds; the folder is left out of the message."""
+    """Return what a function finds; the folder is left out of the message."""
     context = RunContext(run(*CALLS), dry_run=True, folder=folder)
     passed, message = outcome(
         evaluate_assertion(assertion(type, function=function), output, context)
@@ -866,7 +866,7 @@ def similar(
 
 @pytest.fixture
 def embedding(mock_llm_calls: LLMMock) -> MockEmbeddingModel:
-    """An embedding model that takes two texts for rather similar: 0.8."""
+    """Return an embedding model that takes two texts for rather similar: 0.8."""
     model = mock_llm_calls.get_embedding_model("embed")
     model.dimensions = 2
     model.set("Rain is falling.", [1.0, 0.0])

@@ -1,4 +1,4 @@
-"""What `llm-mock test --baseline` shows of what changed, and how it ends."""
+"""`llm-mock test --baseline`: its comparison and its exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOW = {"good": True, "bad": False, "breaks": False, "mends": True, "comes": True
 
 
 def write_suite(project: Project, passes: dict[str, bool]) -> None:
-    """A suite of cases that pass, or do not, in a dry run."""
+    """Return a suite of cases that pass, or do not, in a dry run."""
     cases = [
         {
             "name": name,
@@ -34,7 +34,7 @@ def write_suite(project: Project, passes: dict[str, bool]) -> None:
 
 @pytest.fixture
 def changed(project: Project) -> Project:
-    """A project with `before.json`, the result of a dry run, whose suite changed since."""
+    """Return a project with `before.json`, the result of a dry run, whose suite changed since."""
     write_suite(project, BEFORE)
     project.dry("-o", "before.json")
     write_suite(project, NOW)
@@ -42,7 +42,7 @@ def changed(project: Project) -> Project:
 
 
 def suite_of(path: str) -> dict[str, Any]:
-    """The one suite of a result."""
+    """Return the one suite of a result."""
     (suite,) = json.loads(Path(path).read_text())["suites"]
     found: dict[str, Any] = suite
     return found

@@ -56,14 +56,14 @@ def problem_of(path: Path) -> str:
 
 
 def problems(tmp_path: Path, text: str) -> list[str]:
-    """The lines of the error, without the path."""
+    """Return the lines of the error, without the path."""
     path = tmp_path / "suite.yaml"
     path.write_text(text)
     return [line.removeprefix(f"{path}:") for line in problem_of(path).splitlines()]
 
 
 def case(text: str) -> str:
-    """A suite of one case, which begins in line 5."""
+    """Return a suite of one case, which begins in line 5."""
     return f"{HEAD}cases:\n- name: one\n{text}"
 
 

@@ -57,7 +57,7 @@ def test_each_repeat_and_each_variant_has_its_own_recording(
 
 
 def outputs(file: str) -> list[str]:
-    """What was answered in each run of the first case of a result."""
+    """Return what was answered in each run of the first case of a result."""
     attempts = json.loads(Path(file).read_text())["suites"][0]["cases"][0]["attempts"]
     return [turn["output"] for attempt in attempts for turn in attempt["turns"]]
 

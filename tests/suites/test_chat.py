@@ -28,7 +28,7 @@ def run(project: Project, *arguments: str, **options: Any) -> Any:
 
 
 def rows(project: Project) -> list[dict[str, Any]]:
-    """The log of `llm`, as `llm` itself reads it."""
+    """Return the log of `llm`, as `llm` itself reads it."""
     from llm.cli import cli
 
     if not (project.path / "user" / "logs.db").exists():
@@ -42,18 +42,18 @@ def rows(project: Project) -> list[dict[str, Any]]:
 
 
 def logged(project: Project) -> list[tuple[str, str]]:
-    """The prompts and answers in the log."""
+    """Return the prompts and answers in the log."""
     return [(row["prompt"], row["response"]) for row in rows(project)]
 
 
 def conversations(project: Project) -> int:
-    """How many conversations are in the log."""
+    """Return the number of conversations are in the log."""
     return len({row["conversation_id"] for row in rows(project)})
 
 
 @pytest.fixture
 def echo(mock_llm_responses: LLMMock) -> LLMMock:
-    """The model says what was said to it."""
+    """Return the model says what was said to it."""
     mock_llm_responses.set(MODEL, lambda prompt: f"You said {prompt.prompt}")
     return mock_llm_responses
 

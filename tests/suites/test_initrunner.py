@@ -43,7 +43,7 @@ cases:
 
 
 def assertion(text: str, tmp_path: Path) -> Any:
-    """The assertion that a line of a suite is read as."""
+    """Return the assertion that a line of a suite is read as."""
     path = tmp_path / "suite.yaml"
     path.write_text(SUITE[: SUITE.index("      - {type: contains")] + f"      - {{{text}}}\n")
     return load_suite(path).cases[0].assertions[0]

@@ -18,7 +18,7 @@ ROLE = "apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: x}\nspec:\n  role
 
 
 def problem(path: Path, text: str) -> str:
-    """What is wrong with a suite, without its path."""
+    """Return what is wrong with a suite, without its path."""
     path.mkdir(exist_ok=True)
     (path / "suite.yaml").write_text(text)
     with pytest.raises(InvalidFile) as caught:

@@ -22,7 +22,7 @@ MODEL = "gpt-4o-mini"
 
 @pytest.fixture
 def hostile(project: Project) -> Project:
-    """A project whose one case fails, with hostile texts everywhere."""
+    """Return a project whose one case fails, with hostile texts everywhere."""
     case = {
         "name": HOSTILE,
         "prompt": HOSTILE,
@@ -34,7 +34,7 @@ def hostile(project: Project) -> Project:
 
 
 def written(project: Project, suffix: str, *arguments: str, live: bool = False) -> str:
-    """What a run writes into a file with this suffix."""
+    """Return what a run writes into a file with this suffix."""
     run = project.test if live else project.dry
     run("-o", f"results{suffix}", *arguments)
     return (project.path / f"results{suffix}").read_text(encoding="utf-8")

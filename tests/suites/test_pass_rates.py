@@ -1,4 +1,4 @@
-"""What several runs of a case say of how often it passes."""
+"""Pass rates of cases with several runs."""
 
 from __future__ import annotations
 

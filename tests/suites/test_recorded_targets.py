@@ -51,7 +51,7 @@ def answer_elsewhere(question):
 
 
 def target(project: Project, function: str) -> Callable[..., Any]:
-    """Runs a suite of two cases with a function of `app.py` as the target."""
+    """Run a suite of two cases with a function of `app.py` as the target."""
     project.write("app.py", APP)
     text = TARGETS.replace("cases:", f"target: {{function: 'app.py:{function}'}}\ncases:") + CASES
     project.write("app.yaml", text.replace("Answer 2", "Answer"))
@@ -143,7 +143,7 @@ def test_what_a_command_asks_is_recorded_through_a_server_and_replayed_without_a
 
 @pytest.fixture
 def endpoint() -> Iterator[QuietServer]:
-    """An application that runs elsewhere; it numbers its answers."""
+    """Yield an application that runs elsewhere; it numbers its answers."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

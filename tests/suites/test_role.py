@@ -41,7 +41,7 @@ Write = Callable[[str], Path]
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
-    """Writes a role file; what is given stands under `spec`."""
+    """Write a role file; what is given stands under `spec`."""
 
     def written(more: str = "") -> Path:
         path = tmp_path / "role.yaml"
@@ -52,7 +52,7 @@ def write(tmp_path: Path) -> Write:
 
 
 def message_of(path: Path) -> str:
-    """What is wrong with a role file, without the folder."""
+    """Return what is wrong with a role file, without the folder."""
     with pytest.raises(InvalidFile) as caught:
         load_role(path)
     return str(caught.value).replace(str(path), path.name)

@@ -65,7 +65,7 @@ JUDGED = (
 
 @pytest.fixture
 def scored(project: Project) -> Project:
-    """A project whose suite has scores."""
+    """Return a project whose suite has scores."""
     project.write("checks.py", CHECKS)
     project.write("tests.yaml", SUITE)
     return project

@@ -40,14 +40,14 @@ START = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: greeting-tes
 
 @pytest.fixture
 def matrix(project: Project) -> Project:
-    """A project whose suite has a matrix of two models and two system prompts."""
+    """Return a project whose suite has a matrix of two models and two system prompts."""
     project.write("prompts/long.txt", "Be long.\n")
     project.write("tests.yaml", START + MATRIX + CASES)
     return project
 
 
 def rows_of(output: str) -> list[list[str]]:
-    """The cells of the last table of an output."""
+    """Return the cells of the last table of an output."""
     table = output[output.rindex("┏") : output.rindex("┘")]
     return [
         [cell.strip() for cell in line.split("│")[1:-1]]

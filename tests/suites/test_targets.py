@@ -87,7 +87,7 @@ PASSED = {"refund-Ada", "refund-Bob", "as-expected", "conversation"}
 
 @pytest.fixture
 def application(project: Project) -> Project:
-    """A project with an application and suites that have it as their target."""
+    """Return a project with an application and suites that have it as their target."""
     project.write("app.py", APP)
     project.write("function.yaml", HEAD + FUNCTION + CASES)
     project.write("command.yaml", HEAD + COMMAND + CASES)

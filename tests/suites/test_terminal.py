@@ -1,4 +1,4 @@
-"""How results look on terminals and in pipes of all kinds, and that no text acts on them."""
+"""Results on terminals and in pipes; no text of a model acts on them."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ HOSTILE = "[b]bold[/b] [/] \x1b[31mred \x1b]0;title\x07 \x9b2J \u202eback\tx"
 
 
 def hostile_case() -> str:
-    """A case that fails, in which every text is hostile."""
+    """Return a case that fails, in which every text is hostile."""
     case = {
         "name": HOSTILE,
         "prompt": HOSTILE,

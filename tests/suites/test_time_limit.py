@@ -60,7 +60,7 @@ cases:
 
 
 def errors(result: SuiteResult) -> dict[str, str | None]:
-    """The error of each case, without the folder of the test."""
+    """Return the error of each case, without the folder of the test."""
     return {
         each.case.name: each.error and re.sub(r"\(.*app.py", "(app.py", each.error)
         for each in result.case_results
@@ -68,7 +68,7 @@ def errors(result: SuiteResult) -> dict[str, str | None]:
 
 
 def ends(pid: Path) -> bool:
-    """Whether the process whose id stands in a file has ended, or ends while it is looked at."""
+    """Return whether the process whose id is in a file ends in time."""
     look = ["ps", "-p", pid.read_text()]
     return any(
         subprocess.run(look, capture_output=True, check=False).returncode == 1 for _ in range(500)

@@ -1,4 +1,4 @@
-"""What a killed process leaves behind is removed by the next one; what a living one uses is not."""
+"""Leftovers of killed processes are removed; files in use are kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The temporary folder of the processes of a test."""
+    """Return the temporary folder of the processes of a test."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setenv("TMPDIR", str(folder))

@@ -1,4 +1,4 @@
-"""What is secret, and what is not."""
+"""Texts that are secret, and texts that are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models answered once, replayed: offline, and without a key."""
+"""Recorded answers of models, replayed offline and without a key."""
 
 import pytest
 from click.testing import CliRunner

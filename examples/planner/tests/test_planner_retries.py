@@ -1,4 +1,4 @@
-"""What the planner does when a model fails or answers badly."""
+"""The planner with models that fail or answer badly."""
 
 import llm
 import pytest

@@ -14,7 +14,7 @@ def brief(output: str) -> tuple[bool, str]:
 
 
 def names_what_was_refunded(output: str, result: AgentResult) -> bool:
-    """The customer is told what was really given back, as 24.00 or as 24,00."""
+    """Return the customer is told what was really given back, as 24.00 or as 24,00."""
     amounts = [
         call.arguments["cents"] for call in result.tool_calls_for("refund") if call.error is None
     ]

@@ -22,14 +22,14 @@ DESCRIPTION = "Says the weather."
 
 
 class Weather(BaseModel):
-    """What is asked for as a structured answer."""
+    """A structured answer."""
 
     city: str
     degrees: int
 
 
 class Said(NamedTuple):
-    """What an SDK makes of an answer."""
+    """The answer as an SDK returns it."""
 
     text: str
     tool_calls: list[tuple[str, Any]]
@@ -67,7 +67,7 @@ class SDK:
 
 
 def in_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A coroutine function as one that runs in a loop of its own."""
+    """Return a coroutine function as one that runs in a loop of its own."""
 
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:

@@ -69,7 +69,7 @@ def problems(value: Any, annotation: Any, path: str = "$") -> list[str]:
 
 
 def _of_type(value: Any, union: tuple[Any, ...]) -> Sequence[Any]:
-    """The members of a union whose `type` is that of a value; all of them, where none is."""
+    """Return the members of a union whose `type` is that of a value; all of them, where none is."""
 
     def says(member: Any) -> Any:
         field = getattr(member, "model_fields", {}).get("type")
@@ -113,11 +113,11 @@ class API(NamedTuple):
     """The URL where a stream is asked for, if it is another one."""
 
     def ask(self, **more: Any) -> Any:
-        """The body of an answer in one piece."""
+        """Return the body of an answer in one piece."""
         return httpx.post(self.url, json={**self.body, **more}).json()
 
     def stream(self) -> list[Any]:
-        """The events of a streamed answer."""
+        """Return the events of a streamed answer."""
         asked = self.body if self.streamed else {**self.body, "stream": True}
         text = httpx.post(self.streamed or self.url, json=asked).text
         data = [

@@ -1,4 +1,4 @@
-"""What a test itself mocks wins over the mock, whichever library it uses."""
+"""A test's own mocks take precedence, whichever library it uses."""
 
 from __future__ import annotations
 

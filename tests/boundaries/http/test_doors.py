@@ -1,4 +1,4 @@
-"""Which requests are answered, refused, or left alone."""
+"""Requests that are answered, refused or left alone."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Echo(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def local_server() -> Iterator[str]:
-    """A server of the test's own, which says what it was sent."""
+    """Yield a server of the test's own, which says what it was sent."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()

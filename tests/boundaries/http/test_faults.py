@@ -1,4 +1,4 @@
-"""What models and providers do wrong, as the SDKs meet it."""
+"""Faults of models and providers as SDKs meet them."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ENDINGS = ("timed out", "The read operation timed out")
 
 @functools.cache
 def client_of(sdk: type[SDK], url: str | None, timeout: float) -> SDK:
-    """A client that waits only so many seconds: of the server at a URL, or of the provider."""
+    """Return a client with a timeout, of the server at a URL or of the provider."""
     given: dict[str, Any] = {}
     if sdk is Gemini:
         options = {"timeout": int(timeout * 1000)}
@@ -43,7 +43,7 @@ def client_of(sdk: type[SDK], url: str | None, timeout: float) -> SDK:
 
 
 def what_comes_of(client: SDK, name: str, streamed: bool, mock: LLMMock) -> Any:
-    """What an SDK makes of a misbehaviour, and the record of the call."""
+    """Return what an SDK makes of a misbehaviour, and the record of the call."""
     mock.reset()
     if name == "repeated-answer":
         mock.add(client.model, "Something else")

@@ -30,7 +30,7 @@ class Connections(http.client.HTTPConnection):
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
-    """What stands for the providers' hosts."""
+    """Yield what stands for the providers' hosts."""
     with served(ProviderServer()) as provider:
         monkeypatch.setattr(Connections, "target", provider.host)
         monkeypatch.setattr(forwarding.http.client, "HTTPSConnection", Connections)

@@ -50,7 +50,7 @@ def ask(url, path="openai"):
 
 @pytest.fixture
 def foreign_server(pytester: pytest.Pytester) -> Iterator[str]:
-    """A server that the runs within the test did not start, as they are no parents of it."""
+    """Yield a server that the runs within the test did not start, as they are no parents of it."""
     pytester.makepyfile(server=SERVER, asking=ASK)
     with subprocess.Popen(
         [sys.executable, "server.py"], stdout=subprocess.PIPE, text=True

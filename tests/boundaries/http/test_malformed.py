@@ -183,7 +183,7 @@ INSTEAD: list[Any] = [None, 5, 1.5, True, "x", [], {}, [5], [None], {"a": 1}]
 
 
 def positions(value: Any) -> Iterator[tuple[Any, ...]]:
-    """The paths to all values in a body."""
+    """Yield the paths to all values in a body."""
     items = (
         value.items()
         if isinstance(value, dict)

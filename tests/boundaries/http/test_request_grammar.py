@@ -61,7 +61,7 @@ MUTATIONS = 2_000
 
 
 class Parsed(NamedTuple):
-    """What both say of a request that is whole."""
+    """The parts of a complete request that both parsers return."""
 
     method: str
     target: str

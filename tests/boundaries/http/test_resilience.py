@@ -1,4 +1,4 @@
-"""What the wire shows of a client that meets faults: `assert_resilient`."""
+"""`assert_resilient` judges clients by their requests after faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT = ["Once ", "upon ", "a ", "time"]
 
 
 def ask(prompt: str = "Hello", tries: int = 1, pause: float = 0.0, **options: Any) -> str:
-    """An application that asks again at once, whatever the answer was."""
+    """Return an application that asks again at once, whatever the answer was."""
     client = openai.OpenAI(max_retries=0, api_key=options.pop("api_key", "one"))
     for _ in range(tries):
         try:

@@ -1,4 +1,4 @@
-"""What is tried again, and how soon: bugs in tests never, faults of providers at once."""
+"""Bugs in tests are never retried; faults of providers are retried at once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ that_retry = pytest.mark.parametrize("ask", [ask_openai, ask_responses, ask_anth
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that were waited for, each of which takes no time."""
+    """Return the seconds that were waited for, each of which takes no time."""
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)
     return waited

@@ -21,7 +21,7 @@ SUNNY = {"city": "Bern", "degrees": 21}
 
 @pytest.fixture(params=["in process", "served"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The way to the mock: without a socket, or by the server."""
+    """Return the way to the mock: without a socket, or by the server."""
     if request.param == "served":
         for name, value in request.getfixturevalue("llm_mock_server").environment().items():
             if name.endswith("_BASE_URL"):

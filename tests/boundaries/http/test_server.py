@@ -36,7 +36,7 @@ def mock() -> LLMMock:
 
 
 def serving() -> int:
-    """How many threads serve; the run around these tests may have a server of its own."""
+    """Return the number of server threads; the outer run may have a server of its own."""
     return sum(thread.name == "llm-mock server" for thread in threading.enumerate())
 
 
@@ -55,7 +55,7 @@ def connected(server: MockServer) -> socket.socket:
 
 
 def sent(server: MockServer, *pieces: bytes) -> bytes:
-    """What comes back until the server closes the connection."""
+    """Return what comes back until the server closes the connection."""
     with closing(connected(server)) as client:
         for piece in pieces:
             client.sendall(piece)

@@ -20,7 +20,7 @@ LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "h
 
 
 def context_of(client: Any) -> ssl.SSLContext:
-    """The SSL context of a client of httpx, httpx2 or an SDK."""
+    """Return the SSL context of a client of httpx, httpx2 or an SDK."""
     context: ssl.SSLContext = getattr(client, "_client", client)._transport._pool._ssl_context
     return context
 

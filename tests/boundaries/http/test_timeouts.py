@@ -27,7 +27,7 @@ STREAM = {**QUESTION, "stream": True}
 
 @pytest.fixture(autouse=True)
 def no_time_passes() -> Iterator[None]:
-    """A wait of a minute would be noticed, on a busy machine too."""
+    """Yield a wait of a minute would be noticed, on a busy machine too."""
     started = time.monotonic()
     yield
     assert time.monotonic() - started < 20

@@ -19,7 +19,7 @@ TESTS = ("test_closed.py", "test_interception.py")
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled shim."""
+    """Return the compiled shim."""
     if COMPILER is None or not sys.platform.startswith("linux"):
         pytest.skip("the shim of libc needs Linux and a C compiler")
     library = tmp_path_factory.mktemp("tripwire") / "tripwire.so"

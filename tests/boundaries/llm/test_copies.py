@@ -17,7 +17,7 @@ from llm_mock import LLMMock, MockLLMModel
 
 @dataclasses.dataclass
 class Kept:
-    """What an application keeps responses in."""
+    """An application's container of responses."""
 
     response: Any
 

@@ -1,4 +1,4 @@
-"""What an application calls on a provider's model directly is answered by the mock, too."""
+"""Direct calls of a provider's model are answered by the mock, too."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class AsyncProvider(llm.AsyncKeyModel):
 
 
 class Executing:
-    """What a provider shares between its classes, as a class that is no model."""
+    """A mixin of a provider's classes, which is no model itself."""
 
     def execute(self, prompt: Any, stream: bool, response: Any, conversation: Any) -> Iterator[str]:
         raise Reached

@@ -81,7 +81,7 @@ def ask_with_template() -> str:
 
 
 def conversation_of_the_log() -> str:
-    """What an application does that continues a conversation which it finds in `llm`'s log."""
+    """Continue a conversation of `llm`'s log, as an application does."""
     ask_command_line("-m", "gpt-4o-mini")
     conversation = load_conversation(None)
     assert conversation is not None

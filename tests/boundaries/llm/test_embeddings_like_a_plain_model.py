@@ -75,7 +75,7 @@ def test_a_mocked_embedding_model_looks_like_the_plain_one(tmp_path: Path, name:
 
 
 def collection(world: World) -> dict[str, Any]:
-    """A collection that is filled, searched and emptied."""
+    """Return a collection that is filled, searched and emptied."""
     database = sqlite_utils.Database(memory=True)
     found = llm.Collection("numbers", database, model_id=TEXTS)
     found.embed("a", "one", store=True, metadata={"n": 1})

@@ -33,7 +33,7 @@ def lookup(word: str) -> str:
 
 
 def registered(kind: str = "model") -> list[Any]:
-    """What the plugins register, as production has it."""
+    """Return what the plugins register, as production has it."""
     entries = llm.get_models_with_aliases.__wrapped__()  # type: ignore[attr-defined]
     return [getattr(entry, kind) for entry in entries if getattr(entry, kind)]
 

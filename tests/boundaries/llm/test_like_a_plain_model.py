@@ -86,7 +86,7 @@ GETTERS = {"sync": llm.get_model, "async": llm.get_async_model}
 
 
 def seen_of_chain(chain: Any) -> dict[str, Any]:
-    """What a chain has, and each of its responses."""
+    """Return what a chain has, and each of its responses."""
     text = outcome(lambda: awaited(chain.text()))
     responses = list(chain._responses)
     seen: dict[str, Any] = {"text": text, "responses": len(responses)}
@@ -96,7 +96,7 @@ def seen_of_chain(chain: Any) -> dict[str, Any]:
 
 
 def seen_of_response(response: Any) -> dict[str, Any]:
-    """What a response has, before and after it was read."""
+    """Return what a response has, before and after it was read."""
     seen = {
         "repr before": repr(response),
         "stream": response.stream,
@@ -234,7 +234,7 @@ def test_prompt_takes_what_the_plain_one_takes(tmp_path: Path) -> None:
 
 
 def listings(world: World) -> dict[str, Any]:
-    """What `llm` lists."""
+    """Return what `llm` lists."""
     return {
         "get_models": [str(model) for model in llm.get_models()],
         "get_async_models": [str(model) for model in llm.get_async_models()],
@@ -306,7 +306,7 @@ def test_a_second_turn_is_refused_where_the_plain_model_knows_no_conversations(
 
 
 def conversation(world: World) -> dict[str, Any]:
-    """A conversation of three turns, the last of them replied to, all logged."""
+    """Return a conversation of three turns, the last of them replied to, all logged."""
     world.script(FULL, Scripted(), DOG, Scripted(chunks=("Bye",)), Scripted(chunks=("Reply",)))
     talk = llm.get_model(FULL).conversation(tools=[upper])
     responses = [
@@ -329,7 +329,7 @@ def conversation(world: World) -> dict[str, Any]:
 
 
 def restored(world: World) -> dict[str, Any]:
-    """A response that was stored as a dict, and what follows from it."""
+    """Return a response that was stored as a dict, and what follows from it."""
     world.script(FULL, Scripted(), Scripted(chunks=("Reply",)))
     data = llm.get_model(FULL).prompt("One", temperature=0.5, system="S").to_dict()
     again = llm.Response.from_dict(json.loads(json.dumps(data)))
@@ -367,7 +367,7 @@ def callbacks(world: World) -> dict[str, Any]:
 
 
 def events(world: World) -> dict[str, Any]:
-    """The stream as events."""
+    """Return the stream as events."""
     world.script(FULL, TOOL_CALL)
     response = llm.get_model(FULL).prompt("One", tools=[upper])
     seen = {"live": outcome(lambda: [vars(event) for event in response.stream_events()])}
@@ -378,7 +378,7 @@ def events(world: World) -> dict[str, Any]:
 
 
 def tools(world: World) -> dict[str, Any]:
-    """What the tools of a chain are told, and what their callbacks are."""
+    """Return what the tools of a chain are told, and what their callbacks are."""
     world.script(FULL, TOOL_CALL, Scripted(), TOOL_CALL)
     told: list[Any] = []
     chain = llm.get_model(FULL).chain(

@@ -41,7 +41,7 @@ def let_through() -> Iterator[None]:
 
 
 def shape(payload: Any) -> Any:
-    """A payload without what differs from call to call."""
+    """Return a payload without what differs from call to call."""
     if isinstance(payload, list):
         return [shape(item) for item in payload]
     if not isinstance(payload, dict):

@@ -18,7 +18,7 @@ def git(*arguments: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A git repository with a staged change, as the current folder."""
+    """Return a git repository with a staged change, as the current folder."""
     monkeypatch.chdir(tmp_path)
     for name, value in (("AUTHOR", "A U Thor"), ("COMMITTER", "C O Mitter")):
         monkeypatch.setenv(f"GIT_{name}_NAME", value)

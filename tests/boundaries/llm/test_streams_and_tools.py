@@ -34,7 +34,7 @@ def weather(city: str, days: int = 1) -> str:
 
 
 def ask_everywhere(get_model: LLMMock, **arguments: Any) -> list[Any]:
-    """The responses of one question asked in every way, each read to its end."""
+    """Return the responses of one question asked in every way, each read to its end."""
 
     async def ask(stream: bool) -> Any:
         response = get_model.get_async_model("m").prompt("Hi", stream=stream, **arguments)

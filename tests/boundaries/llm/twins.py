@@ -20,7 +20,7 @@ PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 
 @dataclass
 class Scripted:
-    """What a model is to answer, in words that are neither `llm`'s nor the mock's."""
+    """A scripted answer in terms of neither `llm` nor the mock."""
 
     chunks: tuple[str, ...] = ("Hello", ", ", "world")
     tool_calls: tuple[tuple[str, dict[str, Any], str], ...] = ()
@@ -33,7 +33,7 @@ class Scripted:
     error_after: int | None = None
 
     def reply(self) -> Reply:
-        """The same for the mock."""
+        """Return the same for the mock."""
         tokens = {
             "input_tokens": self.usage[0],
             "output_tokens": self.usage[1],
@@ -80,7 +80,7 @@ class _Provider:
         self.api_base = "https://plain.example/v1"
 
     def ping(self) -> str:
-        """What providers add to their models."""
+        """Return what providers add to their models."""
         return "pong"
 
     def answered(self, stream: bool, response: Any, key: str | None) -> Iterator[Any]:
@@ -90,7 +90,7 @@ class _Provider:
 
 
 class _Full(_Provider):
-    """What a model supports that supports everything."""
+    """The abilities of a model that supports everything."""
 
     model_id = FULL
     can_stream = True

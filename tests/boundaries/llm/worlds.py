@@ -27,7 +27,7 @@ KEYS = ("sk-passed", "sk-assigned", "sk-stored")
 
 
 class World:
-    """Where a scenario runs: the plain models, or the mocked ones."""
+    """The plain models or the mocked ones, in which a scenario runs."""
 
     def __init__(self, plugin: Plugin, mock: LLMMock | None, folder: Path) -> None:
         self._plugin, self._mock = plugin, mock
@@ -41,7 +41,7 @@ class World:
                 (self._mock.set if reply.error else self._mock.add)(model_id, reply.reply())
 
     def keys(self) -> list[str | None]:
-        """The keys of the calls so far."""
+        """Return the keys of the calls so far."""
         if self._mock is None:
             return self._plugin.keys
         return [
@@ -49,7 +49,7 @@ class World:
         ]
 
     def batches(self) -> list[Any]:
-        """The batches that were embedded so far; an empty one is no call."""
+        """Return the batches that were embedded so far; an empty one is no call."""
         if self._mock is None:
             return [batch for batch in self._plugin.batches if batch]
         models = [
@@ -58,7 +58,7 @@ class World:
         return [record["items"] for model in models for record in model.call_history]
 
     def log(self, *responses: Any) -> dict[str, list[Any]]:
-        """The rows of an `llm` database in which responses were logged."""
+        """Return the rows of an `llm` database in which responses were logged."""
         database = sqlite_utils.Database(memory=True)
         migrate(database)
         for response in responses:
@@ -76,7 +76,7 @@ def rows(database: sqlite_utils.Database) -> dict[str, list[Any]]:
 
 @contextmanager
 def world(folder: Path, mocked: bool) -> Iterator[World]:
-    """A world of its own: its plugin, its user folder, no keys in the environment."""
+    """Yield a world of its own: its plugin, its user folder, no keys in the environment."""
     plugin, mock = Plugin(), LLMMock(at_boundary=True) if mocked else None
     folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
@@ -103,7 +103,7 @@ Scenario = Callable[[World], dict[str, Any]]
 
 
 def observed(scenario: Scenario, folder: Path) -> list[dict[str, Any]]:
-    """What a scenario observes of the plain models, and of the mocked ones."""
+    """Return what a scenario observes of the plain models, and of the mocked ones."""
     seen = []
     for mocked in (False, True):
         with world(folder / ("mocked" if mocked else "plain"), mocked) as there:
@@ -114,7 +114,7 @@ def observed(scenario: Scenario, folder: Path) -> list[dict[str, Any]]:
 
 
 def outcome(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """What a call gives, or how it fails."""
+    """Return what a call gives, or how it fails."""
     try:
         return function(*arguments, **named)
     except Exception as error:
@@ -122,7 +122,7 @@ def outcome(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
 
 
 def awaited(value: Any) -> Any:
-    """A value, that of a coroutine or another awaitable included."""
+    """Return a value, that of a coroutine or another awaitable included."""
 
     async def wait() -> Any:
         return await value
@@ -139,7 +139,7 @@ _VARYING = (
 
 
 def normalised(value: Any, folder: Path) -> Any:
-    """A value without ids, times and folders, which are never the same."""
+    """Return a value without ids, times and folders, which are never the same."""
     if isinstance(value, str):
         for pattern, name in _VARYING:
             value = pattern.sub(name, value)

@@ -189,7 +189,7 @@ def response_seen(response: Any, chunks: list[Any], error: BaseException | None)
 
 @functools.cache
 def empty_log() -> bytes:
-    """The database that `llm` makes for its log."""
+    """Return the database that `llm` makes for its log."""
     path = Path(sys.argv[2], "empty.db")
     database = sqlite_utils.Database(path)
     migrate(database)
@@ -198,7 +198,7 @@ def empty_log() -> bytes:
 
 
 def logged(response: Any) -> Any:
-    """The rows of the log, and what `llm logs` says of them."""
+    """Return the rows of the log, and what `llm logs` says of them."""
     path = Path(sys.argv[2], "logs.db")
     path.write_bytes(empty_log())
     database = sqlite_utils.Database(path)
@@ -217,7 +217,7 @@ def logged(response: Any) -> Any:
 
 
 def without_unlike(value: Any) -> Any:
-    """A JSON value without what differs whenever a call is made anew."""
+    """Return a JSON value without what differs whenever a call is made anew."""
     if isinstance(value, dict):
         return {name: without_unlike(item) for name, item in value.items() if name not in UNLIKE}
     if isinstance(value, str):  # before llm 0.32 the log refers to its own rows, also within texts

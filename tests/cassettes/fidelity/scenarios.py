@@ -35,7 +35,7 @@ class Scenario(NamedTuple):
 
 
 def lookup(country: str) -> str:
-    """The population of a country."""
+    """Return the population of a country."""
     return f"{country} has 123124 inhabitants"
 
 
@@ -334,7 +334,7 @@ def _calls_without_events(prompt: Any, response: Any) -> Iterator[Any]:
 
 
 def _late_details(prompt: Any, response: Any) -> Iterator[Any]:
-    """A plugin may complete the events that it gave before."""
+    """Yield a plugin may complete the events that it gave before."""
     if StreamEvent is None:
         yield "Seen"
         return
@@ -429,6 +429,6 @@ SCRIPTED = {
 
 
 def all_scenarios() -> dict[str, Scenario]:
-    """Those that the installed `llm` has models for."""
+    """Return those that the installed `llm` has models for."""
     newer = BY_WIRE_OF_RESPONSES if hasattr(openai_models, "Responses") else {}
     return {**BY_WIRE, **newer, **SCRIPTED}

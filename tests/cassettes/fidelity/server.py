@@ -30,7 +30,7 @@ class Served(NamedTuple):
 
 
 def completion(content: str | None = None, **more: Any) -> Served:
-    """A chat completion; `more` are further fields of its message."""
+    """Return a chat completion; `more` are further fields of its message."""
     message = {"role": "assistant", "content": content, "refusal": None, "annotations": [], **more}
     reason = "tool_calls" if "tool_calls" in more else "stop"
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
@@ -42,7 +42,7 @@ def completion(content: str | None = None, **more: Any) -> Served:
 
 
 def streamed_completion(*deltas: dict[str, Any]) -> Served:
-    """The same in chunks."""
+    """Return the same in chunks."""
     head = {**_HEAD, "object": "chat.completion.chunk", "usage": None}
     choices = [
         *(
@@ -59,13 +59,13 @@ def streamed_completion(*deltas: dict[str, Any]) -> Served:
 
 
 def tool_call(name: str, arguments: str, number: int = 1, **more: Any) -> dict[str, Any]:
-    """A tool call of a completion."""
+    """Return a tool call of a completion."""
     function = {"name": name, "arguments": arguments}
     return {"id": f"call_{number}", "type": "function", "function": function, **more}
 
 
 def refused(status: int, error: Any, **headers: str) -> Served:
-    """An error as OpenAI reports it, with the headers that it has."""
+    """Return an error as OpenAI reports it, with the headers that it has."""
     limits = {
         "x-request-id": "req_0123",
         "x-ratelimit-limit-requests": "500",
@@ -87,7 +87,7 @@ def refused(status: int, error: Any, **headers: str) -> Served:
 
 
 def responses(*output: dict[str, Any], events: list[dict[str, Any]] | None = None) -> Served:
-    """An answer of the Responses API; with `events` a streamed one."""
+    """Return an answer of the Responses API; with `events` a streamed one."""
     whole = {
         **{
             "id": "resp_1",

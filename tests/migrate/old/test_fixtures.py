@@ -13,7 +13,7 @@ def response():
 
 @pytest.fixture
 def model(response):
-    """A model that answers."""
+    """Yield a model that answers."""
     with patch("reviews.get_model") as get_model:
         model = Mock()
         model.prompt.return_value = response
