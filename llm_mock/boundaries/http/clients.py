@@ -7,23 +7,24 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-UNDERSTOOD = re.compile(
+ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
-    r"|/embeddings|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens))$"
+    r"|/embeddings"
+    r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens))$"
 )
-"""How the paths end that the mock answers."""
-NOT_UNDERSTOOD = re.compile(
+"""The end of a path that the mock answers."""
+REFUSED_PATH = re.compile(
     r"(/completions|/images/(generations|edits|variations)|/audio/speech|/moderations|/rerank|/ocr"
     r"|/api/(chat|generate|embed)|/v2/chat|/fim/completions|/realtime"
     r"|/model/[^/]+/(converse|converse-stream|invoke|invoke-with-response-stream)"
     r"|[.]BidiGenerateContent)$"
 )
-"""How further paths of model APIs end, which are refused."""
-GEMINI = re.compile(r":(\w*[gG]enerateContent|\w*[eE]mbedContents?|countTokens)$")
-BEDROCK = re.compile(r"/model/[^/]+/(converse|invoke)[a-z-]*$")
-REALTIME = re.compile(r"(/realtime|[.]BidiGenerateContent)$")
-QUESTIONS = ("messages", "input", "inputs", "prompt", "contents", "query", "document", "text")
-"""The keys of a body that hold what a model is asked."""
+"""The end of another path of a model API, whose requests are refused."""
+GEMINI_PATH = re.compile(r":(\w*[gG]enerateContent|\w*[eE]mbedContents?|countTokens)$")
+BEDROCK_PATH = re.compile(r"/model/[^/]+/(converse|invoke)[a-z-]*$")
+REALTIME_PATH = re.compile(r"(/realtime|[.]BidiGenerateContent)$")
+INPUT_FIELDS = ("messages", "input", "inputs", "prompt", "contents", "query", "document", "text")
+"""The fields of a body that hold the input of a model."""
 USER_AGENTS = (
     (re.compile(r"openai/(python|js)", re.IGNORECASE), "openai"),
     (re.compile(r"anthropic\w*/(python|js)", re.IGNORECASE), "anthropic"),
@@ -40,10 +41,10 @@ USER_AGENTS = (
     (re.compile(r"^replicate/|^replicate-python/", re.IGNORECASE), "replicate"),
     (re.compile(r"^dashscope/", re.IGNORECASE), "dashscope"),
 )
-"""What SDKs call themselves, and the provider whose dialect they speak."""
-GENERATED = re.compile(r"^\w+/(Python|JS)\b")
-"""What every SDK that Stainless generates calls itself: many are of no model provider."""
-TELLING = {
+"""Patterns of the user agents of SDKs, with the provider whose dialect they speak."""
+GENERATED_USER_AGENT = re.compile(r"^\w+/(Python|JS)\b")
+"""The user agent of any SDK that Stainless generates; many are of no model provider."""
+CLIENT_HEADERS = {
     "user-agent",
     "content-type",
     "upgrade",
@@ -52,30 +53,37 @@ TELLING = {
     "x-stainless-lang",
     "x-fern-sdk-name",
 }
+"""The headers that identify a client; the others are not read."""
 
 
 class Client(NamedTuple):
-    """What the headers of a request say of its client."""
+    """The client of a request, as its headers describe it."""
 
     sdk: str | None
-    """The provider whose SDK it is; None for other clients."""
+    """The provider of its SDK; None for other clients."""
     sends_json: bool
-    """False if the body is of another media type."""
-    wants_socket: bool
+    """False if the body has another media type."""
+    wants_websocket: bool
     """True if the connection is to become a WebSocket."""
 
 
 def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
-    """Read the headers, whose names and values may be text or bytes."""
-    found: dict[str, str] = {}
+    """Identify the client by headers, whose names and values may be text or bytes."""
+    values: dict[str, str] = {}
     for name, value in headers:
-        text = _lower_name(name) if type(name) is bytes else str(name).lower()
-        if text in TELLING:
-            found[text] = value.decode("latin-1") if isinstance(value, bytes) else str(value)
-    sends_json = "json" in found.get("content-type", "json")
-    return Client(_identify_sdk(found), sends_json, found.get("upgrade", "").lower() == "websocket")
+        lower_name = _lower_name(name) if type(name) is bytes else str(name).lower()
+        if lower_name in CLIENT_HEADERS:
+            text = value.decode("latin-1") if isinstance(value, bytes) else str(value)
+            values[lower_name] = text
+    return Client(
+        sdk=_identify_sdk(values),
+        # Clients that name no media type may send JSON.
+        sends_json="json" in values.get("content-type", "json"),
+        wants_websocket=values.get("upgrade", "").lower() == "websocket",
+    )
 
 
+# Cached: clients send the same few names with every request.
 @functools.lru_cache(maxsize=256)
 def _lower_name(name: bytes) -> str:
     return name.decode("latin-1").lower()
@@ -90,8 +98,9 @@ def _identify_sdk(headers: dict[str, str]) -> str | None:
         return "cohere"
     user_agent = headers.get("user-agent", "")
     sdk = _match_user_agent(user_agent)
-    if sdk is None and "x-stainless-lang" in headers and not GENERATED.match(user_agent):
-        return "openai"  # its user agent was replaced
+    if sdk is None and "x-stainless-lang" in headers:
+        # The application replaced the user agent, and OpenAI's SDK is the likeliest one.
+        return None if GENERATED_USER_AGENT.match(user_agent) else "openai"
     return sdk
 
 
@@ -105,29 +114,30 @@ def _match_user_agent(user_agent: str) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def is_model_path(path: str) -> bool:
-    """Return True if a path may be one of a model API."""
-    return bool(UNDERSTOOD.search(path) or NOT_UNDERSTOOD.search(path))
+    """Return True if a path may belong to a model API."""
+    return bool(ANSWERED_PATH.search(path) or REFUSED_PATH.search(path))
 
 
-def is_understood(path: str) -> bool:
-    """Return True if the mock has an answer for requests to a path."""
-    return UNDERSTOOD.search(path) is not None
-
-
-def is_realtime(path: str) -> bool:
+def is_realtime_path(path: str) -> bool:
     """Return True if a WebSocket at a path talks to a model."""
-    return REALTIME.search(path) is not None
+    return REALTIME_PATH.search(path) is not None
 
 
-def is_unmistakable(path: str) -> bool:
-    """Return True if a path is that of a model API, whatever the body is."""
-    return path.endswith("/chat/completions") or GEMINI.search(path) is not None
+def is_unmistakable_path(path: str) -> bool:
+    """Return True if a path belongs to a model API, whatever the body is."""
+    return path.endswith("/chat/completions") or GEMINI_PATH.search(path) is not None
 
 
 def is_model_body(path: str, body: bytes) -> bool:
-    """Return True if a body asks a model something, at a path for which `is_model_path` holds."""
-    if GEMINI.search(path):
+    """Return True if a body is a request to a model.
+
+    Args:
+        path: the path of the request, for which `is_model_path` is true.
+        body: the body.
+    """
+    if GEMINI_PATH.search(path):
         return True
+    # Imported here, as most requests are decided without their body.
     from pydantic_core import from_json
 
     try:
@@ -136,20 +146,28 @@ def is_model_body(path: str, body: bytes) -> bool:
         return False
     if not isinstance(content, dict):
         return False
+    # Azure names the model in the path.
     names_model = isinstance(content.get("model"), str) or "/deployments/" in path
     if path.endswith("/chat/completions"):
         return isinstance(content.get("messages"), list) or names_model
-    if BEDROCK.search(path):
+    if BEDROCK_PATH.search(path):
         return True
-    return names_model and any(name in content for name in QUESTIONS)
+    return names_model and any(field in content for field in INPUT_FIELDS)
 
 
 def choose_dialect(path: str, sdk: str | None) -> str:
-    """Return the provider whose dialect a request speaks, where its host does not say so."""
+    """Return the provider whose dialect a request speaks, if its host does not tell.
+
+    Args:
+        path: the path of the request, which counts first.
+        sdk: the provider of the client's SDK; None for other clients.
+    """
+    # OpenAI's Assistants API has `/threads/ID/messages`, which is something else.
     if path.endswith(("/messages", "/messages/count_tokens")) and "/threads/" not in path:
         return "anthropic"
-    if GEMINI.search(path):
+    if GEMINI_PATH.search(path):
         return "google"
     if path.endswith("/responses"):
         return "openai"
+    # Most gateways and local servers offer OpenAI's API.
     return sdk or "openai"

@@ -1,4 +1,7 @@
-"""Decide which requests the mock answers: the first thing every HTTP library asks."""
+"""Decide which requests and connections the mock intercepts.
+
+Every HTTP transport asks this module first.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.clients import (
+    Client,
     choose_dialect,
     is_model_body,
     is_model_path,
-    is_realtime,
-    is_unmistakable,
+    is_realtime_path,
+    is_unmistakable_path,
     read_client,
 )
 from llm_mock.boundaries.http.providers import (
@@ -32,9 +36,9 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest
 
 UNDECIDED = "undecided"
-"""What `find_provider` returns where only the body tells whether a model is asked."""
+"""The result of `find_provider` if the body must be read to find out whether a model is called."""
 TELEMETRY = "telemetry"
-"""What it returns for a report of a framework that it is used."""
+"""The result of `find_provider` for a framework's usage report."""
 Headers = Iterable[tuple[Any, Any]]
 
 
@@ -58,32 +62,32 @@ def find_provider(
         host: the host of the request.
         port: its port; None for the default one.
         target: its path, with or without a query.
-        headers: its headers, of which each library has a form of its own.
-        is_local: it is sent to a unix socket.
-        asked: its method and scheme, such as `POST http`, which are reported if an SDK asks a server on this machine
-            that is not mocked; empty where a lower library reports that.
+        headers: its headers, in the form of the HTTP library.
+        is_local: True if it is sent to a unix socket.
+        asked: its method and scheme, such as `POST http`, to report an SDK that calls a server on
+            this machine without a mock; empty if a lower library reports that.
 
     Returns:
-        The provider, which chooses the dialect; or `UNDECIDED`: read the body and ask `identify_provider`.
+        The provider, which chooses the dialect, or `UNDECIDED`: then read the body and call
+        `identify_provider`.
     """
     if not _is_guarded():
         return None
     provider = find_provider_of_host(host, port, http_settings.hosts)
     if provider is None:
-        return _provider_elsewhere("" if is_local else host, port, target, headers, asked)
-    if provider == normalize_host(
-        host
-    ):  # the project named it, and the request says what it speaks
+        # The host of a unix socket is made up, and may be that of a provider.
+        unlisted_host = "" if is_local else normalize_host(host)
+        return _find_provider_at_unlisted_host(unlisted_host, port, target, headers, asked)
+    # The project listed this host, so the dialect is not known from it.
+    if provider == normalize_host(host):
         path = target.partition("?")[0]
         return choose_dialect(path, read_client(headers).sdk)
     return provider
 
 
-def _provider_elsewhere(
+def _find_provider_at_unlisted_host(
     host: str, port: int | None, target: str, headers: Headers, asked: str
 ) -> str | None:
-    """Return the provider of a request to a host that no rule names."""
-    host = normalize_host(host)
     if is_listed(host, port, http_settings.hosts, "!"):
         return None
     client = read_client(headers)
@@ -94,24 +98,31 @@ def _provider_elsewhere(
         return None
     if http_settings.telemetry == "drop" and is_telemetry(host, path):
         return TELEMETRY
-    if (provider := find_provider_of_path(host, path)) is not None:
+    provider = find_provider_of_path(host, path)
+    if provider is not None:
         return provider
-    of_environment = find_provider_in_environment(host, port, path)
+    return _find_provider_by_client(client, host, port, path)
+
+
+def _find_provider_by_client(client: Client, host: str, port: int | None, path: str) -> str | None:
+    provider = find_provider_in_environment(host, port, path)
+    # Gateways of many providers are called with OpenAI's SDK, and the variable says which one.
+    if provider is not None and client.sdk == "openai":
+        return provider
     if client.sdk is not None:
-        return (
-            of_environment
-            if client.sdk == "openai" and of_environment
-            else choose_dialect(path, client.sdk)
-        )
-    if of_environment is not None:
-        return choose_dialect(path, of_environment)
-    if client.wants_socket:
-        return choose_dialect(path, None) if is_realtime(path) else None
-    return UNDECIDED if client.sends_json and is_model_path(path) else None
+        return choose_dialect(path, client.sdk)
+    if provider is not None:
+        return choose_dialect(path, provider)
+    if client.wants_websocket:
+        return choose_dialect(path, None) if is_realtime_path(path) else None
+    if client.sends_json and is_model_path(path):
+        return UNDECIDED
+    return None
 
 
 def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None:
-    """Note that an SDK asks a server on this machine, unless this test run started that server."""
+    """Note that an SDK calls a server on this machine, unless this test run started the server."""
+    # Imported here, as few runs need it.
     from llm_mock.boundaries.http.local_servers import is_foreign
 
     method, scheme = asked.split(" ")
@@ -121,40 +132,47 @@ def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None
         return
     server = f"{host}:{port}"
     request = f"{method} {scheme}://{server}{path}"
-    remedy = f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, add !{server} there."
-    if foreign is None:  # the connection fails by itself, and may be meant to
-        current_mock().note_refusal(f"not mocked: {request}. No server listens there. {remedy}")
+    advice = (
+        f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, "
+        f"add !{server} there."
+    )
+    # Without a server the connection fails by itself, which the test may intend.
+    if foreign is None:
+        message = f"not mocked: {request}. No server listens there. {advice}"
+        current_mock().note_refusal(message)
         return
-    message = f"not mocked: {request}. This test run did not start that server. {remedy}"
+    message = f"not mocked: {request}. This test run did not start that server. {advice}"
     current_mock().note_not_mocked(request, message)
 
 
 def identify_provider(sent: WireRequest) -> str | None:
-    """Return the provider of a request whose body was read; None if it asks no model."""
-    if (
-        sent.method != "POST"
-        or not is_model_path(sent.path)
-        or not is_model_body(sent.path, sent.body)
-    ):
+    """Return the provider of a request with its body; None if the request calls no model."""
+    if sent.method != "POST" or not is_model_path(sent.path):
+        return None
+    if not is_model_body(sent.path, sent.body):
         return None
     return choose_dialect(sent.path, read_client(sent.headers.items()).sdk)
 
 
 def is_sent_for_real() -> bool:
-    """Return True if a request may be sent now: a cassette may record it, or its model may pass through."""
+    """Return True if a request may be sent: to be recorded, or because its model passes through."""
     return has_passthrough() or current_mock().cassette is not None
 
 
 def refuse_connection(host: str | bytes | None, port: object) -> str | None:
-    """Return the message that refuses a connection, which fails the test; None to leave the connection alone."""
-    name = host.decode("latin-1") if isinstance(host, bytes) else host
-    if not name or not isinstance(name, str) or not _is_guarded():
+    """Return the message that refuses a connection; None to leave the connection alone.
+
+    The refusal fails the test.
+    """
+    # Checked first: every connection of the process comes by here, also without a mock.
+    if not host or not _is_guarded():
         return None
-    return (
-        _note_refusal(name)
-        if is_provider_host(name, port if isinstance(port, int) else None)
-        else None
-    )
+    name = host.decode("latin-1") if isinstance(host, bytes) else host
+    if not isinstance(name, str):
+        return None
+    # Sockets take names of services, too.
+    number = port if isinstance(port, int) else None
+    return _note_refusal(name) if is_provider_host(name, number) else None
 
 
 def refuse_url(url: str, *, is_socket: bool = False) -> str | None:
@@ -162,7 +180,7 @@ def refuse_url(url: str, *, is_socket: bool = False) -> str | None:
 
     Args:
         url: the URL of a provider, or of a model API elsewhere.
-        is_socket: it is that of a WebSocket.
+        is_socket: True for the URL of a WebSocket.
     """
     if not _is_guarded():
         return None
@@ -173,39 +191,37 @@ def refuse_url(url: str, *, is_socket: bool = False) -> str | None:
         return None
     if is_provider_host(host, port):
         return _note_refusal(host)
-    is_model = is_realtime(parts.path) if is_socket else is_unmistakable(parts.path)
-    return _note_refusal(host) if is_model and not _is_left_alone(host, port) else None
+    is_model = is_realtime_path(parts.path) if is_socket else is_unmistakable_path(parts.path)
+    if is_model and not _is_left_alone(host, port):
+        return _note_refusal(host)
+    return None
 
 
 def refuse_request(
     method: str, host: str, port: int | None, target: str, body: bytes
 ) -> str | None:
-    """Return the message that refuses a request that asks a model; None to leave it alone."""
+    """Return the message that refuses a request to a model; None to leave the request alone."""
     path = target.partition("?")[0]
-    if (
-        method != "POST"
-        or not is_model_path(path)
-        or not _is_guarded()
-        or _is_left_alone(host, port)
-    ):
+    if method != "POST" or not is_model_path(path):
+        return None
+    if not _is_guarded() or _is_left_alone(host, port):
         return None
     return _note_refusal(host) if is_model_body(path, body) else None
 
 
 def _note_refusal(name: str) -> str:
-    """Note that a connection is refused. Return the message."""
+    """Note that a connection is refused, and return the message."""
     if http_settings.is_offline:
         message = (
-            f"A connection to {name} was about to be made in a dry run; nothing was sent. A dry run asks no other "
-            "machine: run without it, or mock this call in the application."
+            f"Connection to {name} refused: a dry run connects to no other machine, and nothing "
+            "was sent. Run without it, or mock this call in the application."
         )
-        current_mock().note_problem(message)
-        return message
-    message = (
-        f"A connection to {name} was about to be made in a way that llm_mock cannot answer on; nothing was sent. The "
-        "mock answers what is sent by httpx, httpx2, requests, urllib3, botocore and aiohttp. To reach the provider, "
-        "mark the test with @pytest.mark.llm_live."
-    )
+    else:
+        message = (
+            f"Connection to {name} refused: llm_mock cannot answer on it, and nothing was sent. "
+            "The mock answers requests of httpx, httpx2, requests, urllib3, botocore and aiohttp. "
+            "To reach the provider, mark the test with @pytest.mark.llm_live."
+        )
     current_mock().note_problem(message)
     return message
 
@@ -215,10 +231,11 @@ def _is_guarded() -> bool:
 
 
 def _is_left_alone(host: str, port: int | None) -> bool:
-    """Return True if a host is this machine, or one that the project took out, and no named one."""
-    if is_listed(normalize_host(host), port, http_settings.hosts):
+    """Return True for this machine and hosts that the project took out, unless they are listed."""
+    name = normalize_host(host)
+    if is_listed(name, port, http_settings.hosts):
         return False
-    return is_this_machine(host) or is_listed(normalize_host(host), port, http_settings.hosts, "!")
+    return is_this_machine(host) or is_listed(name, port, http_settings.hosts, "!")
 
 
 def is_provider_host(host: str, port: int | None) -> bool:
@@ -238,6 +255,7 @@ async def sleep(seconds: float) -> None:
     if trio is not None and trio.lowlevel.in_trio_run():
         await trio.sleep(seconds)
         return
+    # Imported here: applications without asyncio do not pay for it.
     import asyncio
 
     await asyncio.sleep(seconds)

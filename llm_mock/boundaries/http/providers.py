@@ -1,6 +1,7 @@
-"""Hosts of model providers, which choose the dialect; a model API elsewhere is recognised by the request.
+"""Hosts of model providers, which choose the dialect of a request.
 
-A rule is a domain: it covers that host and every subdomain of it.
+A domain covers its host and every subdomain. Model APIs at other hosts are recognised by the
+request; see `clients`.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 DOMAINS = {
-    **dict.fromkeys(("api.openai.com",), "openai"),
-    **dict.fromkeys(("api.anthropic.com",), "anthropic"),
-    **dict.fromkeys(("generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com"), "google"),
-    **dict.fromkeys(("api.mistral.ai", "codestral.mistral.ai"), "mistral"),
+    "api.openai.com": "openai",
+    "api.anthropic.com": "anthropic",
+    "cloudcode-pa.googleapis.com": "google",
+    "generativelanguage.googleapis.com": "google",
+    "api.mistral.ai": "mistral",
+    "codestral.mistral.ai": "mistral",
     "ai-gateway.vercel.sh": "vercel",
     "ai.api.cloud.yandex.net": "yandex",
     "api-inference.huggingface.co": "huggingface",
@@ -124,11 +127,12 @@ DOMAINS = {
     "spark-api-open.xf-yun.com": "spark",
 }
 """Providers by domain."""
-PATTERNS = (
+HOST_PATTERNS = (
     (re.compile(r"(^|[.-])(aiplatform|generativelanguage)[a-z0-9.-]*\.googleapis\.com$"), "google"),
     (
         re.compile(
-            r"(^|\.)bedrock-(agent-)?(runtime|mantle)(-fips)?\.([a-z0-9-]+\.)+(amazonaws\.com(\.cn)?|api\.aws)$"
+            r"(^|\.)bedrock-(agent-)?(runtime|mantle)(-fips)?\.([a-z0-9-]+\.)+"
+            r"(amazonaws\.com(\.cn)?|api\.aws)$"
         ),
         "bedrock",
     ),
@@ -139,8 +143,8 @@ PATTERNS = (
     (re.compile(r"^ark\.[a-z0-9-]+\.(volces|bytepluses)\.com$"), "volcengine"),
     (re.compile(r"^inference\.generativeai\.[a-z0-9-]+\.oci\.oraclecloud\.com$"), "oracle"),
 )
-"""Providers whose hosts have a region within their name."""
-SHARED = (
+"""Patterns of hosts whose names contain a region, with their providers."""
+SHARED_HOSTS = (
     (
         re.compile(r"(^|\.)(databricks\.com|azuredatabricks\.net)$"),
         re.compile(r"/serving-endpoints/"),
@@ -150,8 +154,8 @@ SHARED = (
     (re.compile(r"^api\.cloudflare\.com$"), re.compile(r"/accounts/[^/]+/ai/"), "cloudflare"),
     (re.compile(r"^chatgpt\.com$"), re.compile(r"^/backend-api/"), "openai"),
 )
-"""Hosts that offer other things, too: the path says which requests are for a model."""
-TELEMETRY = (
+"""Patterns of hosts that serve other things too, of their model paths, and their providers."""
+TELEMETRY_DOMAINS = (
     "api.agno.com",
     "os-api.agno.com",
     "posthog.com",
@@ -159,10 +163,10 @@ TELEMETRY = (
     "t.explodinggradients.com",
     "telemetry.crewai.com",
 )
-"""Domains to which frameworks report that they are used."""
-PRICE_MAP = "/BerriAI/litellm/"
-"""Begins the paths of what litellm fetches from `raw.githubusercontent.com` when it is imported."""
-VARIABLES = {
+"""Domains to which frameworks report usage."""
+PRICE_MAP_PATH = "/BerriAI/litellm/"
+"""The start of the path at `raw.githubusercontent.com` that litellm fetches on import."""
+BASE_URL_VARIABLES = {
     "ANTHROPIC_API_BASE": "anthropic",
     "ANTHROPIC_API_URL": "anthropic",
     "ANTHROPIC_BASE_URL": "anthropic",
@@ -215,12 +219,13 @@ VARIABLES = {
     "XAI_BASE_URL": "x.ai",
 }
 """Environment variables in which SDKs and frameworks look for the URL of a model API."""
-VERSION_ONLY = re.compile(r"^/?(openai/?)?(v\d\w*/?)?$")
-"""Paths of a base URL whose host serves nothing but a model API."""
+BASE_URL_NAMES = frozenset(BASE_URL_VARIABLES)
+VERSION_PATH = re.compile(r"^/?(openai/?)?(v\d\w*/?)?$")
+"""A path of a base URL whose host serves nothing but a model API."""
 
 
 class BaseURL(NamedTuple):
-    """A model API that an environment variable names."""
+    """The URL of a model API, from an environment variable."""
 
     host: str
     port: int | None
@@ -230,47 +235,65 @@ class BaseURL(NamedTuple):
     @property
     def is_whole_host(self) -> bool:
         """True if everything at the host belongs to the model API."""
-        return VERSION_ONLY.match(self.path) is not None
+        return VERSION_PATH.match(self.path) is not None
 
     def covers(self, host: str, port: int | None, path: str | None) -> bool:
-        """Return True if a request is for this API; without a path, if a connection can be for nothing else."""
-        if host != self.host or (self.port is not None and self.port != port):
+        """Return True if a request is for this API.
+
+        Args:
+            host: the host of the request.
+            port: its port.
+            path: its path; None for a connection, which is covered if it can be for nothing else.
+        """
+        if host != self.host:
             return False
-        return self.is_whole_host or (path is not None and path.startswith(self.path))
+        if self.port is not None and self.port != port:
+            return False
+        if self.is_whole_host:
+            return True
+        return path is not None and path.startswith(self.path)
 
 
+# Cached: a process calls few hosts, and each of them often.
 @functools.lru_cache(maxsize=256)
-def find_provider_of_host(host: str, port: int | None, named: tuple[str, ...] = ()) -> str | None:
-    """Return the provider at a host; None where none is known.
+def find_provider_of_host(host: str, port: int | None, listed: tuple[str, ...] = ()) -> str | None:
+    """Return the provider at a host; None if no provider is known there.
 
     Args:
         host: the host of a request, in any case, with or without a final dot.
-        port: the port, for entries of `named` that have one.
-        named: further hosts of model APIs, as `example.com` or `localhost:11434`; they get the name of the host.
-            An entry that begins with `!` takes a host out again.
+        port: the port, for entries of `listed` that have one.
+        listed: further hosts of model APIs, as in `HTTPSettings.hosts`; the provider of such a
+            host is the host itself. An entry that begins with `!` takes a host out.
     """
     host = normalize_host(host)
-    if is_listed(host, port, named, "!"):
+    if is_listed(host, port, listed, "!"):
         return None
     labels = host.split(".")
     for start in range(len(labels) - 1):
         domain = ".".join(labels[start:])
         if domain in DOMAINS:
             return DOMAINS[domain]
-    for pattern, provider in PATTERNS:
+    for pattern, provider in HOST_PATTERNS:
         if pattern.search(host):
             return provider
-    return host if is_listed(host, port, named) else None
+    return host if is_listed(host, port, listed) else None
 
 
-def is_listed(host: str, port: int | None, named: tuple[str, ...], mark: str = "") -> bool:
-    """Return True if a host is among the named ones, with or without its port."""
-    return mark + host in named or f"{mark}{host}:{port}" in named
+def is_listed(host: str, port: int | None, listed: tuple[str, ...], mark: str = "") -> bool:
+    """Return True if a host is in a list, with or without its port.
+
+    Args:
+        host: the normalized host.
+        port: its port.
+        listed: the entries of the list.
+        mark: the character before the entries that count.
+    """
+    return mark + host in listed or f"{mark}{host}:{port}" in listed
 
 
 def find_provider_of_path(host: str, path: str) -> str | None:
-    """Return the provider that a path of a shared host belongs to."""
-    for hosts, paths, provider in SHARED:
+    """Return the provider at a path of a shared host; None if the path belongs to no model."""
+    for hosts, paths, provider in SHARED_HOSTS:
         if hosts.search(host) and paths.search(path):
             return provider
     return None
@@ -278,11 +301,18 @@ def find_provider_of_path(host: str, path: str) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def is_this_machine(host: str) -> bool:
-    """Return True if a host is this machine: a loopback name or address, or the path of a unix socket."""
+    """Return True if a host is this machine.
+
+    That is a loopback name, a loopback address, or the path of a unix socket.
+    """
     host = normalize_host(host).strip("[]")
-    if host in ("", "localhost") or host.endswith(".localhost") or "/" in host or "%2f" in host:
+    if host in ("", "localhost") or host.endswith(".localhost"):
+        return True
+    # A quoted slash, too: httpx has the paths of unix sockets in that form.
+    if "/" in host or "%2f" in host:
         return True
     try:
+        # After the percent sign there may be the network interface of an IPv6 address.
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
         return False
@@ -293,10 +323,11 @@ def is_this_machine(host: str) -> bool:
 def is_telemetry(host: str, path: str) -> bool:
     """Return True if a request reports the use of a framework, or fetches litellm's prices."""
     if host == "raw.githubusercontent.com":
-        return path.startswith(PRICE_MAP)
-    return host.endswith(TELEMETRY) and any(
-        host == domain or host.endswith(f".{domain}") for domain in TELEMETRY
-    )
+        return path.startswith(PRICE_MAP_PATH)
+    # Checked first for all domains at once: this runs for every request to an unknown host.
+    if not host.endswith(TELEMETRY_DOMAINS):
+        return False
+    return any(host == domain or host.endswith(f".{domain}") for domain in TELEMETRY_DOMAINS)
 
 
 def normalize_host(host: str) -> str:
@@ -305,31 +336,42 @@ def normalize_host(host: str) -> str:
 
 
 def find_provider_in_environment(host: str, port: int | None, path: str | None) -> str | None:
-    """Return the provider whose base URL an environment variable gives, where a request is for it.
+    """Return the provider whose base URL in an environment variable covers a request.
 
     Args:
         host: the host of the request.
         port: its port.
         path: its path; None for a connection that could be for anything.
     """
-    for base in parse_base_urls(tuple(map(os.environ.get, VARIABLES))):
+    # Variables may change with every test, so they are read again. The names come first: they are
+    # cheap to compare, and mostly none is set.
+    names = BASE_URL_NAMES.intersection(os.environ)
+    if not names:
+        return None
+    # In the order of the table, not of the set: the first variable that covers the request wins.
+    values = tuple((name, os.environ.get(name, "")) for name in BASE_URL_VARIABLES if name in names)
+    for base in parse_base_urls(values):
         if base.covers(host, port, path):
             return base.provider
     return None
 
 
 @functools.lru_cache(maxsize=16)
-def parse_base_urls(values: tuple[str | None, ...]) -> tuple[BaseURL, ...]:
-    """Parse the values of `VARIABLES`; loopback hosts are left out, as they may be the application under test."""
-    found = []
-    for provider, value in zip(VARIABLES.values(), values, strict=True):
+def parse_base_urls(variables: tuple[tuple[str, str], ...]) -> tuple[BaseURL, ...]:
+    """Parse the values of environment variables that are set; invalid URLs are left out.
+
+    Hosts of this machine are left out too, as they may be the application under test.
+    """
+    urls = []
+    for name, value in variables:
         if not value:
             continue
         try:
-            url = urlsplit(value if "://" in value else f"//{value}")
-            host, port = normalize_host(url.hostname or ""), url.port
+            parts = urlsplit(value if "://" in value else f"//{value}")
+            host = normalize_host(parts.hostname or "")
+            port = parts.port
         except ValueError:
             continue
         if not is_this_machine(host):
-            found.append(BaseURL(host, port, url.path, provider))
-    return tuple(found)
+            urls.append(BaseURL(host, port, parts.path, BASE_URL_VARIABLES[name]))
+    return tuple(urls)

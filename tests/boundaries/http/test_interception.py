@@ -21,6 +21,7 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import LLMMock
+from llm_mock.boundaries.http.interception import find_provider
 from llm_mock.boundaries.http.settings import http_settings
 from tests.boundaries.http.test_doors import local_server  # noqa: F401 (a fixture)
 
@@ -118,9 +119,36 @@ def test_whatever_is_sent_to_a_host_of_the_environment_is_for_a_model(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", f"https://{HOST}/v1")
     assert httpx.get(f"https://{HOST}/v1/models").json()["object"] == "list"
-    with pytest.raises(OSError, match=rf"A connection to {HOST} was about to be made"):
+    with pytest.raises(OSError, match=rf"Connection to {HOST} refused"):
         socket.create_connection((HOST, 443))
     mock_llm_calls.problems.clear()
+
+
+@pytest.mark.usefixtures("mock_llm_calls")
+def test_a_variable_that_changes_during_a_test_counts_from_the_next_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def providers() -> list[str | None]:
+        return [find_provider(host, None, "/v1/models") for host in (HOST, "other.corp.test")]
+
+    assert providers() == [None, None]
+    monkeypatch.setenv("MISTRAL_BASE_URL", f"https://{HOST}/v1")
+    assert providers() == ["mistral", None]
+    monkeypatch.setenv("MISTRAL_BASE_URL", "https://other.corp.test/v1")
+    assert providers() == [None, "mistral"]
+    monkeypatch.setenv("GROQ_BASE_URL", f"https://{HOST}/v1")
+    assert providers() == ["groq", "mistral"]
+    monkeypatch.delenv("MISTRAL_BASE_URL")
+    assert providers() == ["groq", None]
+
+
+@pytest.mark.usefixtures("mock_llm_calls")
+def test_the_first_variable_in_the_alphabet_decides_about_a_host_that_several_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("XAI_BASE_URL", "MISTRAL_BASE_URL", "GROQ_BASE_URL", "TOGETHER_BASE_URL"):
+        monkeypatch.setenv(name, f"https://{HOST}/v1")
+    assert find_provider(HOST, None, "/v1/models") == "groq"
 
 
 PROVIDERS = (
@@ -145,7 +173,7 @@ PROVIDERS = (
 
 @pytest.mark.parametrize("host", PROVIDERS)
 def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: LLMMock) -> None:
-    with pytest.raises(OSError, match="was about to be made in a way"):
+    with pytest.raises(OSError, match="refused: llm_mock cannot answer on it"):
         socket.create_connection((host, 443))
     mock_llm_calls.problems.clear()
 
@@ -333,7 +361,7 @@ def test_telemetry_of_frameworks_is_dropped(host: str, post: Any, mock_llm_calls
 def test_telemetry_may_be_let_through(
     application: str, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: LLMMock
 ) -> None:
-    monkeypatch.setattr("llm_mock.boundaries.http.providers.TELEMETRY", ("app.corp.test",))
+    monkeypatch.setattr("llm_mock.boundaries.http.providers.TELEMETRY_DOMAINS", ("app.corp.test",))
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json() == {}
     monkeypatch.setattr(http_settings, "telemetry", "allow")
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json()["path"] == "/batch/"
