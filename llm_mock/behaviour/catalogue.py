@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from llm_mock import templates
 from llm_mock.behaviour.fault_context import FaultContext
@@ -49,19 +49,24 @@ CATALOGUE: dict[str, Fault] = {}
 """Every misbehaviour by its name."""
 
 
-def _register_fault(name: str, needs: str) -> Callable[[Change], Change]:
-    """Register a function as a fault; its docstring is what `llm-mock misbehaviours` prints."""
+def _register_fault(name: str, needs: str, description: str) -> Callable[[Change], Change]:
+    """Return a decorator that adds a function to the catalogue as a fault.
+
+    Args:
+        name: the name of the misbehaviour.
+        needs: the kind of call that it can be applied to.
+        description: a sentence for `llm-mock misbehaviours` and for messages.
+    """
 
     def register(change: Change) -> Change:
-        CATALOGUE[name] = Fault(name, cast("str", change.__doc__), needs, change)
+        CATALOGUE[name] = Fault(name, description, needs, change)
         return change
 
     return register
 
 
-@_register_fault("fenced-json", JSON)
+@_register_fault("fenced-json", JSON, "The JSON stands in a Markdown code fence.")
 def _fence_json(context: FaultContext) -> Reply | None:
-    """The JSON stands in a Markdown code fence."""
     if context.data is UNSET:
         return None
     return context.change_reply(f"```json\n{_indent(context.data)}\n```")
@@ -71,18 +76,18 @@ def _indent(data: Any) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-@_register_fault("prose-around-json", JSON)
+@_register_fault("prose-around-json", JSON, "Sentences stand before and after the JSON.")
 def _surround_json(context: FaultContext) -> Reply | None:
-    """Sentences stand before and after the JSON."""
     before, after = "Sure! Here is the JSON:\n\n", "\n\nLet me know if you need anything else."
     if context.data is UNSET:
         return None
     return context.change_reply(before + _indent(context.data) + after)
 
 
-@_register_fault("truncated-json", JSON)
+@_register_fault(
+    "truncated-json", JSON, "The JSON ends in the middle, at the limit of output tokens."
+)
 def _truncate_json(context: FaultContext) -> Reply | None:
-    """The JSON ends in the middle, at the limit of output tokens."""
     if context.data is UNSET:
         return None
     text = context.reply.content
@@ -90,9 +95,12 @@ def _truncate_json(context: FaultContext) -> Reply | None:
     return context.change_reply(text[:length], finish_reason="length")
 
 
-@_register_fault("wrong-types", f"{JSON} whose fields have types")
+@_register_fault(
+    "wrong-types",
+    f"{JSON} whose fields have types",
+    "Values in the JSON have other types than were asked for.",
+)
 def _change_types(context: FaultContext) -> Reply | None:
-    """Values in the JSON have other types than were asked for."""
     for position, target in enumerate(context.list_objects()):
         wrong = {}
         for name, value in target.items():
@@ -120,9 +128,12 @@ def _iter_other_types(value: Any) -> Iterator[Any]:
         yield json.dumps(value, ensure_ascii=False)
 
 
-@_register_fault("missing-field", f"{JSON} with a field that is required")
+@_register_fault(
+    "missing-field",
+    f"{JSON} with a field that is required",
+    "A required field of the JSON is missing.",
+)
 def _remove_field(context: FaultContext) -> Reply | None:
-    """A required field of the JSON is missing."""
     for position, target in enumerate(context.list_objects()):
         for missing in target:
             rest = {name: value for name, value in target.items() if name != missing}
@@ -132,9 +143,10 @@ def _remove_field(context: FaultContext) -> Reply | None:
     return None
 
 
-@_register_fault("extra-field", f"{JSON} with an object in it")
+@_register_fault(
+    "extra-field", f"{JSON} with an object in it", "The JSON has a field that nobody asked for."
+)
 def _add_field(context: FaultContext) -> Reply | None:
-    """The JSON has a field that nobody asked for."""
     objects = context.list_objects()
     if not objects:
         return None
@@ -145,21 +157,22 @@ def _add_field(context: FaultContext) -> Reply | None:
     return context.change_reply(data=context.replace_object(0, changed))
 
 
-@_register_fault("empty-text", ANY)
+@_register_fault("empty-text", ANY, "The answer is empty.")
 def _remove_text(context: FaultContext) -> Reply | None:
-    """The answer is empty."""
     return context.change_reply("")
 
 
-@_register_fault("refusal", ANY)
+@_register_fault("refusal", ANY, "The model declines to answer, in plain text.")
 def _refuse(context: FaultContext) -> Reply | None:
-    """The model declines to answer, in plain text."""
     return context.change_reply(templates.REFUSAL)
 
 
-@_register_fault("wrong-language", "an answer with text that may be anything")
+@_register_fault(
+    "wrong-language",
+    "an answer with text that may be anything",
+    "The text is in another language, Chinese; in JSON wherever the schema lets it.",
+)
 def _change_language(context: FaultContext) -> Reply | None:
-    """The text is in another language, Chinese; in JSON wherever the schema lets it."""
     if context.data is UNSET:
         return context.change_reply(ANOTHER_LANGUAGE) if context.reply.content else None
     data = copy.deepcopy(context.data)
@@ -182,9 +195,8 @@ def _iter_texts(data: Any) -> Iterator[tuple[Any, Any]]:
             yield from _iter_texts(value)
 
 
-@_register_fault("unknown-tool", TOOLS)
+@_register_fault("unknown-tool", TOOLS, "The model calls a tool that was not offered.")
 def _call_unknown_tool(context: FaultContext) -> Reply | None:
-    """The model calls a tool that was not offered."""
     call = context.choose_tool_call()
     if call is None:
         return None
@@ -194,9 +206,12 @@ def _call_unknown_tool(context: FaultContext) -> Reply | None:
     return context.change_reply(tool_calls=[BrokenToolCall(name, arguments)])
 
 
-@_register_fault("bad-tool-arguments", TOOLS)
+@_register_fault(
+    "bad-tool-arguments",
+    TOOLS,
+    "The model calls a tool with an argument that the tool does not have.",
+)
 def _change_tool_arguments(context: FaultContext) -> Reply | None:
-    """The model calls a tool with an argument that the tool does not have."""
     call = context.choose_tool_call()
     if call is None:
         return None
@@ -206,9 +221,10 @@ def _change_tool_arguments(context: FaultContext) -> Reply | None:
     return context.change_reply(tool_calls=[BrokenToolCall(name, wrong)])
 
 
-@_register_fault("endless-tool-calls", TOOLS)
+@_register_fault(
+    "endless-tool-calls", TOOLS, "The model calls a tool again and again, and never answers."
+)
 def _call_tool_again(context: FaultContext) -> Reply | None:
-    """The model calls a tool again and again, and never answers."""
     if context.applied >= MAX_TOOL_CALLS:
         raise EndlessToolCalls(
             f"The model called a tool {context.applied} times without an end, and the application "
@@ -220,9 +236,12 @@ def _call_tool_again(context: FaultContext) -> Reply | None:
     return context.change_reply(tool_calls=[BrokenToolCall(name, arguments)])
 
 
-@_register_fault("repeated-answer", "a call after an answer of the same model that differs")
+@_register_fault(
+    "repeated-answer",
+    "a call after an answer of the same model that differs",
+    "The model gives its first answer again, whatever it is asked.",
+)
 def _repeat_answer(context: FaultContext) -> Reply | None:
-    """The model gives its first answer again, whatever it is asked."""
     first = context.first_answer
     if first is None or first.content == context.reply.content:
         return None
@@ -231,9 +250,10 @@ def _repeat_answer(context: FaultContext) -> Reply | None:
     return context.change_reply(data=first.data)
 
 
-@_register_fault("broken-stream", TEXT)
+@_register_fault(
+    "broken-stream", TEXT, "The connection breaks when half of the answer was streamed."
+)
 def _break_stream(context: FaultContext) -> Reply | None:
-    """The connection breaks when half of the answer was streamed."""
     if context.request.stream is False:
         return _cut_by_error(context, ConnectionError(DISCONNECTED))
     provider = context.request.provider
@@ -241,9 +261,10 @@ def _break_stream(context: FaultContext) -> Reply | None:
     return _cut_by_error(context, error)
 
 
-@_register_fault("truncated-stream", STREAM)
+@_register_fault(
+    "truncated-stream", STREAM, "The stream ends when half of the answer came, and nothing says so."
+)
 def _truncate_stream(context: FaultContext) -> Reply | None:
-    """The stream ends when half of the answer came, and nothing says so."""
     if context.request.stream is None:
         # Through `llm` there is no wire: a stream that ends early is one with fewer chunks.
         chunks = _split_chunks(context.reply)
@@ -251,32 +272,36 @@ def _truncate_stream(context: FaultContext) -> Reply | None:
     return _cut_by_error(context, StreamEnds()) if context.request.stream else None
 
 
-@_register_fault("malformed-chunk", f"{STREAM}, of an SDK")
+@_register_fault(
+    "malformed-chunk",
+    f"{STREAM}, of an SDK",
+    "The stream ends within an event, which is not valid JSON.",
+)
 def _break_event(context: FaultContext) -> Reply | None:
-    """The stream ends within an event, which is not valid JSON."""
     if not context.request.stream:
         return None
     return _cut_by_error(context, StreamEnds(malformed=True))
 
 
-@_register_fault("stalled", STREAM)
+@_register_fault(
+    "stalled", STREAM, "The stream stops when half of the answer came, and nothing more comes."
+)
 def _stall_stream(context: FaultContext) -> Reply | None:
-    """The stream stops when half of the answer came, and nothing more comes."""
     if context.request.stream is None:
         # Through `llm` the SDK inside its plugin times out, and raises this.
         return _cut_by_error(context, make_provider_error(context.model_id, "timeout"))
     return _cut_by_error(context, StreamStalls()) if context.request.stream else None
 
 
-@_register_fault("slow-first-token", ANY)
+@_register_fault("slow-first-token", ANY, "The answer begins only after a minute.")
 def _delay_first_token(context: FaultContext) -> Reply | None:
-    """The answer begins only after a minute."""
     return context.delay_reply(SLOW_START)
 
 
-@_register_fault("error-event", STREAM)
+@_register_fault(
+    "error-event", STREAM, "The provider says within the stream that it is overloaded."
+)
 def _send_error_event(context: FaultContext) -> Reply | None:
-    """The provider says within the stream that it is overloaded."""
     if context.request.stream is False:
         return None
     provider = context.request.provider
@@ -284,15 +309,13 @@ def _send_error_event(context: FaultContext) -> Reply | None:
     return _cut_by_error(context, error)
 
 
-@_register_fault("content-filter", TEXT)
+@_register_fault("content-filter", TEXT, "The provider's filter ends the answer in the middle.")
 def _filter_content(context: FaultContext) -> Reply | None:
-    """The provider's filter ends the answer in the middle."""
     return _cut_off(context, "content_filter")
 
 
-@_register_fault("length", TEXT)
+@_register_fault("length", TEXT, "The answer ends in the middle, at the limit of output tokens.")
 def _reach_limit(context: FaultContext) -> Reply | None:
-    """The answer ends in the middle, at the limit of output tokens."""
     return _cut_off(context, "length")
 
 

@@ -21,7 +21,7 @@ from llm_mock.support.text import shorten
 
 MAX_STEPS = 5_000
 ROUNDS = ((1, 3), (1, 6), (2, 12))
-"""Limits of each attempt: how often one reference is followed, and how many references in all."""
+"""The limits of each attempt: times that one reference is followed, and references in all."""
 MAX_GUESSES = 50
 """The most values of one type that are proposed for one place."""
 FORMATS = {
@@ -51,12 +51,13 @@ TYPE_KEYWORDS = {
 }
 """The keywords that imply a type where a schema names none."""
 NOTHING_FITS = "nothing fits"
+Schema = dict[str, Any]
 Values = Iterator[Any]
 References = tuple[str, ...]
 """The references that were followed to reach a place."""
 
 
-def generate_reply(schema: dict[str, Any]) -> Reply:
+def generate_reply(schema: Schema) -> Reply:
     """Return a reply with a generated instance of a schema.
 
     Raises:
@@ -70,7 +71,7 @@ def _generate_once(schema: str) -> Reply:
     return Reply(data=generate_instance(json.loads(schema)))
 
 
-def generate_instance(schema: dict[str, Any]) -> Any:
+def generate_instance(schema: Schema) -> Any:
     """Return a small value that a JSON schema accepts, the same one in every process.
 
     The schema's `default` and `examples` are used where they are valid. Objects get only their
@@ -100,7 +101,7 @@ def generate_instance(schema: dict[str, Any]) -> Any:
     raise _make_error(schema, search.problems[0])
 
 
-def _make_error(schema: dict[str, Any], problem: str) -> LLMMockError:
+def _make_error(schema: Schema, problem: str) -> LLMMockError:
     name = schema.get("title") or shorten(schema)
     return LLMMockError(
         f"No answer can be generated for the schema {name}: {problem}. Configure a reply with "
@@ -111,7 +112,7 @@ def _make_error(schema: dict[str, Any], problem: str) -> LLMMockError:
 class _Search:
     """A search for valid values of one schema and of its parts."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: Schema) -> None:
         from referencing import Registry
         from referencing.jsonschema import DRAFT202012
 
@@ -148,14 +149,13 @@ class _Search:
 
     def _iter_alternatives(
         self, schema: Any, references: References
-    ) -> Iterator[tuple[dict[str, Any], References]]:
+    ) -> Iterator[tuple[Schema, References]]:
         """Yield every choice that a schema offers, as schemas without references or combinators."""
         self._count_step()
         if schema is False:
             return
         own = {} if schema is True else dict(schema)
-        groups = [[part] for part in own.pop("allOf", ())]
-        groups += [own.pop(key) for key in ("anyOf", "oneOf") if key in own]
+        groups = _pop_groups(own)
         reference = own.pop("$ref", None)
         if reference is not None:
             is_repeated = references.count(reference) >= self.max_entries
@@ -166,18 +166,18 @@ class _Search:
         for choice in product(*groups):
             parts = [self._iter_alternatives(part, references) for part in choice]
             for combination in product(*parts):
-                flat = own
-                followed = list(references)
-                for part, inner in combination:
-                    flat = _merge(flat, part)
-                    followed += inner[len(references) :]
-                yield flat, tuple(followed)
+                yield _merge_all(own, references, combination)
 
-    def _iter_proposals(self, flat: dict[str, Any], place: str, references: References) -> Values:
-        yield from (flat[key] for key in ("default", "const") if key in flat)
-        yield from chain(flat.get("enum", ()), flat.get("examples", ()))
+    def _iter_proposals(self, flat: Schema, place: str, references: References) -> Values:
+        for key in ("default", "const"):
+            if key in flat:
+                yield flat[key]
+        yield from flat.get("enum", ())
+        yield from flat.get("examples", ())
+        # No generated value would be one of the named ones.
         if "const" in flat or "enum" in flat:
             return
+        # All are generators, so only those that are used do anything.
         makers = {
             "object": self._iter_objects(flat, place, references),
             "array": self._iter_arrays(flat, place, references),
@@ -190,7 +190,7 @@ class _Search:
         for name in _list_types(flat):
             yield from islice(makers[name], MAX_GUESSES)
 
-    def _iter_objects(self, flat: dict[str, Any], place: str, references: References) -> Values:
+    def _iter_objects(self, flat: Schema, place: str, references: References) -> Values:
         properties = flat.get("properties", {})
         others = flat.get("additionalProperties", True)
         names = dict.fromkeys(flat.get("required", ()))
@@ -198,41 +198,51 @@ class _Search:
         further_names = chain(properties, map(str, count(1)))
         while len(names) < min(flat.get("minProperties", 0), MAX_STEPS):
             names.setdefault(next(further_names))
-        columns = [
-            self.iter_values(properties.get(name, others), f"{place}.{name}", references)
-            for name in names
-        ]
+        columns = []
+        for name in names:
+            schema = properties.get(name, others)
+            columns.append(self.iter_values(schema, f"{place}.{name}", references))
         if not columns:
             yield {}
-        for row in zip(*map(cycle, columns), strict=False):
+        for row in _iter_rows(columns):
             yield dict(zip(names, row, strict=True))
 
-    def _iter_arrays(self, flat: dict[str, Any], place: str, references: References) -> Values:
-        items, prefix = flat.get("items", True), flat.get("prefixItems", [])
-        if isinstance(items, list):  # the form of draft 7
-            items, prefix = True, items
-        wanted = max(flat.get("minItems", 0), len(prefix))
-        length = ceil(min(wanted, flat.get("maxItems", MAX_STEPS), MAX_STEPS))
-        schemas_of_items = islice(chain(prefix, repeat(items)), length)
-        columns = [
-            self.iter_values(schema, f"{place}[{number}]", references)
-            for number, schema in enumerate(schemas_of_items)
-        ]
+    def _iter_arrays(self, flat: Schema, place: str, references: References) -> Values:
+        items = flat.get("items", True)
+        prefix = flat.get("prefixItems", [])
+        # Draft 7 has the schemas of the first items under `items`.
+        if isinstance(items, list):
+            prefix = items
+            items = True
+        least = max(flat.get("minItems", 0), len(prefix))
+        # `ceil`, because JSON schema accepts a length such as 2.0.
+        length = ceil(min(least, flat.get("maxItems", MAX_STEPS), MAX_STEPS))
+        item_schemas = islice(chain(prefix, repeat(items)), length)
+        columns = []
+        for number, schema in enumerate(item_schemas):
+            columns.append(self.iter_values(schema, f"{place}[{number}]", references))
         if columns and not flat.get("uniqueItems"):
-            yield from map(list, zip(*map(cycle, columns), strict=False))
+            yield from map(list, _iter_rows(columns))
             return
         distinct = _take_distinct(columns)
         if len(distinct) == length:
             yield distinct
 
 
-def _list_types(flat: dict[str, Any]) -> list[str]:
+def _list_types(flat: Schema) -> list[str]:
     """Return the types that a schema allows or implies, `null` last."""
     named = flat.get("type")
     if isinstance(named, str):
         return [named]
     implied = [name for name, words in TYPE_KEYWORDS.items() if not words.isdisjoint(flat)]
-    return sorted(named or implied or ["string"], key="null".__eq__)
+    types = named or implied or ["string"]
+    # False sorts before True, so `null` comes last and the others stay in their order.
+    return sorted(types, key=lambda name: name == "null")
+
+
+def _iter_rows(columns: Iterable[Values]) -> Iterator[tuple[Any, ...]]:
+    """Yield one value of each column at a time, repeating the values of the shorter columns."""
+    return zip(*map(cycle, columns), strict=False)
 
 
 def _take_distinct(columns: Iterable[Values]) -> list[Any]:
@@ -244,11 +254,33 @@ def _take_distinct(columns: Iterable[Values]) -> list[Any]:
     return row
 
 
-def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+def _pop_groups(schema: Schema) -> list[list[Any]]:
+    """Remove the combinators of a schema, and return their groups: one of each group is chosen."""
+    # All parts of `allOf` hold, so each is a group of its own.
+    groups = [[part] for part in schema.pop("allOf", ())]
+    groups += [schema.pop(key) for key in ("anyOf", "oneOf") if key in schema]
+    return groups
+
+
+def _merge_all(
+    own: Schema, references: References, parts: Iterable[tuple[Schema, References]]
+) -> tuple[Schema, References]:
+    """Return one schema for all parts, and all references that were followed to reach them."""
+    flat = own
+    followed = list(references)
+    for part, part_references in parts:
+        flat = _merge(flat, part)
+        # Each part begins with the references that lead to the whole.
+        followed += part_references[len(references) :]
+    return flat, tuple(followed)
+
+
+def _merge(first: Schema, second: Schema) -> Schema:
     """Return one schema for the values that both accept, as far as that is simple."""
     merged = {**first, **second}
     for key in first.keys() & second.keys():
-        one, other = first[key], second[key]
+        one = first[key]
+        other = second[key]
         if key == "properties":
             in_both = one.keys() & other.keys()
             both = {name: {"allOf": [one[name], other[name]]} for name in in_both}
@@ -262,41 +294,58 @@ def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _iter_numbers(flat: dict[str, Any], whole: bool) -> Values:
+def _iter_numbers(flat: Schema, whole: bool) -> Values:
     """Yield multiples from 0 or from the nearest bound on, then fractions between the bounds."""
     # Converting through text keeps 0.1 as it is written.
     rules = {key: Fraction(str(flat[key])) for key in TYPE_KEYWORDS["number"] & flat.keys()}
-    low = max((rules[key] for key in LOWER_BOUNDS if key in rules), default=-UNBOUNDED)
-    high = min((rules[key] for key in UPPER_BOUNDS if key in rules), default=UNBOUNDED)
+    low = max(-UNBOUNDED, *(rules.get(key, -UNBOUNDED) for key in LOWER_BOUNDS))
+    high = min(UNBOUNDED, *(rules.get(key, UNBOUNDED) for key in UPPER_BOUNDS))
     step = rules.get("multipleOf", Fraction(1))
     if whole:
+        # The least multiple of a fraction that is whole.
         step *= step.denominator
-    first = 0
-    if low > 0:
-        first = ceil(low / step)
-    elif high < 0:
-        first = floor(high / step)
-    guesses = []
-    for distance in range(MAX_GUESSES // 4):
-        guesses += [step * (first + distance), step * (first - distance)]
+    guesses = _list_multiples(step, low, high)
     if not whole and "multipleOf" not in flat:
-        least = max(low, min(high - 1, Fraction(0)))
-        width = min(high - least, Fraction(1))
-        guesses += [least + width / part for part in range(2, MAX_GUESSES)]
+        guesses += _list_fractions(low, high)
     for number in guesses:
         if low <= number <= high:
             yield int(number) if number.denominator == 1 else float(number)
 
 
-def _iter_texts(flat: dict[str, Any]) -> Iterator[str]:
+def _list_multiples(step: Fraction, low: Fraction, high: Fraction) -> list[Fraction]:
+    """Return multiples in both directions, from 0 or from the bound that is nearest to it."""
+    first = 0
+    if low > 0:
+        first = ceil(low / step)
+    elif high < 0:
+        first = floor(high / step)
+    multiples = []
+    for distance in range(MAX_GUESSES // 4):
+        multiples += [step * (first + distance), step * (first - distance)]
+    return multiples
+
+
+def _list_fractions(low: Fraction, high: Fraction) -> list[Fraction]:
+    """Return fractions between two bounds that may have no whole number between them."""
+    least = max(low, min(high - 1, Fraction(0)))
+    width = min(high - least, Fraction(1))
+    return [least + width / part for part in range(2, MAX_GUESSES)]
+
+
+def _iter_texts(flat: Schema) -> Iterator[str]:
+    """Yield texts of the format, else of the shortest length, told apart by a number."""
     template = FORMATS.get(flat.get("format", ""))
     if template is not None:
         yield from map(template.format, range(1, 29))
         return
-    shortest, longest = flat.get("minLength", 0), flat.get("maxLength", 2**31)
+    shortest = flat.get("minLength", 0)
+    longest = flat.get("maxLength", 2**31)
     length = int(min(max(4, shortest), longest))
-    text = ("text" * (int(shortest) // 4 + 1))[:length]
-    for suffix in ("", *map(str, range(1, MAX_GUESSES))):
+    repeated = "text" * (int(shortest) // 4 + 1)
+    text = repeated[:length]
+    yield text
+    for number in range(1, MAX_GUESSES):
+        suffix = str(number)
         if len(text + suffix) <= longest:
             yield text + suffix
         else:

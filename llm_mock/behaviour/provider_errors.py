@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
 
 RETRY_AFTER = 1
-"""Seconds that a rate limit asks for, where nothing else is said."""
+"""The default of the header `Retry-After` of a rate limit, in seconds."""
 PREFIXES = {
     "openai": ("gpt-", "chatgpt", "o1", "o3", "o4", "ft:gpt-", "text-embedding-", "openai/"),
     "anthropic": ("claude", "anthropic/"),
 }
-"""How the ids of a provider's models begin."""
+"""The beginnings of the ids of a provider's models."""
 ENDPOINTS = {
     "openai": "https://api.openai.com/v1/chat/completions",
     "anthropic": "https://api.anthropic.com/v1/messages",
@@ -35,28 +35,31 @@ ENDPOINTS = {
 
 
 STATUS_CLASSES = {
-    **{400: "BadRequestError", 401: "AuthenticationError", 429: "RateLimitError"},
-    **{503: "InternalServerError", 529: "OverloadedError"},
+    400: "BadRequestError",
+    401: "AuthenticationError",
+    429: "RateLimitError",
+    503: "InternalServerError",
+    529: "OverloadedError",
 }
+"""The exception of the SDKs for each status."""
 STREAM_BROKEN = (
     "peer closed connection without sending complete message body (incomplete chunked read)"
 )
 DISCONNECTED = "Server disconnected without sending a response."
 TIMED_OUT = "Request timed out."
 READ_TIMED_OUT = "The read operation timed out"
-"""What the HTTP libraries say of it."""
+"""The message of the HTTP libraries, where an SDK has one of its own."""
 NO_CONNECTION = "[Errno 111] Connection refused"
 KINDS = (*REFUSALS["openai"], "timeout", "no_connection", "broken_stream")
 
 
 class ProviderFailure(Exception):
-    """A provider's refusal as it comes over HTTP, for the client's own SDK to make its exception
-    of.
+    """A provider's error response over HTTP, of which the client's SDK makes its exception.
 
     Args:
         status: the HTTP status.
         body: the JSON body.
-        message: what the provider says.
+        message: the message of the provider.
         seconds: the header `Retry-After`; None without one.
     """
 
@@ -64,7 +67,9 @@ class ProviderFailure(Exception):
         self, status: int, body: dict[str, Any], message: str, seconds: float | None = None
     ) -> None:
         super().__init__(status, body, message, seconds)
-        self.status, self.body, self.message = status, body, message
+        self.status = status
+        self.body = body
+        self.message = message
         self.headers = {} if seconds is None else {"retry-after": f"{seconds:g}"}
 
     def __str__(self) -> str:
@@ -78,9 +83,8 @@ class ReceivedError(Exception):
         status: the HTTP status.
         headers: the headers, with names in lower case.
         content: the body.
-        url: what was asked, without query.
-        kind: the exception that the client's SDK makes of it, as `module:name`; None where that is
-            not known.
+        url: the requested URL, without query.
+        kind: the exception that the client's SDK makes of it, as `module:name`; None if unknown.
     """
 
     def __init__(
@@ -92,31 +96,28 @@ class ReceivedError(Exception):
         kind: str | None = None,
     ) -> None:
         super().__init__(f"Error code: {status} - {content}")
-        self.status, self.headers, self.content, self.url, self.kind = (
-            status,
-            headers,
-            content,
-            url,
-            kind,
-        )
+        self.status = status
+        self.headers = headers
+        self.content = content
+        self.url = url
+        self.kind = kind
 
 
 class StreamEnds(Exception):
-    """A stream over HTTP ends where it should not, and says nothing of it.
+    """The end of a stream over HTTP in its middle, without an error.
 
     Args:
         malformed: whether its last event is cut off.
     """
 
     def __init__(self, malformed: bool = False) -> None:
-        super().__init__(
-            "The stream ended within an event." if malformed else "The stream ended before its end."
-        )
+        place = "within an event" if malformed else "before its end"
+        super().__init__(f"The stream ended {place}.")
         self.malformed = malformed
 
 
 class StreamStalls(Exception):
-    """A stream over HTTP goes on no further, and does not end."""
+    """The stop of a stream over HTTP that does not end."""
 
     def __init__(self) -> None:
         super().__init__("The stream stalled.")
@@ -127,11 +128,12 @@ def make_provider_error(
 ) -> Exception:
     """Return the exception of a failed call of a model.
 
-    OpenAI's and Anthropic's models are known by how their ids begin, others by the SDK that the
-    plugin which registers them uses. Where that is not installed, or is another one, it is an
-    `llm.ModelError` with the provider's message, a `TimeoutError` or a `ConnectionError`.
+    The provider is known by the beginning of the id, or by the SDK that the model's plugin
+    imports. If the SDK is not installed, or is another one, the exception is an `llm.ModelError`
+    with the provider's message, a `TimeoutError` or a `ConnectionError`.
 
     Args:
+        model_id: the id of the called model.
         kind: one of `KINDS`; `broken_stream` is a connection that is closed within an answer,
             `no_connection` one that could not be opened.
         provider: over HTTP, whose API is called: `openai`, `anthropic`, `google` or `mistral`. No
@@ -140,36 +142,54 @@ def make_provider_error(
     """
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: write one of {', '.join(KINDS)}")
-    over_http = provider is not None
-    provider = provider or _find_provider(model_id)
-    sdk = None if over_http else _load_sdk(provider)
+    if kind == "rate_limit" and retry_after is None:
+        retry_after = RETRY_AFTER
+    # Over HTTP the client's own SDK makes its exception of the response.
+    if provider is not None:
+        if kind in REFUSALS[provider]:
+            return _make_provider_failure(model_id, kind, provider, retry_after)
+        return _make_plain_error(kind, READ_TIMED_OUT)
+    provider = _find_provider(model_id)
+    sdk = _load_sdk(provider)
+    if kind not in REFUSALS["openai"]:
+        if sdk is None:
+            return _make_plain_error(kind, TIMED_OUT)
+        return sdk.make_connection_error(kind)
+    failure = _make_provider_failure(model_id, kind, provider, retry_after)
+    if sdk is not None:
+        return sdk.make_status_error(failure.status, failure.body, retry_after)
+    # Imported late: an application that calls its provider over HTTP may not have it.
+    import llm
+
+    return llm.ModelError(str(failure))
+
+
+def _make_plain_error(kind: str, timeout_message: str) -> Exception:
+    """Return Python's own error for a connection that fails."""
     if kind == "timeout":
-        if sdk is not None:
-            return sdk.make_timeout()
-        return TimeoutError(READ_TIMED_OUT if over_http else TIMED_OUT)
+        return TimeoutError(timeout_message)
     if kind == "no_connection":
-        return ConnectionRefusedError(NO_CONNECTION) if sdk is None else sdk.make_no_connection()
-    if kind == "broken_stream":
-        return ConnectionError(STREAM_BROKEN) if sdk is None else sdk.make_broken_stream()
-    seconds = RETRY_AFTER if retry_after is None and kind == "rate_limit" else retry_after
+        return ConnectionRefusedError(NO_CONNECTION)
+    return ConnectionError(STREAM_BROKEN)
+
+
+def _make_provider_failure(
+    model_id: str, kind: str, provider: str | None, seconds: float | None
+) -> ProviderFailure:
+    """Return the error response of a provider; by default in the form of OpenAI's."""
     refusal = REFUSALS[provider or "openai"][kind]
     call = {"model": model_id, "seconds": f"{seconds or 0:g}"}
     message = refusal.message.format(**call)
     body = build_body(provider, refusal, message, **call)
-    if over_http:
-        return ProviderFailure(refusal.status, body, message, seconds)
-    if sdk is not None:
-        return sdk.make_status_error(refusal.status, body, seconds)
-    import llm
-
-    return llm.ModelError(f"Error code: {refusal.status} - {message}")
+    return ProviderFailure(refusal.status, body, message, seconds)
 
 
 def replace_provider_error(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
     """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
+    new_error = resolve_error(error, record["model_id"], record.get("provider"))
     changed = copy.copy(reply)
     # `Reply.__setattr__` refuses changes.
-    changed.__dict__["error"] = resolve_error(error, record["model_id"], record.get("provider"))
+    changed.__dict__["error"] = new_error
     return changed
 
 
@@ -183,6 +203,7 @@ def resolve_error(error: Exception, model_id: str, provider: str | None = None) 
 
 
 def _find_provider(model_id: str) -> str | None:
+    """Return the provider of a model, if its SDK is one of those of `PREFIXES`."""
     for provider, prefixes in PREFIXES.items():
         if model_id.startswith(prefixes):
             return provider
@@ -194,12 +215,11 @@ def _find_provider(model_id: str) -> str | None:
 def _find_imported_sdk(model: type) -> str | None:
     """Return the SDK that the module of a model's class, or of one of its bases, imports."""
     for base in model.__mro__:
-        for value in list(vars(sys.modules.get(base.__module__, builtins)).values()):
-            name = (
-                value.__name__
-                if isinstance(value, ModuleType)
-                else getattr(value, "__module__", None)
-            )
+        module = sys.modules.get(base.__module__, builtins)
+        # A list, because another thread may add a name to the module meanwhile.
+        for value in list(vars(module).values()):
+            is_module = isinstance(value, ModuleType)
+            name = value.__name__ if is_module else getattr(value, "__module__", None)
             package = name.split(".")[0] if isinstance(name, str) else ""
             if package in PREFIXES:
                 return package
@@ -207,47 +227,51 @@ def _find_imported_sdk(model: type) -> str | None:
 
 
 def _load_sdk(provider: str | None) -> _SDK | None:
+    """Return the exceptions of a provider's SDK; None if it is not installed."""
+    if provider is None:
+        return None
     try:
-        return _SDK(importlib.import_module(provider)) if provider else None
+        return _SDK(importlib.import_module(provider))
     except ImportError:
         return None
 
 
 class _SDK:
-    """The exceptions of one SDK, made with its HTTP library: `httpx`, or `httpx2` in new
-    versions."""
+    """The exceptions of one SDK, made with its HTTP library: `httpx` or the newer `httpx2`."""
 
     def __init__(self, package: Any) -> None:
         self._is_anthropic = package.__name__ == "anthropic"
-        self._says_the_message_only = not self._is_anthropic and not package.__version__.startswith(
-            ("1.", "2.")
-        )
+        # From openai 3 on, `str()` of an error has the message of the body, not all of it.
+        is_old = package.__version__.startswith(("1.", "2."))
+        self._has_short_message = not self._is_anthropic and not is_old
         # The globals of a method, because the modules that import these names are private.
         self._names: dict[str, Any] = vars(package.APIStatusError)["__init__"].__globals__
         self._http: Any = self._names.get("httpx2") or self._names["httpx"]
         self._request = self._http.Request("POST", ENDPOINTS[package.__name__])
 
-    def make_timeout(self) -> Exception:
-        return cast("Exception", self._names["APITimeoutError"](request=self._request))
-
-    def make_no_connection(self) -> Exception:
-        return cast("Exception", self._names["APIConnectionError"](request=self._request))
-
-    def make_broken_stream(self) -> Exception:
-        """Return the error of the HTTP library for a closed connection, which the SDKs pass on."""
-        return cast(
-            "Exception", self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request)
-        )
+    def make_connection_error(self, kind: str) -> Exception:
+        """Return the error for a `timeout`, `no_connection` or a `broken_stream`."""
+        error: Exception
+        if kind == "timeout":
+            error = self._names["APITimeoutError"](request=self._request)
+        elif kind == "no_connection":
+            error = self._names["APIConnectionError"](request=self._request)
+        else:
+            # The SDKs pass on the error of the HTTP library once the stream has begun.
+            error = self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request)
+        return error
 
     def make_status_error(
         self, status: int, body: dict[str, Any], seconds: float | None
     ) -> Exception:
         headers = {"request-id" if self._is_anthropic else "x-request-id": "req_mock"}
-        headers |= {} if seconds is None else {"retry-after": f"{seconds:g}"}
+        if seconds is not None:
+            headers["retry-after"] = f"{seconds:g}"
+        # An SDK without `OverloadedError` raises its class for every 5xx.
         error: Any = self._names.get(STATUS_CLASSES[status]) or self._names["InternalServerError"]
         response = self._http.Response(status, headers=headers, json=body, request=self._request)
-        said = body["error"]["message"] if self._says_the_message_only else body
-        shown = body if self._is_anthropic else body["error"]
-        return cast(
-            "Exception", error(f"Error code: {status} - {said}", response=response, body=shown)
-        )
+        detail = body["error"]["message"] if self._has_short_message else body
+        # OpenAI's SDK gives its exceptions the inner object as `body`, Anthropic's the whole.
+        error_body = body if self._is_anthropic else body["error"]
+        message = f"Error code: {status} - {detail}"
+        return cast("Exception", error(message, response=response, body=error_body))

@@ -13,8 +13,14 @@ from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import LLMMockError
 from llm_mock.support.validation import Text, Whole
 
+ErrorName = Literal[
+    "rate-limit", "overloaded", "context-overflow", "invalid-key", "timeout", "broken-stream"
+]
+"""The name of an error of the provider."""
+
 
 class _Strict(pydantic.BaseModel):
+    # Frozen, because one script answers in several threads.
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
@@ -37,17 +43,7 @@ class ScriptedReply(_Strict):
     tool_calls: tuple[ScriptedToolCall, ...] = ()
     reasoning: str | None = None
     finish_reason: Text | None = None
-    error: (
-        Literal[
-            "rate-limit",
-            "overloaded",
-            "context-overflow",
-            "invalid-key",
-            "timeout",
-            "broken-stream",
-        ]
-        | None
-    ) = None
+    error: ErrorName | None = None
     """The error that the provider answers with; after a text or chunks, the end of the stream."""
     prompt: str | None = None
     """A text that the prompt must contain."""
@@ -76,23 +72,38 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     Raises:
         LLMMockError: it is empty, or combines fields that exclude each other.
     """
-    names = ("text", "data", "chunks", "reasoning", "finish_reason")
-    fields: dict[str, Any] = {name: getattr(scripted, name) for name in names}
-    fields["tool_calls"] = [
-        ToolCall(call.name, dict(call.arguments)) for call in scripted.tool_calls
-    ]
-    empty = scripted.text is None and scripted.chunks is None and scripted.data is UNSET
-    if scripted.error is None:
-        if empty and not scripted.tool_calls:
-            raise LLMMockError("says nothing. Give it text, data, chunks, tool_calls or error.")
-        return Reply(**fields)
+    if scripted.error is not None:
+        return _build_failing_reply(scripted, scripted.error)
+    tool_calls = [ToolCall(call.name, dict(call.arguments)) for call in scripted.tool_calls]
+    has_text = scripted.text is not None or scripted.chunks is not None
+    if not has_text and scripted.data is UNSET and not tool_calls:
+        raise LLMMockError("says nothing. Give it text, data, chunks, tool_calls or error.")
+    return Reply(
+        scripted.text,
+        data=scripted.data,
+        chunks=scripted.chunks,
+        tool_calls=tool_calls,
+        reasoning=scripted.reasoning,
+        finish_reason=scripted.finish_reason,
+    )
+
+
+def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
+    """Build a reply that fails, after its text or chunks if it has any."""
     if scripted.data is not UNSET or scripted.tool_calls:
         raise LLMMockError(
             "has an error, beside which only text or chunks make sense: "
             "they are streamed before it."
         )
-    if not empty:
-        fields["chunks"] = scripted.chunks or (scripted.text,)
-        fields["error_after"] = len(fields["chunks"])
-    fields["text"] = None
-    return Reply(**fields, error=ProviderError(scripted.error.replace("-", "_")))
+    # A text before an error is streamed, so it becomes the only chunk.
+    chunks = scripted.chunks
+    if not chunks and scripted.text is not None:
+        chunks = (scripted.text,)
+    # The YAML form has the hyphens of the command line, `ProviderError` has underscores.
+    return Reply(
+        chunks=chunks,
+        reasoning=scripted.reasoning,
+        finish_reason=scripted.finish_reason,
+        error=ProviderError(kind.replace("-", "_")),
+        error_after=None if chunks is None else len(chunks),
+    )

@@ -66,12 +66,13 @@ class Answer:
         if reply.reasoning is not None:
             yield Event("reasoning", reply.reasoning)
         # A recorded reply fails only after all that was recorded of it.
-        early_error = None if reply.is_recorded else error
-        for position, chunk in enumerate(reply.stream(stream)):
-            if early_error is not None and (not stream or position == reply.error_after):
-                raise early_error
-            yield chunk
-        if reply.tool_calls and early_error is None:
+        if error is not None and not reply.is_recorded:
+            if stream:
+                chunks = tuple(reply.stream(stream))
+                yield from chunks[: reply.error_after]
+            raise error
+        yield from reply.stream(stream)
+        if reply.tool_calls:
             yield from _iter_tool_call_events(reply, self.record["number"])
         if error is not None:
             raise error

@@ -58,16 +58,12 @@ def check_reply(
         The error to raise, or None.
     """
     for call in reply.tool_calls:
-        if isinstance(call, BrokenToolCall):
-            continue
         problem = _check_tool_call(call, request, location)
         if problem is not None:
             return problem
     if not request.schema or settings.schema_check == "off" or reply.invalid:
         return None
-    # A turn of tool calls without text is not the final answer, which alone follows the schema.
-    is_final = reply.error is None and (reply.content or not reply.tool_calls)
-    if not is_final:
+    if not _is_final_answer(reply):
         return None
     problems = find_text_violations(request.schema, reply.content)
     if not problems:
@@ -75,14 +71,24 @@ def check_reply(
     message = _format_schema_violations(record, problems, reply.content, location)
     if settings.schema_check == "error":
         return SchemaViolation(message)
+    # pytest prints warnings as they are, so API keys in the reply are hidden here.
     warn_caller(SchemaViolationWarning(redact(message)))
     return None
+
+
+def _is_final_answer(reply: Reply) -> bool:
+    """Return whether a reply is the final answer, which alone follows the schema."""
+    # A turn of tool calls without text is not final: the application sends the results.
+    return reply.error is None and bool(reply.content or not reply.tool_calls)
 
 
 def _check_tool_call(
     call: Any, request: Request, location: SourceLocation | None
 ) -> InvalidToolCall | None:
     """Return the error for a tool call of an unknown tool or with wrong arguments, or None."""
+    # A `BrokenToolCall` is wrong on purpose.
+    if isinstance(call, BrokenToolCall):
+        return None
     offered: dict[str, Any] = {tool.name: tool for tool in request.tools}
     beginning = f"The reply{_format_origin(location)} calls the tool {call.name!r}"
     if call.name not in offered:

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from llm_mock.core.records import format_request
 from llm_mock.support.text import format_error, shorten, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.core.configurator import ResponseConfigurator
+    from llm_mock.core.history import History
     from llm_mock.core.records import CallRecord
     from llm_mock.core.script import QueuedReply, StandingReply
+    from llm_mock.core.settings import Settings
 
 SHOWN_REPLIES = 20
 """The maximum number of configured replies in a message."""
+
+
+class ExplainedMock(Protocol):
+    """The part of a `Mock` that messages read; to import the class would be circular."""
+
+    responses: ResponseConfigurator
+    history: History
+    settings: Settings
+
+    @property
+    def parent(self) -> ExplainedMock | None:
+        """The mock below."""
 
 
 def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advice: str) -> str:
@@ -33,7 +48,7 @@ def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], a
     return "\n".join(lines)
 
 
-def explain_unexpected_call(mock: Any, call: CallRecord) -> str:
+def explain_unexpected_call(mock: ExplainedMock, call: CallRecord) -> str:
     """Return a message that shows an unmatched call and the configured replies, nearest first."""
     replies = sorted(_get_all_configured(mock), key=lambda reply: _measure_distance(reply, call))
     lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
@@ -59,49 +74,56 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
     )
 
 
-def explain_replies(mock: Any, calls: Sequence[CallRecord]) -> str:
+def explain_replies(mock: ExplainedMock, calls: Sequence[CallRecord]) -> str:
     """Return what a failed test shows of its replies; empty if each call and reply has a match.
 
     Args:
         mock: the mock of the test.
         calls: its calls.
     """
-    replies = mock.responses.script.get_configured()
+    replies: list[StandingReply] = mock.responses.script.get_configured()
     unused = find_unused_replies(mock, calls)
-    # An unmatched call is shown below the reply that is nearest to it, which may be a parent's.
-    calls_below: dict[int, list[str]] = {}
-    for number, call in enumerate(calls, start=1):
-        candidates = [] if call["configured"] else _get_all_configured(mock)
-        if not candidates:
-            continue
-        nearest = min(candidates, key=lambda reply: _measure_distance(reply, call))
-        calls_below[id(nearest)] = _format_near_call(number, call, nearest)
-        if nearest not in replies:
-            replies.append(nearest)
-    if not calls_below and not unused:
+    near_calls = _find_near_calls(mock, calls)
+    if not near_calls and not unused:
         return ""
-    lines = [
-        "Configured replies:" if calls else "No model was called, but replies were configured:"
-    ]
+    # The nearest reply may be one of a parent, which is not in this mock's own list.
+    replies = list(dict.fromkeys([*replies, *(reply for reply, _ in near_calls)]))
+    lines_below = {id(reply): near_call for reply, near_call in near_calls}
+    heading = "No model was called, but replies were configured:"
+    lines = ["Configured replies:" if calls else heading]
     for reply in replies[:SHOWN_REPLIES]:
-        is_unused = reply in unused
-        lines.append(f"  - {reply.text('not used' if is_unused else '')}")
-        if id(reply) in calls_below:
-            lines += calls_below[id(reply)]
-        elif is_unused:
-            lines += _format_nearest_call(reply, calls)
+        if reply not in unused:
+            lines.append(f"  - {reply.text()}")
+            lines += lines_below.get(id(reply), [])
+            continue
+        lines.append(f"  - {reply.text('not used')}")
+        lines += lines_below.get(id(reply)) or _format_nearest_call(reply, calls)
     if len(replies) > SHOWN_REPLIES:
         lines.append(f"  … {len(replies) - SHOWN_REPLIES} more")
     return "\n".join(lines)
 
 
-def find_unused_replies(mock: Any, calls: Sequence[CallRecord]) -> list[StandingReply]:
+def _find_near_calls(
+    mock: ExplainedMock, calls: Sequence[CallRecord]
+) -> list[tuple[StandingReply, list[str]]]:
+    """Return the reply that is nearest to each unmatched call, with lines about the call."""
+    near_calls = []
+    for number, call in enumerate(calls, start=1):
+        candidates = [] if call["configured"] else _get_all_configured(mock)
+        if candidates:
+            distances = [_measure_distance(reply, call) for reply in candidates]
+            nearest = candidates[distances.index(min(distances))]
+            near_calls.append((nearest, _format_near_call(number, call, nearest)))
+    return near_calls
+
+
+def find_unused_replies(mock: ExplainedMock, calls: Sequence[CallRecord]) -> list[StandingReply]:
     """Return the replies of a mock, without its parents', that answered none of its calls."""
     replies = mock.responses.script.get_configured()
     return [reply for reply in replies if not _is_used(reply, mock, calls)]
 
 
-def _get_all_configured(mock: Any) -> list[StandingReply]:
+def _get_all_configured(mock: ExplainedMock) -> list[StandingReply]:
     """Return the replies of a mock, then those of its parents."""
     replies: list[StandingReply] = mock.responses.script.get_configured()
     if mock.parent:
@@ -109,7 +131,7 @@ def _get_all_configured(mock: Any) -> list[StandingReply]:
     return replies
 
 
-def _is_used(reply: StandingReply, mock: Any, calls: Sequence[CallRecord]) -> bool:
+def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[CallRecord]) -> bool:
     """Return whether a reply answered a call, or may have answered one of another process."""
     answered_by = mock.history.answered_by
     # A queued reply is removed from the script when it is used up.

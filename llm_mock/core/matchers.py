@@ -71,19 +71,24 @@ class Matchers:
         system = kwargs.get("system", "")
         if self.system is not None and not _matches(self.system, system):
             yield _format_text_miss("system prompt", self.system, system)
+        if self.turn is not None and self.turn != call["turn"]:
+            yield f"it is turn {call['turn']}, not {self.turn}"
+        # After the texts, because most replies have no condition but on them.
+        yield from self._find_list_misses(call)
+        if self.options is not None:
+            yield from self._find_option_misses(self.options, call)
+
+    def _find_list_misses(self, call: CallRecord) -> Iterator[str]:
+        kwargs = call["kwargs"]
         if self.tools is not None:
             offered = kwargs.get("tools", ())
             missing = [tool for tool in self.tools if tool not in offered]
             if missing:
                 yield f"the tools {', '.join(missing)} are not offered"
-        if self.turn is not None and self.turn != call["turn"]:
-            yield f"it is turn {call['turn']}, not {self.turn}"
         if self.attachments is not None:
             types = [attachment["type"] for attachment in kwargs.get("attachments", ())]
             if types != self.attachments:
                 yield f"the attachments are {types}, not {self.attachments}"
-        if self.options is not None:
-            yield from self._find_option_misses(self.options, call)
 
     def _find_option_misses(self, options: Mapping[str, Any], call: CallRecord) -> Iterator[str]:
         for name, expected in options.items():

@@ -387,32 +387,52 @@ class Mock:
             reply = self.misbehaviour.change(record, request, reply)
         if reply.error is not None:
             reply = self._behaviour.replace_provider_error(reply, record)
-        # A recorded reply was given by a model, so nothing is checked of it.
-        is_checked = reply is not DEFAULT_REPLY and not reply.is_recorded
-        if is_checked and (request.schema or reply.tool_calls):
+        # This runs in each call, so each function is called only if there is something to do.
+        if request.schema or reply.tool_calls:
             self._check(record, request, reply)
         waits = None
+        real_time = False
         latency = reply.latency
         if latency is None and not reply.is_recorded:
             latency = self._find_latency(record["model_id"])
-        # An error at once takes no time.
-        if latency is not None and (reply.error is None or reply.error_after is not None):
-            reply, waits = self._behaviour.apply_latency(reply, latency, record)
-        error = None if reply.error is None else reply.exception()
-        if error is not None and reply.error_after is None:
-            raise error
-        self.history.complete(record, reply, request)
-        if error is None:
+        if latency is not None:
+            real_time = latency.real_time
+            reply, waits = self._apply_latency(reply, latency, record)
+        if reply.error is None:
+            self.history.complete(record, reply, request)
             self._report(record)
         else:
-            # The boundary raises the error later, after the chunks before it.
-            self._fail(record, error, request.describe_failure(error, begun=True))
-        real_time = latency is not None and latency.real_time
+            self._complete_with_error(record, request, reply)
         return Answer(reply, record, waits, real_time, self.settings.raw_json)
+
+    def _apply_latency(
+        self, reply: Reply, latency: Latency, record: CallRecord
+    ) -> tuple[Reply, list[float] | None]:
+        """Return a reply as it comes with a latency, and its waits; an error at once has none."""
+        if reply.error is not None and reply.error_after is None:
+            return reply, None
+        return self._behaviour.apply_latency(reply, latency, record)
+
+    def _complete_with_error(self, record: CallRecord, request: Request, reply: Reply) -> None:
+        """Complete the record of a reply that fails after some chunks.
+
+        Raises:
+            Exception: the error of the reply, if no chunks come before it.
+        """
+        __tracebackhide__ = True
+        error = reply.exception()
+        if reply.error_after is None:
+            raise error
+        self.history.complete(record, reply, request)
+        # The boundary raises the error later, after the chunks before it.
+        self._fail(record, error, request.describe_failure(error, begun=True))
 
     def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply that no model could have given, and note it."""
         __tracebackhide__ = True
+        # A recorded reply was given by a model, so nothing is checked of it.
+        if reply is DEFAULT_REPLY or reply.is_recorded:
+            return
         # A generated reply, or one of a model's default response, has no source location.
         configured = self.history.answered_by.get(record["number"])
         location = None if configured is None else configured.place

@@ -138,21 +138,11 @@ def new_record(request: Request) -> CallRecord:
     """Return the record of a call that is about to be answered, still without its number."""
     options = request.options
     text = request.prompt
-    schema = request.schema and get_schema_name(request.schema)
+    schema_name = schema = None
+    if request.schema:
+        schema_name = get_schema_name(request.schema)
+        schema = to_plain_json(request.schema)
     defaults = NOT_PASSED if request.passed else UNKNOWN
-    kwargs = {"schema": schema, **defaults, **options}
-    # Most calls have none of these, so each is looked at only if it is there.
-    if request.system:
-        kwargs["system"] = request.system
-    if request.tools:
-        kwargs["tools"] = [tool.name for tool in request.tools]
-    if request.tool_results:
-        kwargs["tool_results"] = [
-            {"name": result.name, "output": result.output} for result in request.tool_results
-        ]
-    if request.attachments:
-        descriptions = describe_attachments(request.attachments, hashed=False)
-        kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]
     record: CallRecord = {
         "timestamp": format_now(),
         "number": 0,
@@ -160,9 +150,9 @@ def new_record(request: Request) -> CallRecord:
         "turn": request.turn,
         "prompt": text,
         "prompt_length": len(text),
-        "kwargs": kwargs,
-        "schema": to_plain_json(request.schema) if request.schema else None,
-        "tools": [describe_tool(tool) for tool in request.tools] if request.tools else [],
+        "kwargs": {"schema": schema_name, **defaults, **options},
+        "schema": schema,
+        "tools": [],
         "options": options,
         "key": PassedKey.from_key(request.key) if request.key else None,
         "response": None,
@@ -171,10 +161,32 @@ def new_record(request: Request) -> CallRecord:
         "output_tokens": None,
         "configured": True,
     }
+    # Most calls are a text alone, and save the call of the function.
+    if request.system or request.tools or request.tool_results or request.attachments:
+        _add_further_inputs(record, request)
     http_fields = request.describe_http()
     if http_fields:
         record.update(http_fields)  # type: ignore[typeddict-item]
     return record
+
+
+def _add_further_inputs(record: CallRecord, request: Request) -> None:
+    """Add the system prompt, tools, tool results and attachments of a request to its record."""
+    kwargs = record["kwargs"]
+    # Each key is missing in the record of a call without it.
+    if request.system:
+        kwargs["system"] = request.system
+    if request.tools:
+        kwargs["tools"] = [tool.name for tool in request.tools]
+        record["tools"] = [describe_tool(tool) for tool in request.tools]
+    if request.tool_results:
+        results = request.tool_results
+        kwargs["tool_results"] = [
+            {"name": result.name, "output": result.output} for result in results
+        ]
+    if request.attachments:
+        descriptions = describe_attachments(request.attachments, hashed=False)
+        kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]
 
 
 def format_schema(name: str | None) -> str:

@@ -141,21 +141,9 @@ class Reply:
         latency: Latency | None = None,
     ) -> None:
         __tracebackhide__ = True
-        has_data = data is not UNSET
-        has_chunks = chunks is not None
-        _check_single_content(text is not None, has_data, has_chunks)
-        if text is not None and not isinstance(text, str):
-            raise InvalidReply(
-                f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply "
-                "is Reply(data=…)."
-            )
-        if error is not None:
-            to_exception(error)
-        if error_after is not None and (error is None or not is_whole(error_after)):
-            raise InvalidReply(
-                f"error_after={error_after!r} counts the chunks before error: give an error too, "
-                "and a number from 0."
-            )
+        _check_content(text, data, chunks)
+        if error is not None or error_after is not None:
+            _check_error(error, error_after)
         _check_usage(usage)
         _check_texts(
             reasoning=reasoning, finish_reason=finish_reason, resolved_model=resolved_model
@@ -172,27 +160,33 @@ class Reply:
         fields["reasoning"] = reasoning
         fields["invalid"] = invalid
         fields["attachments"] = _check_attachments(attachments)
-        # Values go through JSON, so that later changes to the arguments cannot reach the reply.
-        fields["response_json"] = (
-            None if response_json is None else json.loads(to_json_text(response_json))
-        )
+        fields["response_json"] = None
+        if response_json is not None:
+            # Through JSON, so that later changes to the argument cannot reach the reply.
+            fields["response_json"] = json.loads(to_json_text(response_json))
         fields["tool_calls"] = check_tool_calls(tool_calls)
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
-        own_chunks: tuple[Any, ...] = fields["chunks"] or ()
-        if has_data:
+        self._set_content(text, data)
+
+    def _set_content(self, text: str | None, data: object) -> None:
+        """Set `content`, `data`, and what is derived from them and the other fields."""
+        fields = self.__dict__
+        chunks = self.chunks or ()
+        if data is not UNSET:
             content = to_json_text(data)
+            # As above, a copy that later changes to the argument cannot reach.
             fields["data"] = json.loads(content)
         else:
-            content = text or "".join(map(get_event_text, own_chunks))
+            content = text or "".join(map(get_event_text, chunks))
             fields["data"] = UNSET
         fields["content"] = content
         calls_length = sum(map(measure_tool_call, self.tool_calls))
-        fields["estimated_tokens"] = estimate_tokens(
-            len(content) + len(reasoning or "") + calls_length
-        )
-        has_events = not all(isinstance(chunk, str) for chunk in own_chunks)
-        is_plain = error is None and reasoning is None and not self.tool_calls
+        reasoning_length = len(self.reasoning or "")
+        fields["estimated_tokens"] = estimate_tokens(len(content) + reasoning_length + calls_length)
+        is_plain = self.error is None and self.reasoning is None and not self.tool_calls
+        # Without chunks, the call of `all` is saved.
+        has_events = bool(chunks) and not all(isinstance(chunk, str) for chunk in chunks)
         fields["is_text"] = is_plain and not has_events
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -348,13 +342,33 @@ def format_reply(answer: ReplyOrFunction) -> str:
     return f"{shorten(reply.outcome)}, then raises {name}"
 
 
-def _check_single_content(has_text: bool, has_data: bool, has_chunks: bool) -> None:
-    """Raise an InvalidReply if a reply has more than one content."""
+def _check_content(text: object, data: object, chunks: object) -> None:
+    """Raise an InvalidReply if a reply has more than one content, or a text that is not a str."""
     __tracebackhide__ = True
+    has_text = text is not None
+    has_data = data is not UNSET
+    has_chunks = chunks is not None
     if has_text + has_data + has_chunks > 1:
         flags = {"text": has_text, "data": has_data, "chunks": has_chunks}
         names = " and ".join(name for name, is_given in flags.items() if is_given)
         raise InvalidReply(f"A Reply has one content, but {names} were given.")
+    if has_text and not isinstance(text, str):
+        raise InvalidReply(
+            f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply "
+            "is Reply(data=…)."
+        )
+
+
+def _check_error(error: object, error_after: object) -> None:
+    """Raise an InvalidReply for an error that cannot be raised, or that comes after no error."""
+    __tracebackhide__ = True
+    if error is not None:
+        to_exception(error)
+    if error_after is not None and (error is None or not is_whole(error_after)):
+        raise InvalidReply(
+            f"error_after={error_after!r} counts the chunks before error: give an error too, "
+            "and a number from 0."
+        )
 
 
 def _check_latency(latency: Any) -> Latency:
@@ -426,24 +440,24 @@ def _check_usage(usage: Any) -> None:
     if isinstance(usage, Mapping):
         names = ("input_tokens", "output_tokens")
         is_usage = bool(usage) and usage.keys() <= {*names, "details"}
-        values = {name: usage.get(name) for name in names}
-        details = usage.get("details")
+        values = usage
     else:
+        # By attributes, because `llm` is not imported here.
         names = ("input", "output")
         is_usage = all(hasattr(usage, name) for name in names)
-        values = {name: getattr(usage, name, None) for name in names}
-        details = getattr(usage, "details", None)
+        values = {name: getattr(usage, name, None) for name in (*names, "details")}
     if not is_usage:
         raise InvalidReply(
             f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
             "input_tokens, output_tokens and, if wanted, details."
         )
-    for name, number in values.items():
+    for name in names:
+        number = values.get(name)
         if number is not None and not is_whole(number):
             raise InvalidReply(
                 f"{name} of the usage is {described(number)}: give a whole number from 0."
             )
-    _check_details(details)
+    _check_details(values.get("details"))
 
 
 def _check_details(details: Any) -> None:

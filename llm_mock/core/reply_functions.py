@@ -5,12 +5,16 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, to_compact_json
+
+if TYPE_CHECKING:
+    from traceback import FrameSummary
+    from types import TracebackType
 
 _NOT_OF_THE_FUNCTION = (
     os.path.dirname(__file__) + os.sep,
@@ -35,17 +39,10 @@ async def call_reply_function_async(function: ReplyFunction, native: Any) -> Rep
 
 def explain_bug(error: BaseException) -> str | None:
     """Return the line and traceback of an exception from a reply function; None for others."""
-    inside = None
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code in (
-            call_reply_function.__code__,
-            call_reply_function_async.__code__,
-        ):
-            inside = traceback.tb_next
-        traceback = traceback.tb_next
+    inside = _find_function_traceback(error)
     if inside is None:
         return None
+    # Imported here, because only a bug in a reply function needs it.
     from traceback import extract_tb, format_list
 
     frames = [
@@ -53,14 +50,36 @@ def explain_bug(error: BaseException) -> str | None:
     ]
     if not frames:
         return None
-    first = format_location((frames[0].filename, frames[0].lineno or 0))
-    last = format_location((frames[-1].filename, frames[-1].lineno or 0))
-    where = f" at {first}" if first else ""
-    if first and last and last != first:
-        where += f", by {last}"
+    origin = _format_origin(frames[0], frames[-1])
     name = type(error).__name__
     message = f"{name}: {error}" if str(error) else name
-    return f"A reply function raised{where}: {message}\n{''.join(format_list(frames)).rstrip()}"
+    traceback_text = "".join(format_list(frames)).rstrip()
+    return f"A reply function raised{origin}: {message}\n{traceback_text}"
+
+
+def _find_function_traceback(error: BaseException) -> TracebackType | None:
+    """Return the part of a traceback that is inside of a reply function; None without one."""
+    callers = (call_reply_function.__code__, call_reply_function_async.__code__)
+    inside = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        # The last match counts: a reply function may itself call a mocked model.
+        if traceback.tb_frame.f_code in callers:
+            inside = traceback.tb_next
+        traceback = traceback.tb_next
+    return inside
+
+
+def _format_origin(first_frame: FrameSummary, last_frame: FrameSummary) -> str:
+    """Return where the function was entered and where it raised, for the middle of a sentence."""
+    first = format_location((first_frame.filename, first_frame.lineno or 0))
+    last = format_location((last_frame.filename, last_frame.lineno or 0))
+    # Both are empty for code that is not in the project.
+    if not first:
+        return ""
+    if not last or last == first:
+        return f" at {first}"
+    return f" at {first}, by {last}"
 
 
 def _check_result(function: ReplyFunction, result: Any) -> Reply:

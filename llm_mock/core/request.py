@@ -130,10 +130,18 @@ def to_plain_json(value: Any, depth: int = 0) -> Any:
         return [to_plain_json(item, depth + 1) for item in value]
     if hasattr(type(value), "model_dump"):
         return to_plain_json(value.model_dump(mode="json", by_alias=True), depth + 1)
-    text = value.__qualname__ if isinstance(value, type) else repr(value)
+    return _format_object(value)
+
+
+def _format_object(value: object) -> str:
+    """Return the name of a class, or the `repr` of another object without its address."""
+    if isinstance(value, type):
+        return value.__qualname__
+    text = repr(value)
     # An address differs in each run, and would make equal calls differ.
-    has_address = f"object at {id(value):#x}" in text
-    return f"<{type(value).__qualname__}>" if has_address else text
+    if f"object at {id(value):#x}" in text:
+        return f"<{type(value).__qualname__}>"
+    return text
 
 
 def describe_tool(tool: Any) -> dict[str, Any]:
@@ -189,18 +197,27 @@ def _describe_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
         "url": attachment.url,
     }
     content = attachment.content
-    if hashed and content is None and attachment.path:
-        # A missing file fails when the provider is called, not in a description.
-        with contextlib.suppress(OSError):
-            described["bytes"] = os.path.getsize(attachment.path)
-            if described["bytes"] <= LARGEST_FILE:
-                content = Path(attachment.path).read_bytes()
     if content is not None:
         described["bytes"] = len(content)
         if hashed:
             described["sha256"] = hashlib.sha256(content).hexdigest()
+    elif hashed and attachment.path:
+        described |= _describe_file(attachment.path)
     # `resolve_type` of `llm` would request a URL.
     if attachment.type is None and attachment.url is None:
         with contextlib.suppress(OSError, ValueError):
             described["type"] = attachment.resolve_type()
     return {name: value for name, value in described.items() if value is not None}
+
+
+def _describe_file(path: str) -> dict[str, Any]:
+    """Return the `bytes` and, unless it is too large, the `sha256` of a file."""
+    described: dict[str, Any] = {}
+    # A missing file fails when the provider is called, not in a description.
+    with contextlib.suppress(OSError):
+        described["bytes"] = os.path.getsize(path)
+        if described["bytes"] <= LARGEST_FILE:
+            content = Path(path).read_bytes()
+            described["bytes"] = len(content)
+            described["sha256"] = hashlib.sha256(content).hexdigest()
+    return described

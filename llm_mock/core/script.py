@@ -231,20 +231,25 @@ class Script:
             return self.side_effect
         model = call["model_id"]
         schema = call["kwargs"]["schema"]
-        found: StandingReply | None = None
+        found: StandingReply | None
         if self._queues:
             found = self._take_queued(self._list_keys(model, schema), call)
-        if found is None and self.errors:
-            found = self.errors.find(model)
-        if found is None and self.conditional:
-            found = self._find_conditional(call)
-        if found is None and schema is not None and schema in self.standing:
+            if found is not None:
+                return found
+        if self.errors or self.conditional:
+            found = self._find_error_or_conditional(call)
+            if found is not None:
+                return found
+        if schema is not None and schema in self.standing:
             found = self.standing[schema].find(model)
-        if found is None:
-            found = self.standing[None].find(model)
-        return found
+            if found is not None:
+                return found
+        return self.standing[None].find(model)
 
-    def _find_conditional(self, call: CallRecord) -> StandingReply | None:
+    def _find_error_or_conditional(self, call: CallRecord) -> StandingReply | None:
+        error = self.errors.find(call["model_id"])
+        if error is not None:
+            return error
         for reply in self.conditional:
             if not reply.misses(call):
                 return reply
