@@ -1,6 +1,6 @@
-"""Attaches to `llm` once a process, now or when something imports it, and never imports it itself.
+"""Patches of `llm`, made once in a process as soon as something imports it.
 
-From then on the active mock decides; while there is none, everything is `llm`'s own.
+This module never imports `llm` itself. Without a current mock, everything works as in `llm` alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MODULES_OF_MODELS = (
     "scripted_model",
     "real_model",
 )
-"""The modules that derive from classes of `llm`, or hold some."""
+"""The modules that hold classes of `llm`, or derive from them."""
 
 
 NAMES = (
@@ -49,58 +49,71 @@ NAMES = (
     "models._BaseResponse",
     "models.AsyncChainResponse.responses",
     "models.ChainResponse.responses",
-    # Where a response executes its model, since llm 0.32 and before.
+    # The method in which a response executes its model: since llm 0.32 | before.
     "AsyncResponse._ensure_async_generator|AsyncResponse.__anext__",
     "Response._iter_events|Response.__iter__",
-    # What a cassette needs to record a real model, and to replay it.
+    # Attributes that a cassette records and replays.
     "models._BaseResponse()._key",
     "models._BaseResponse()._prompt_json",
     "models._BaseResponse()._tool_calls",
-    # The clock of a response, which the mock's latency turns.
+    # The start time of a response, which a simulated latency moves.
     "models._BaseResponse()._start",
-    # Says whether plugins were loaded, without loading them.
+    # Tells whether plugins were loaded, without loading them.
     "plugins._loaded",
     "plugins.DEFAULT_PLUGINS",
     "plugins.load_plugins",
     "plugins.pm",
 )
-"""What is used of `llm`, private names above all."""
+"""The names that this package uses of `llm`, above all private ones.
+
+See `find_missing_name` for the syntax.
+"""
 REFUSED = (
-    *(f"get_{kind}" for kind in ("model", "async_model", "embedding_model")),
-    *(f"{kind}.prompt" for kind in ("Model", "AsyncModel", "Conversation", "AsyncConversation")),
-    *(f"EmbeddingModel.{name}" for name in ("embed", "embed_multi")),
-    *("Response.__iter__", "Response.text", "AsyncResponse.__anext__", "AsyncResponse.text"),
+    "get_model",
+    "get_async_model",
+    "get_embedding_model",
+    "Model.prompt",
+    "AsyncModel.prompt",
+    "Conversation.prompt",
+    "AsyncConversation.prompt",
+    "EmbeddingModel.embed",
+    "EmbeddingModel.embed_multi",
+    "Response.__iter__",
+    "Response.text",
+    "AsyncResponse.__anext__",
+    "AsyncResponse.text",
 )
-"""What to refuse where a name is gone."""
+"""The functions that refuse every call if a version of `llm` lacks one of `NAMES`."""
 
 
-class _State:
-    """What `attach` was told."""
+class _Settings:
+    """The arguments of `attach`, for whenever `llm` is imported."""
 
     has_own_user_folder = False
 
 
 def attach(has_own_user_folder: bool = False) -> None:
-    """Attach to `llm`: at once if it is imported, else when something imports it, and again when it is re-imported.
+    """Patch `llm` now if it is imported, and whenever something imports it later.
 
     Args:
-        has_own_user_folder: give the process an `llm` user folder of its own as soon as it imports `llm`, unless the
-            environment names one.
+        has_own_user_folder: give the process an `llm` user folder of its own as soon as it imports
+            `llm`, unless the environment names one.
     """
-    _State.has_own_user_folder = has_own_user_folder or _State.has_own_user_folder
+    # Kept if it was set before: both the environment and the pytest plugin call `attach`.
+    _Settings.has_own_user_folder = has_own_user_folder or _Settings.has_own_user_folder
     attach_on_import("llm", _patch_or_refuse)
-    set_execution("llm.default_plugins.openai_models", _execute_without_sdk)
+    set_execution("llm.default_plugins.openai_models", _execute_without_openai)
 
 
-def _execute_without_sdk(execute: Callable[[ModuleType], None], plugin: ModuleType) -> None:
+def _execute_without_openai(execute: Callable[[ModuleType], None], plugin: ModuleType) -> None:
     from llm_mock.boundaries.llm.deferred_sdk import execute_without_sdk
 
     execute_without_sdk("openai", execute, plugin)
 
 
 def _patch_or_refuse(llm: ModuleType) -> None:
-    """Replace the lookups of an `llm` module and guard its responses, where that was not done before."""
-    if not hasattr(llm, "get_model"):  # another module of that name
+    """Patch an `llm` module, or have it refuse calls if it lacks a name that is needed."""
+    if not hasattr(llm, "get_model"):  # another library with the name `llm`
         return
     name = find_missing_name(llm, NAMES)
     if name is None:
@@ -110,6 +123,7 @@ def _patch_or_refuse(llm: ModuleType) -> None:
 
 
 def _patch_llm(llm: ModuleType) -> None:
+    """Replace the functions of `llm` that list and run models; those replaced before stay."""
     from llm_mock.boundaries.llm import (
         embedding,
         execution_guard,
@@ -121,12 +135,12 @@ def _patch_llm(llm: ModuleType) -> None:
         versions,
     )
 
-    if _State.has_own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
+    if _Settings.has_own_user_folder and user_folder.USER_FOLDER_VARIABLE not in os.environ:
         user_folder.create_user_folder()
     for listing in (names.MODELS, names.EMBEDDING_MODELS):
-        names.set_real_listing(
-            listing, getattr(getattr(llm, listing), "__wrapped__", getattr(llm, listing))
-        )
+        function = getattr(llm, listing)
+        # The original, if this `llm` was patched before.
+        names.set_real_listing(listing, getattr(function, "__wrapped__", function))
     _discard_stale_models(llm)
     for module in (llm, sys.modules["llm.plugins"]):
         replace(module, "load_plugins", names.load_plugins_once)
@@ -142,25 +156,23 @@ def _patch_llm(llm: ModuleType) -> None:
     replace(llm.Response, versions.get_sync_execution(llm.Response), execution_guard.guard_iterator)
     unconsumed_responses.watch(sys.modules["llm.models"])
     name, is_coroutine = versions.get_async_execution(llm.AsyncResponse)
-    replace(
-        llm.AsyncResponse,
-        name,
-        execution_guard.guard_next_chunk if is_coroutine else execution_guard.guard_start,
-    )
+    guard = execution_guard.guard_next_chunk if is_coroutine else execution_guard.guard_start
+    replace(llm.AsyncResponse, name, guard)
 
 
 def _discard_stale_models(llm: ModuleType) -> None:
-    """Where `llm` was imported anew from scratch, have the mocked models derive from its new classes."""
+    """Discard the mocked models if `llm` was imported again, so that new ones use its classes."""
+    # The class is missing while its own module is what imports `llm`.
     model = getattr(sys.modules.get(f"{__package__}.model"), "MockLLMModel", None)
-    if model is None or issubclass(
-        model, llm.Model
-    ):  # None while that module is what imports `llm`
+    if model is None or issubclass(model, llm.Model):
         return
     package = sys.modules["llm_mock"]
     for name in MODULES_OF_MODELS:
         sys.modules.pop(f"{__package__}.{name}", None)
     sys.modules[f"{__package__}.versions"].get_stream_event_class.cache_clear()
+    # The package imports its public names lazily and keeps them.
     for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
         vars(package).pop(name, None)
-    if mock := current_mock():
+    mock = current_mock()
+    if mock is not None:
         mock.forget_models()

@@ -1,11 +1,12 @@
-"""A mock of `llm.get_model` for tests that hand it to their code."""
+"""The function that creates a mock for tests that pass `get_model` to their code."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from llm_mock.boundaries.llm import model as _model  # noqa: F401 (so that the first call does not pay for it)
+# Imported here, so that the first call of a test does not take the time to do so.
+from llm_mock.boundaries.llm import model as _model  # noqa: F401
 from llm_mock.boundaries.llm.get_model import LLMMock
 
 
@@ -16,14 +17,14 @@ def create_mock_get_model(
     """Create a mock of `llm.get_model`.
 
     Args:
-        responses: what each model answers: a mapping of model names (or `"*"` for any) to replies.
-        side_effect: an exception (or its class) that every call of every model raises.
+        responses: a mapping of model names, or `"*"` for any model, to replies.
+        side_effect: an exception, or its class, that every call of every model raises.
 
     Returns:
-        A callable `name -> MockLLMModel` with a state of its own, apart from the fixtures'.
+        A callable `name -> MockLLMModel` with its own state, independent of the fixtures.
 
     Raises:
-        InvalidReply: a response can be no reply, or `side_effect` is no exception.
+        InvalidReply: a response is not a valid reply, or `side_effect` is not an exception.
 
     Example:
         >>> get_model = create_mock_get_model({"gpt-4o-mini": {"found": True}, "*": "Hello"})

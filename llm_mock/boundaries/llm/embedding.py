@@ -1,4 +1,4 @@
-"""Where an embedding model embeds."""
+"""Guard on the methods of embedding models that embed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from llm_mock.core.context import current_mock, passes_through, refuse_real_mode
 
 
 def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
-    """What `embed` or `embed_multi` of a model gives: the active mock's vectors, or those of the real model."""
+    """Run `embed` or `embed_multi` with the model that embeds for the given one.
+
+    That is, in this order: a real model that a test patched by hand, the real model if a mocked one
+    is called while no mock is current, and the mock of a real model.
+    """
     mock = current_mock()
     patched = None if mock is None else find_patched_embedding_model(model)
     if patched is not None:
@@ -20,26 +24,35 @@ def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwar
         if model.mock() is None:
             import llm
 
-            real: Any = llm.get_embedding_model(model.model_id)  # type: ignore[no-untyped-call]
+            # Untyped in `llm`, so its type is given here.
+            get_embedding_model: Callable[[str], Any] = llm.get_embedding_model
+            real = get_embedding_model(model.model_id)
             return getattr(real, original.__name__)(*args, **kwargs)
     elif mock is not None and not passes_through(model.model_id):
         refuse_real_model(model.model_id, mock)
-        model = _DelegatingModel(
-            mock.get_mocked_model("embedding_model", model.model_id).embed_batch, model
-        )
+        mocked = mock.get_mocked_model("embedding_model", model.model_id)
+        model = _DelegatingModel(mocked.embed_batch, model)
     return original(model, *args, **kwargs)
 
 
 class _DelegatingModel:
-    """A real embedding model whose batches another embeds; what it takes and how much at once stays its own."""
+    """A real embedding model with its own attributes, whose batches another one embeds.
+
+    Args:
+        embed_batch: embeds a batch.
+        model: the real model, with its batch size and the kinds of items that it accepts.
+    """
 
     def __init__(self, embed_batch: Callable[..., Any], model: Any) -> None:
-        self._embed, self._model = embed_batch, model
+        self._embed = embed_batch
+        self._model = model
 
     def embed_batch(self, items: Any, key: str | None = None) -> Any:
+        """Embed a batch with the other model, which gets the key of this one."""
         return self._embed(items, key=self._model.key or key)
 
-    _embed_batch = embed_batch  # what `llm` 0.36 calls; its own asks for the key first
+    # Called by llm 0.36 (a private name): its own method asks for the key first.
+    _embed_batch = embed_batch
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)

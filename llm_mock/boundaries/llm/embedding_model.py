@@ -1,14 +1,14 @@
-"""The mocked embedding models: real `llm` models with vectors made from the text itself, or set by a test."""
+"""The mocked embedding models: real `llm` models with computed or configured vectors."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
 from numbers import Real
 from typing import Any
 
-import llm
+from llm.models import EmbeddingModel
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.behaviour.provider_errors import resolve_error
@@ -21,12 +21,16 @@ from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, shorten
 
+CAPABILITIES = ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text")
+"""The attributes that `llm` reads from an embedding model."""
 
-class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore[name-defined, misc]
-    """A real `llm.EmbeddingModel` that needs no network: the same item always gives the same vector.
 
-    A vector that nobody set is made from the words and letters of a text (or the bytes of binary data), is of length
-    1, and lies the nearer to that of another text the more words both have in common. It says nothing of meaning.
+class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
+    """A real `llm.EmbeddingModel` without network that always gives an item the same vector.
+
+    A vector that was not set is computed from the words and letters of a text, or the bytes of
+    binary data, and has length 1. The more words two texts share, the nearer their vectors are.
+    Such a vector says nothing about meaning.
     """
 
     is_llm_mock = True
@@ -39,28 +43,33 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
         *,
         mock: Callable[[], Mock | None] | None = None,
     ) -> None:
-        """
+        """Create a model.
+
         Args:
-            model_id: the model id; a subclass may give it as a class attribute instead.
-            dimensions: how many numbers a vector has, by default 64.
-            mock: which mock answers when the model is called; by default one of its own.
+            model_id: the model id; a subclass may have it as a class attribute instead.
+            dimensions: the length of vectors, by default 64.
+            mock: returns the mock that answers calls; by default the model has one of its own.
         """
         self.model_id: str = model_id or self.model_id
         if mock is not None:
-            self.mock = mock  # type: ignore[method-assign]
+            # In the instance, where it overrides the method of the class.
+            vars(self)["mock"] = mock
         if dimensions is not None:
             self.dimensions = dimensions
 
     def mock(self) -> Mock | None:
-        """Says which mock answers when the model is called; None lets the real model of that id answer."""
-        self.mock = Mock(ModelBehaviour()).get_self  # type: ignore[method-assign]
-        return self.mock()
+        """Return the mock that answers calls; None if the real model of the id answers.
+
+        A model without a mock creates its own here, even if a subclass does not call our
+        `__init__`.
+        """
+        own_mock = Mock(ModelBehaviour())
+        vars(self)["mock"] = own_mock.get_self
+        return own_mock
 
     def copy_capabilities(self, real: Any) -> None:
-        """Become like a real model in what it embeds, and how much of it at once."""
-        self.bind_real_model(
-            real, ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text")
-        )
+        """Copy the kinds of items, the batch size and the name of a real model."""
+        self.bind_real_model(real, CAPABILITIES)
 
     @property
     def _state(self) -> EmbeddingState:
@@ -68,63 +77,61 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has. To be assigned before vectors are set; `InvalidReply` otherwise."""
+        """The length of vectors; assign it before vectors of another length are set."""
         return self._state.dimensions
 
     @dimensions.setter
     def dimensions(self, dimensions: int) -> None:
         __tracebackhide__ = True
         state = self._state
-        if (
-            type(dimensions) is not int
-            or dimensions < 1
-            or any(len(v) != dimensions for v in state.vectors.values())
-        ):
+        # Not `isinstance`: True is an `int` too.
+        if type(dimensions) is not int or dimensions < 1:
             raise InvalidReply(
-                f"dimensions = {dimensions!r}: give a whole number from 1, before vectors of another length are set "
-                f"({len(state.vectors)} set so far)."
+                f"`dimensions` must be a whole number from 1, but got {dimensions!r}."
+            )
+        if any(len(vector) != dimensions for vector in state.vectors.values()):
+            raise InvalidReply(
+                f"`dimensions` cannot become {dimensions}, because vectors of another length are "
+                f"set ({len(state.vectors)} set so far). Assign it before you set vectors."
             )
         state.dimensions = dimensions
 
     @property
     def call_history(self) -> list[EmbeddingRecord]:
-        """Every batch that was embedded, failed ones included, in order; a single `embed` is a batch of one."""
+        """Every embedded batch in order, failed ones included; one `embed` is a batch of one."""
         return self._state.calls
 
     def reset_history(self) -> None:
-        """Forget every call of this model."""
+        """Remove every call of this model from the history."""
         self._state.calls.clear()
 
     def set(self, item: str | bytes, vector: Iterable[float]) -> None:
-        """Set the vector of one text or blob; it is given as it is, neither scaled nor rounded.
+        """Set the vector of one text or blob, which is neither scaled nor rounded.
 
         Raises:
-            InvalidReply: it is not as many finite numbers as the model has `dimensions`.
+            InvalidReply: the vector does not consist of as many finite numbers as the model has
+                `dimensions`.
         """
         __tracebackhide__ = True
         state = self._state
-        numbers = (
-            list(vector)
-            if isinstance(vector, Iterable) and not isinstance(vector, (str, bytes))
-            else None
-        )
         if not isinstance(item, (str, bytes)):
             raise InvalidReply(_format_unsupported_item(item))
-        if numbers is None or len(numbers) != state.dimensions or not all(map(_is_number, numbers)):
-            given = f"{len(numbers)} values" if numbers is not None else "no list"
-            raise InvalidReply(
-                f"This is not a vector of the model, but {given}: {shorten(vector if numbers is None else numbers)}. "
-                f"Give {state.dimensions} finite numbers, or assign to the model's dimensions first."
-            )
+        # A text is iterable too, and its letters are no vector.
+        if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
+            raise InvalidReply(_format_invalid_vector("no list", vector, state))
+        numbers = list(vector)
+        if len(numbers) != state.dimensions or not all(map(_is_number, numbers)):
+            raise InvalidReply(_format_invalid_vector(f"{len(numbers)} values", numbers, state))
         state.vectors[item] = [float(number) for number in numbers]
 
     def set_error(self, exception: BaseException | type[BaseException] | Reply | None) -> None:
-        """Have every call raise an exception, given as an instance, a class or a reply such as `templates.timeout()`.
+        """Have every call raise an exception, or none again after `set_error(None)`.
 
-        None ends it.
+        Args:
+            exception: an instance, a class, or a reply such as `templates.timeout()`.
 
         Raises:
-            InvalidReply: it is no exception.
+            InvalidReply: the argument is not an exception.
         """
         __tracebackhide__ = True
         error = exception.error if isinstance(exception, Reply) else exception
@@ -135,25 +142,28 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
     def embed_batch(
         self, items: Iterable[str | bytes], *, key: str | None = None
     ) -> Iterator[list[float]]:
-        """Called by `llm` to embed. An empty batch is no call.
+        """Embed a batch; `llm` calls this method. An empty batch is not a call.
 
         Raises:
             Exception: the error that was set.
             TypeError: an item is neither text nor bytes.
         """
-        items, state = list(items), self._state
+        items = list(items)
+        state = self._state
         if not items:
             return
-        shown = [_format_item(item) for item in items]
+        recorded_items = [_format_item(item) for item in items]
         now = datetime.now().isoformat()
         key = self.key or key
         passed = PassedKey.from_key(key) if key else None
         record = EmbeddingRecord(
-            timestamp=now, model_id=self.model_id, items=shown, key=passed, error=None
+            timestamp=now, model_id=self.model_id, items=recorded_items, key=passed, error=None
         )
+        # Before embedding, so that a failed call is in the history too.
         state.calls.append(record)
         try:
-            if (mock := self.mock()) is not None:
+            mock = self.mock()
+            if mock is not None:
                 mock.check_embedded(self.model_id, items)
             vectors = [state.embed(item) for item in items]
         except ProviderError as configured:
@@ -167,9 +177,9 @@ class MockEmbeddingModel(ReplacesRealModel, llm.EmbeddingModel):  # type: ignore
 
     def _embed_batch(
         self, items: Iterable[str | bytes], *, key: str | None = None
-    ) -> Iterator[list[float]]:
-        """What `llm` calls, which would ask for a key first."""
-        return self.embed_batch(items, key=key)
+    ) -> Generator[list[float], None, None]:
+        """Embed a batch without asking for a key first, as the method of llm 0.36 would."""
+        yield from self.embed_batch(items, key=key)
 
 
 def _is_number(value: Any) -> bool:
@@ -184,3 +194,10 @@ def _format_item(item: Any) -> str:
 
 def _format_unsupported_item(item: Any) -> str:
     return f"Only str and bytes can be embedded, not {described(item)}."
+
+
+def _format_invalid_vector(problem: str, vector: Any, state: EmbeddingState) -> str:
+    return (
+        f"This is not a vector of the model, but {problem}: {shorten(vector)}. Give "
+        f"{state.dimensions} finite numbers, or assign to the model's dimensions first."
+    )

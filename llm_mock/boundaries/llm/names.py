@@ -1,4 +1,4 @@
-"""The names of models: which model a plugin of `llm` registers under an id or an alias."""
+"""Model names: the models that plugins of `llm` register under an id or an alias."""
 
 from __future__ import annotations
 
@@ -14,28 +14,31 @@ from llm_mock.boundaries.llm.user_folder import list_model_files
 from llm_mock.core.context import passes_through
 from llm_mock.support.text import suggest_nearest
 
-MODELS, EMBEDDING_MODELS = "get_models_with_aliases", "get_embedding_models_with_aliases"
-"""The functions of `llm` that list what plugins register."""
+MODELS = "get_models_with_aliases"
+"""The function of `llm` that lists the registered models."""
+EMBEDDING_MODELS = "get_embedding_models_with_aliases"
+"""The function of `llm` that lists the registered embedding models."""
+# Limited, because the loading thread may wait for a module that the waiting one is importing.
+MAX_LOADING_SECONDS = 20.0
+"""The time that a thread waits for another one to load the plugins."""
 
 _real_listings: dict[str, Callable[[], list[Any]]] = {}
-_loading = threading.RLock()
-LONGEST_LOADING = 20.0
-"""Seconds that a thread waits for another one to load the plugins, which may wait for what this one imports."""
+_loading_lock = threading.RLock()
 
 
 class LLMNames:
-    """Resolves the names of models as `llm` does; see `llm_mock.core.protocols.NameResolver`."""
+    """Resolver of model names as in `llm`; see `llm_mock.core.protocols.NameResolver`."""
 
     def model_id(self, name: str) -> str:
-        """The model id that a name stands for: a plugin's or the user's alias is resolved, anything else is an id."""
+        """Return the id of a model, resolving aliases of plugins and of the user."""
         return _resolve_id(name, MODELS)
 
     def get_every_id(self, name: str) -> set[str]:
-        """That of the model and that of the embedding model."""
+        """Return the id of the model and the id of the embedding model with a name."""
         return {_resolve_id(name, listing) for listing in (MODELS, EMBEDDING_MODELS)}
 
     def provider_class(self, model_id: str) -> type | None:
-        """The class of the real model of an id; None where no plugin registers one."""
+        """Return the class of the real model of an id; None if no plugin registers one."""
         real = find_registered_model("model", model_id)
         return None if real is None else type(real)
 
@@ -46,108 +49,135 @@ def set_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
 
 
 def load_plugins_once(original: Callable[[], None]) -> None:
-    """What `llm.plugins.load_plugins` does. `llm` tells other threads that it has the plugins while it loads them."""
-    mine = _loading.acquire(timeout=LONGEST_LOADING)
+    """Load the plugins of `llm`, while other threads that need them wait.
+
+    `llm` alone marks them as loaded before it loads them, so another thread would see no models.
+    """
+    is_locked = _loading_lock.acquire(timeout=MAX_LOADING_SECONDS)
     try:
         original()
     finally:
-        if mine:
-            _loading.release()
+        if is_locked:
+            _loading_lock.release()
 
 
 def _resolve_id(name: str, listing: str) -> str:
-    entry = _load_entries(listing).get(name) if _needs_lookup(name) or may_be_alias(name) else None
+    if not _needs_lookup(name) and not may_be_alias(name):
+        return name
+    entry = _load_entries(listing).get(name)
     return name if entry is None else get_model_id(entry)
 
 
 def get_model_id(entry: Any) -> str:
-    """The model id of an entry of a listing."""
-    return str((entry.model or entry.async_model).model_id)
+    """Return the model id of an entry of a listing."""
+    # A plugin may register only an async model.
+    model = entry.model or entry.async_model
+    return str(model.model_id)
 
 
 def find_registered(name: str, listing: str = MODELS) -> Any:
-    """The entry (`ModelWithAliases`) that registers a model under a name; None where no plugin does.
+    """Return the entry that registers a model under a name; None if no plugin does.
 
-    `llm` imports every plugin to resolve a name. That is done here only where it can find one: what a name stands for
-    does not depend on who imported the plugins before, and a name that nobody knows costs nothing.
+    `llm` imports every plugin to resolve a name. This function does so only if a plugin may
+    register the name, judging by the plugins' sources. The result is therefore the same whoever
+    imported plugins before, and a name that no plugin registers costs nothing.
 
     Args:
         name: an id or an alias.
-        listing: which models: MODELS, or EMBEDDING_MODELS with their `EmbeddingModelWithAliases`.
+        listing: `MODELS`, with entries of the class `ModelWithAliases`, or `EMBEDDING_MODELS`, with
+            entries of the class `EmbeddingModelWithAliases`.
     """
-    return (
-        _load_entries(listing).get(name) if _needs_lookup(name) or may_be_registered(name) else None
-    )
+    if not _needs_lookup(name) and not may_be_registered(name):
+        return None
+    return _load_entries(listing).get(name)
 
 
 def find_registered_model(kind: str, model_id: str) -> Any:
-    """The real model that a plugin registers under an id; None where none does."""
+    """Return the real model that a plugin registers under an id; None if no plugin does.
+
+    Args:
+        kind: `model` or `async_model`.
+        model_id: an id or an alias.
+    """
     return getattr(find_registered(model_id), kind, None)
 
 
 def list_registered_names() -> set[str]:
-    """Every id and alias that plugins register, of models and of embedding models."""
+    """Return every id and alias that plugins register, of models and of embedding models."""
     return {*_load_entries(MODELS), *_load_entries(EMBEDDING_MODELS)}
 
 
 def list_registered_models() -> dict[str, Any]:
-    """Every registered name and alias with its `ModelWithAliases`, as the plugins list them at this moment."""
+    """Return every id and alias with its `ModelWithAliases`, listed anew by the plugins."""
     return _list_entries.__wrapped__(MODELS, frozenset(), ())
 
 
 def _needs_lookup(name: str) -> bool:
-    """Whether what is registered has to be looked at whatever the sources of the plugins say of a name."""
+    """Return whether a name must be looked up, even if no source of a plugin has it."""
     plugins = sys.modules.get("llm.plugins")
-    # `_loaded` is private: `load_plugins` says nothing of whether it did, and loading takes long.
-    loaded = plugins is not None and (plugins._loaded or plugins.pm.get_plugins())
-    return (
-        bool(loaded) or passes_through(name) or any(file.is_file() for file in list_model_files())
-    )
+    # `_loaded` is private: `load_plugins` does not return whether it loaded, and loading is slow.
+    is_loaded = plugins is not None and (plugins._loaded or plugins.pm.get_plugins())
+    if is_loaded or passes_through(name):
+        return True
+    # The user's own files may give a model any name.
+    return any(file.is_file() for file in list_model_files())
 
 
 def _load_entries(listing: str) -> dict[str, Any]:
-    """Every registered name and alias with its entry, listed anew when the plugins changed."""
-    importlib.import_module(
-        "llm"
-    )  # an alias may be named before the application imports it, or while a thread does
-    if not _real_listings:  # `llm` was not attached to
+    """Return every registered id and alias with its entry, cached until the plugins change."""
+    # An alias may be configured before the application imports `llm`, or while a thread does.
+    importlib.import_module("llm")
+    if not _real_listings:  # `llm` is not patched
         return {}
     loader: Any = importlib.import_module("llm.plugins")
     loader.load_plugins()
-    manager = loader.pm
-    plugins = frozenset(manager.list_name_plugin())
-    installed = {plugin for plugin, _ in manager.list_plugin_distinfo()}
-    by_hand = [
-        name
-        for name, plugin in plugins
-        if plugin not in installed and name not in loader.DEFAULT_PLUGINS
-    ]
-    # A plugin that a test registered may register other models the next time.
-    registered = _list_entries.__wrapped__ if by_hand else _list_entries
-    written = tuple(file.stat().st_mtime_ns for file in list_model_files() if file.is_file())
-    return registered(listing, plugins, written)
+    plugins = frozenset(loader.pm.list_name_plugin())
+    distributed = {plugin for plugin, _ in loader.pm.list_plugin_distinfo()}
+    list_entries: Callable[..., dict[str, Any]] = _list_entries
+    for name, plugin in plugins:
+        if plugin not in distributed and name not in loader.DEFAULT_PLUGINS:
+            # A test registered this plugin, which may register other models the next time.
+            list_entries = _list_entries.__wrapped__
+            break
+    files = [file for file in list_model_files() if file.is_file()]
+    return list_entries(listing, plugins, tuple(file.stat().st_mtime_ns for file in files))
 
 
 @functools.lru_cache(maxsize=2)
 def _list_entries(
-    listing: str, plugins: frozenset[Any], written: tuple[int, ...]
+    listing: str, plugins: frozenset[Any], modified: tuple[int, ...]
 ) -> dict[str, Any]:
-    listed = _real_listings[listing]()
-    names = {alias: entry for entry in listed for alias in entry.aliases}
-    return names | {get_model_id(entry): entry for entry in listed}
+    """Return every id and alias with its entry.
+
+    Args:
+        listing: `MODELS` or `EMBEDDING_MODELS`.
+        plugins: the registered plugins; a part of the key of the cache.
+        modified: when the user's files were modified; a part of the key of the cache.
+    """
+    entries = _real_listings[listing]()
+    entry_by_name = {alias: entry for entry in entries for alias in entry.aliases}
+    # Second, because an id wins over another model's alias.
+    entry_by_name |= {get_model_id(entry): entry for entry in entries}
+    return entry_by_name
 
 
 def build_unknown_model_error(message: str) -> Exception:
-    """What `llm` raises for a name that no plugin registers."""
+    """Return the exception that `llm` raises for a name that no plugin registers."""
     import llm
 
     return llm.UnknownModelError(message)
 
 
 def format_unknown_model(name: str, named: set[str]) -> str:
-    """What to say of a name that no plugin registers and no test names, where that is refused."""
-    near = suggest_nearest(name, list_registered_names() | named) or "."
+    """Return the message for a name that is refused, with the nearest known name.
+
+    Args:
+        name: the name that no plugin registers.
+        named: the names that the test configures.
+    """
+    suggestion = suggest_nearest(name, list_registered_names() | named) or "."
     return (
-        f"Unknown model: {name}{near} No installed plugin of llm registers it, and the test does not name it "
-        "(ini llm_mock_unknown_models = error): correct the name, install the plugin, or set() a reply for it."
+        f"Unknown model: {name}{suggestion} No installed plugin of llm registers it, and the test "
+        "does not name it (ini llm_mock_unknown_models = error): correct the name, install the "
+        "plugin, or set() a reply for it."
     )

@@ -1,4 +1,4 @@
-"""The classes of models: what is called on them directly the mock answers, and what somebody patched on them wins."""
+"""Guards on the classes of models: mocks answer direct calls, patches by hand override mocks."""
 
 from __future__ import annotations
 
@@ -23,62 +23,75 @@ from llm_mock.core.context import current_mock, passes_through, refuse_real_mode
 REAL_CALL_MARK = "_llm_mock_for_real"
 """The attribute of a response that a real model executes, so that a cassette can record it."""
 
-_noted: list[tuple[weakref.ref[type], str, Any]] = []
-"""Of every class of models the functions that applications and tests reach, as they were when the class was made."""
+_originals: list[tuple[weakref.ref[type], str, Any]] = []
+"""Every class of models with the name of a function and the function when the class was defined."""
 
 
 def guard_classes(llm: ModuleType) -> None:
-    """Guard every class of models that there is, and every one that is defined later."""
-    _guard_with_subclasses(
-        sys.modules["llm.models"]._BaseModel, "execute", _execute_with_mock, ("execute", "prompt")
-    )
+    """Guard every class of models, those that are defined later included."""
+    # A private name: the classes of sync and async models have no public base in common.
+    base = sys.modules["llm.models"]._BaseModel
+    _guard_with_subclasses(base, "execute", _execute_with_mock, ("execute", "prompt"))
     _guard_with_subclasses(llm.EmbeddingModel, "embed_batch", _embed_with_mock, ("embed_batch",))
 
 
 def _guard_with_subclasses(
-    base: Any, name: str, answer: Callable[..., Any], notes: tuple[str, ...]
+    base: Any, name: str, answer: Callable[..., Any], kept_names: tuple[str, ...]
 ) -> None:
+    """Guard a method of all subclasses of a class.
+
+    Args:
+        base: the base class.
+        name: the name of the method.
+        answer: answers a call of the method while a mock is current.
+        kept_names: the functions to keep, so that a patch by hand is detected.
+    """
     inherited = vars(base).get("__init_subclass__")
+    # A re-imported `llm` still has the classes of its first import.
     if hasattr(inherited, "__wrapped__"):
-        return  # a re-imported `llm` still has the classes of its first import
+        return
 
     def guard(cls: Any) -> None:
-        if not getattr(cls, "is_llm_mock", False):
-            _guard(cls, name, answer)
-            _noted.extend(
-                (weakref.ref(cls, _forget), note, getattr(cls, note, None)) for note in notes
-            )
+        if getattr(cls, "is_llm_mock", False):
+            return
+        _guard_method(cls, name, answer)
+        # After guarding: a patch by hand is what replaces the guarded method.
+        for kept_name in kept_names:
+            original = getattr(cls, kept_name, None)
+            _originals.append((weakref.ref(cls, _forget), kept_name, original))
 
-    @classmethod  # type: ignore[misc]
     @functools.wraps(base.__init_subclass__)
-    def init_subclass(cls: type, **kwargs: Any) -> None:
+    def init_subclass(cls: type, /, **kwargs: Any) -> None:
         super(base, cls).__init_subclass__(**kwargs)
         guard(cls)
 
-    base.__init_subclass__ = init_subclass
-    for defined in _subclasses(base):
+    base.__init_subclass__ = classmethod(init_subclass)
+    for defined in _find_subclasses(base):
         guard(defined)
 
 
-def _subclasses(base: Any) -> Iterator[type]:
+def _find_subclasses(base: Any) -> Iterator[type]:
     for cls in base.__subclasses__():
         yield cls
-        yield from _subclasses(cls)
+        yield from _find_subclasses(cls)
 
 
 def _forget(ref: weakref.ref[type]) -> None:
-    _noted[:] = [noted for noted in _noted if noted[0] is not ref]
+    # In place, because other functions may iterate over the list at this moment.
+    _originals[:] = [original for original in _originals if original[0] is not ref]
 
 
-def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
-    original = getattr(cls, name, None)
-    wrong_kind = isinstance(
-        inspect.getattr_static(cls, name, None), (staticmethod, classmethod, property)
-    )
-    if original is None or wrong_kind or getattr(original, "__isabstractmethod__", False):
+def _guard_method(cls: Any, name: str, answer: Callable[..., Any]) -> None:
+    """Replace a method of one class by one that has the current mock answer."""
+    original: Any = getattr(cls, name, None)
+    if original is None or getattr(original, "__isabstractmethod__", False):
         return
+    static = inspect.getattr_static(cls, name, None)
+    if isinstance(static, (staticmethod, classmethod, property)):
+        return
+    # The class inherits a guarded method.
     if getattr(original, "answers", None) is answer:
-        return  # inherited
+        return
 
     @functools.wraps(original)
     def guarded(model: Any, *args: Any, **kwargs: Any) -> Any:
@@ -88,11 +101,10 @@ def _guard(cls: Any, name: str, answer: Callable[..., Any]) -> None:
             return original(model, *args, **kwargs)
         if passes_through(model.model_id):
             return call_through(original, model, *args, **kwargs)
-        return answer(
-            functools.partial(call_through, original, model), mock, model, *args, **kwargs
-        )
+        call_original = functools.partial(call_through, original, model)
+        return answer(call_original, mock, model, *args, **kwargs)
 
-    guarded.answers = answer  # type: ignore[attr-defined]
+    vars(guarded)["answers"] = answer
     setattr(cls, name, guarded)
 
 
@@ -107,79 +119,96 @@ def _execute_with_mock(
     conversation: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """What `execute` of a real model gives, where a mock is active."""
+    """Execute a prompt to a real model by its mock, unless a cassette records the real model."""
     __tracebackhide__ = True
+    # `llm` passes the conversation by position, and applications may pass it by name.
     if hasattr(response, REAL_CALL_MARK):
-        conversation_again = {} if args else {"conversation": conversation}
-        return original(prompt, stream, response, *args, **conversation_again, **kwargs)
+        if not args:
+            kwargs["conversation"] = conversation
+        return original(prompt, stream, response, *args, **kwargs)
     refuse_real_model(model.model_id, mock)
-    twin = mock.get_mocked_model("async_model" if is_async(model) else "model", model.model_id)
-    return twin.execute_scripted(prompt, stream, response, args[0] if args else conversation)
+    kind = "async_model" if is_async(model) else "model"
+    mocked = mock.get_mocked_model(kind, model.model_id)
+    return mocked.execute_scripted(prompt, stream, response, args[0] if args else conversation)
 
 
 def _embed_with_mock(
     original: Callable[..., Any], mock: Any, model: Any, items: Any, key: str | None = None
 ) -> Any:
-    """What `embed_batch` of a real model gives, where a mock is active."""
+    """Embed a batch for a real model by its mock."""
     __tracebackhide__ = True
     refuse_real_model(model.model_id, mock)
-    return mock.get_mocked_model("embedding_model", model.model_id).embed_batch(
-        items, key=model.key or key
-    )
+    mocked = mock.get_mocked_model("embedding_model", model.model_id)
+    return mocked.embed_batch(items, key=model.key or key)
 
 
-# What somebody patched
+# Patches by hand, such as those of `monkeypatch` and `unittest.mock`
 
 
 def get_original_function(cls: type, name: str) -> Any:
-    """A function of a class of models, as it was when the class was made."""
-    return next(
-        (function for ref, noted, function in _noted if ref() is cls and noted == name),
-        getattr(cls, name),
-    )
+    """Return a function of a class of models as it was when the class was defined."""
+    for ref, original_name, function in _originals:
+        if ref() is cls and original_name == name:
+            return function
+    return getattr(cls, name)
 
 
 def has_patched_functions() -> bool:
-    """Whether a function of a class of models is another one than when the class was made."""
-    for ref, name, function in _noted:  # noqa: SIM110 (asked in every call, and `any` takes twice as long)
+    """Return whether a test replaced a function of any class of models."""
+    # Called for every prompt, where `any` takes twice as long.
+    for ref, name, function in _originals:  # noqa: SIM110
         if getattr(ref(), name, function) is not function:
             return True
     return False
 
 
 def find_patched_prompt(model: Any) -> Callable[..., Any] | None:
-    """The `prompt` that somebody patched by hand, of the real model behind a mocked one; None where there is none."""
+    """Return the `prompt` that a test patched into the real model or its base; None without one.
+
+    Args:
+        model: the mocked model that replaces the real one.
+    """
     import llm
 
     real = _find_real_model(model)
     if real is not None and is_patched(real, "prompt"):
         prompt: Callable[..., Any] = real.prompt
         return prompt
-    for base in (
-        (llm.AsyncModel, llm.AsyncKeyModel) if is_async(model) else (llm.Model, llm.KeyModel)
-    ):
+    bases = (llm.AsyncModel, llm.AsyncKeyModel) if is_async(model) else (llm.Model, llm.KeyModel)
+    for base in bases:
         if _is_patched_on_class(base, "prompt"):
-            function = inspect.getattr_static(base, "prompt")
-            return function.__get__(model) if hasattr(function, "__get__") else function  # type: ignore[no-any-return]
+            # Static, so that a function is bound to the mocked model below.
+            patched = inspect.getattr_static(base, "prompt")
+            bound: Callable[..., Any] = (
+                patched.__get__(model) if hasattr(patched, "__get__") else patched
+            )
+            return bound
     return None
 
 
 def find_patched_model(model: Any, prompt: Any = None) -> Any:
-    """The real model behind a mocked one, where somebody patched its `execute` by hand; else None.
+    """Return the real model behind a mocked one if a test patched its `execute`; else None.
 
     Args:
         model: the mocked model.
-        prompt: what it is to execute; it may be that of a real model which was made by hand.
+        prompt: the prompt to execute; its model may be a real one that the application created.
     """
-    asked = getattr(prompt, "model", None)
-    if asked is not None and not is_mock(asked):
-        return asked if is_patched(asked, "execute") else None
-    real = _find_real_model(model) if has_patched_functions() else None
+    own_model = getattr(prompt, "model", None)
+    if own_model is not None and not is_mock(own_model):
+        return own_model if is_patched(own_model, "execute") else None
+    # First, because finding the real model may load the plugins.
+    if not has_patched_functions():
+        return None
+    real = _find_real_model(model)
     return real if real is not None and is_patched(real, "execute") else None
 
 
 def find_patched_embedding_model(model: Any) -> Any:
-    """The real embedding model behind a mocked one, or that itself, where its `embed_batch` was patched; else None."""
+    """Return the real embedding model if a test patched its `embed_batch`; else None.
+
+    Args:
+        model: the real model, or the mocked one that replaces it.
+    """
     real = model
     if is_mock(model):
         real = _find_real_model(model) if has_patched_functions() else None
@@ -187,25 +216,27 @@ def find_patched_embedding_model(model: Any) -> Any:
 
 
 def is_patched(model: Any, name: str) -> bool:
-    """Whether somebody patched a function of a real model by hand, on its class or on itself."""
+    """Return whether a test patched a function of a real model, on its class or on the instance."""
     return name in vars(model) or _is_patched_on_class(type(model), name)
 
 
 def _is_patched_on_class(cls: type, name: str) -> bool:
-    return any(
-        noted == name and getattr(cls, name) is not function
-        for ref, noted, function in _noted
-        if ref() is cls
-    )
+    for ref, original_name, function in _originals:
+        if ref() is cls and original_name == name and getattr(cls, name) is not function:
+            return True
+    return False
 
 
 def _find_real_model(model: Any) -> Any:
-    """The registered model behind one that the mock handed out in its place."""
-    import llm
+    """Return the registered model that a mocked one replaces; None if there is none."""
+    import llm.models
 
     mock = model.mock()
+    # A mock that does not replace `llm` itself has no registered models.
     if mock is None or not isinstance(mock.names, LLMNames):
         return None
-    if isinstance(model, llm.EmbeddingModel):  # type: ignore[attr-defined]
-        return getattr(find_registered(model.model_id, EMBEDDING_MODELS), "model", None)
-    return find_registered_model("async_model" if is_async(model) else "model", model.model_id)
+    if isinstance(model, llm.models.EmbeddingModel):
+        entry = find_registered(model.model_id, EMBEDDING_MODELS)
+        return getattr(entry, "model", None)
+    kind = "async_model" if is_async(model) else "model"
+    return find_registered_model(kind, model.model_id)

@@ -347,14 +347,20 @@ def test_what_is_no_vector_of_the_model_is_refused(vector: Any, message: str) ->
     assert model.embed("Hello") == MockEmbeddingModel("m", dimensions=2).embed("Hello")
 
 
-@pytest.mark.parametrize("dimensions", [0, -1, 2.0, True, "64", 3])
+@pytest.mark.parametrize("dimensions", [0, -1, 2.0, True, "64"])
 def test_wrong_dimensions_are_refused(dimensions: Any) -> None:
     model = MockEmbeddingModel("m", dimensions=2)
-    model.set("Hello", [0, 1])
-    with pytest.raises(
-        InvalidReply, match="give a whole number from 1, before vectors of another length are set"
-    ):
+    with pytest.raises(InvalidReply, match="`dimensions` must be a whole number from 1, but got"):
         model.dimensions = dimensions
+    assert model.dimensions == 2
+
+
+def test_other_dimensions_than_those_of_a_vector_are_refused() -> None:
+    model = MockEmbeddingModel("m", dimensions=2)
+    model.set("Hello", [0, 1])
+    message = r"cannot become 3, because vectors of another length are set \(1 set so far\)"
+    with pytest.raises(InvalidReply, match=message):
+        model.dimensions = 3
     assert model.dimensions == 2
 
 
