@@ -1,7 +1,7 @@
-"""Has `llm`'s plugin of OpenAI models load without the SDK, which is imported when a model is called for real.
+"""Import of `llm`'s OpenAI plugin without the SDK, which is imported when it is first used.
 
-The SDK takes ten times as long to import as the rest of the plugin, which uses it in its functions only. A mocked run
-wants to know what the models accept, and calls none of them.
+The SDK takes ten times as long to import as the rest of the plugin, which uses it only inside
+functions. A mocked run needs the capabilities of the models, and calls none of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 
 class _DeferredModule(ModuleType):
-    """Stands for a module that is imported when something of it is first used."""
+    """A module that imports the real one of its name when an attribute is first used."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(_import_module(self), name)
@@ -29,6 +29,7 @@ class _DeferredModule(ModuleType):
 
 def _import_module(deferred: _DeferredModule) -> ModuleType:
     name: str = vars(deferred)["__name__"]
+    # While the plugin is imported, the deferred module is in the place of the real one.
     if sys.modules.get(name) is deferred:
         del sys.modules[name]
     return importlib.import_module(name)
@@ -37,13 +38,21 @@ def _import_module(deferred: _DeferredModule) -> ModuleType:
 def execute_without_sdk(
     sdk: str, execute: Callable[[ModuleType], None], plugin: ModuleType
 ) -> None:
-    """Execute the module of the plugin; what it imports under the name of the SDK is imported later."""
+    """Execute the module of a plugin, whose import of the SDK is deferred.
+
+    Args:
+        sdk: the name of the SDK's package.
+        execute: executes a module.
+        plugin: the module.
+    """
+    # An SDK that is imported already, or not installed, needs no deferral.
     spec = None if sdk in sys.modules else importlib.util.find_spec(sdk)
     if spec is None:
         execute(plugin)
         return
     deferred = _DeferredModule(sdk)
-    vars(deferred)["__spec__"] = spec  # other threads may look for the SDK meanwhile
+    # Other threads may look for the SDK meanwhile, and `find_spec` reads it from here.
+    vars(deferred)["__spec__"] = spec
     sys.modules[sdk] = deferred
     try:
         execute(plugin)

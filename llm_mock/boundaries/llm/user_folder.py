@@ -1,4 +1,4 @@
-"""The user folder of `llm`, with keys, aliases, default model and logs: a mocked run has one of its own."""
+"""The user folder of `llm` with keys, aliases, default model and logs; a mocked run has its own."""
 
 from __future__ import annotations
 
@@ -15,80 +15,101 @@ from llm_mock.support.temporary import TemporaryFolder
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
 
 
-class _State:
-    """The folder of this process, where the environment names none."""
+class _RunFolder:
+    """The user folder of this process, used if the environment names none."""
 
     folder: TemporaryFolder | None = None
 
 
 def set_user_folder(folder: TemporaryFolder | None) -> TemporaryFolder | None:
-    """Name the `llm` user folder where the environment does not. Returns the one named before, to be put back."""
-    previous, _State.folder = _State.folder, folder
+    """Set the user folder that is used if the environment names none.
+
+    Returns:
+        The previous one, to be set again later.
+    """
+    previous = _RunFolder.folder
+    _RunFolder.folder = folder
     return previous
 
 
-class _User(threading.local):
-    """Whose folder a thread looks into at this moment."""
+class _UserLookup(threading.local):
+    """The user folder that this thread uses instead of the run's, within `switch_user_folder`."""
 
-    looking = False
+    is_active = False
     folder: str | None = None
 
 
-_user = _User()
+_user_lookup = _UserLookup()
 
 
 @contextmanager
 def switch_user_folder(folder: str | None) -> Iterator[None]:
-    """Have `llm.user_dir()` give the user's own folder for a while, in this thread alone."""
-    _user.looking, _user.folder = True, folder
+    """Have `llm.user_dir()` return the user's own folder in this thread, such as to find a key.
+
+    Args:
+        folder: the folder; None for the default one of `llm`.
+    """
+    _user_lookup.folder = folder
+    _user_lookup.is_active = True
     try:
         yield
     finally:
-        _user.looking = False
+        _user_lookup.is_active = False
 
 
 def get_run_user_folder(original: Callable[[], Path]) -> Path:
-    """The run's folder, also where a test cleared the environment."""
-    if _user.looking:
-        return _get_user_folder(_user.folder)
-    if not is_mocked() or _State.folder is None or os.environ.get(USER_FOLDER_VARIABLE):
+    """Return the user folder of the run for `llm.user_dir`, or the original one without a mock."""
+    if _user_lookup.is_active:
+        return _get_user_folder(_user_lookup.folder)
+    if not is_mocked() or _RunFolder.folder is None:
         return original()
-    return _State.folder.path
+    # A test may have cleared the environment, which otherwise names the run's folder.
+    if os.environ.get(USER_FOLDER_VARIABLE):
+        return original()
+    return _RunFolder.folder.path
 
 
 def _get_user_folder(folder: str | None) -> Path:
+    """Return a folder, by default the one that `llm` uses if the environment names none."""
     import click
 
+    # The name of the application in `llm`, whose `user_dir` also creates the folder.
     return Path(folder or click.get_app_dir("io.datasette.llm"))
 
 
 def create_user_folder() -> None:
-    """Give this process, and those that it starts, a folder that is removed when it ends."""
-    _State.folder = TemporaryFolder("user")
-    os.environ[USER_FOLDER_VARIABLE] = str(_State.folder.path)
+    """Create a user folder for this process and its subprocesses, removed when it ends."""
+    _RunFolder.folder = TemporaryFolder("user")
+    os.environ[USER_FOLDER_VARIABLE] = str(_RunFolder.folder.path)
 
 
 def list_model_files() -> list[Path]:
-    """Where the user's aliases of models are, and further models; the files need not be there."""
-    own = _State.folder.path if _State.folder else os.devnull
-    folder = Path(os.environ.get(USER_FOLDER_VARIABLE) or own)
+    """Return the paths of the user's aliases and additional models, whether or not they exist."""
+    default = _RunFolder.folder.path if _RunFolder.folder else os.devnull
+    folder = Path(os.environ.get(USER_FOLDER_VARIABLE) or default)
     return [folder / "aliases.json", folder / "extra-openai-models.yaml"]
 
 
 def read_stored_keys(folder: str | None) -> list[str]:
-    """The keys that `llm` has stored in a user folder, by default that of the person who runs the process.
+    """Return the keys that `llm` has stored in a user folder; an unreadable file has none.
 
-    They are read without `llm`, which takes long to import.
+    Args:
+        folder: the user folder; None for the default one of `llm`.
     """
+    # Read without `llm`, which is slow to import.
+    path = _get_user_folder(folder) / "keys.json"
     try:
-        keys = json.loads((_get_user_folder(folder) / "keys.json").read_text(encoding="utf-8"))
+        keys = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return []
-    return [key for key in keys.values() if isinstance(key, str)] if isinstance(keys, dict) else []
+    if not isinstance(keys, dict):
+        return []
+    # The user may edit the file, so a value may be anything.
+    return [key for key in keys.values() if isinstance(key, str)]
 
 
 def resolve_key(name: str) -> str:
-    """The key that is stored under a name; a name under which there is none is the key itself."""
+    """Return the key that is stored under a name, or the name itself, which then is a key."""
     import llm
 
     return llm.get_key(name, None) or name
