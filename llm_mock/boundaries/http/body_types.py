@@ -37,7 +37,7 @@ class Mismatch(NamedTuple):
 
     path: Path
     expected: Shape
-    value: Any
+    value: object
 
 
 # This runs for each value of each request. It is written by hand, because pydantic reports errors
@@ -54,7 +54,7 @@ def find_mismatch(value: Any, shape: Shape) -> Mismatch | None:
     return None
 
 
-def _find_in_object(value: dict[str, Any], fields: dict[str, Shape]) -> Mismatch | None:
+def _find_in_object(value: dict[str, object], fields: dict[str, Shape]) -> Mismatch | None:
     for name, item in value.items():
         shape = fields.get(name)
         if shape is None or item is None:
@@ -66,7 +66,7 @@ def _find_in_object(value: dict[str, Any], fields: dict[str, Shape]) -> Mismatch
     return None
 
 
-def _find_in_list(value: list[Any], shape: Shape) -> Mismatch | None:
+def _find_in_list(value: list[object], shape: Shape) -> Mismatch | None:
     for index, item in enumerate(value):
         mismatch = find_mismatch(item, shape)
         if mismatch is not None:
@@ -74,12 +74,12 @@ def _find_in_list(value: list[Any], shape: Shape) -> Mismatch | None:
     return None
 
 
-def _fields(shape: Shape, *names: str) -> dict[str, Shape]:
+def _make_fields(shape: Shape, *names: str) -> dict[str, Shape]:
     """Return fields of the same shape."""
     return dict.fromkeys(names, shape)
 
 
-def _object(*groups: dict[str, Shape], **fields: Shape) -> Shape:
+def _make_object(*groups: dict[str, Shape], **fields: Shape) -> Shape:
     """Return the shape of an object.
 
     Args:
@@ -99,7 +99,7 @@ NUMBER = Shape(int, float)
 ANY_OBJECT = Shape(dict)
 TEXTS = Shape(list, items=TEXT)
 TEXT_OR_OBJECT = Shape(str, dict)
-_AUDIO_FIELDS = _fields(TEXT, "data", "format")
+_AUDIO_FIELDS = _make_fields(TEXT, "data", "format")
 _SAMPLING_FIELDS = {
     "temperature": NUMBER,
     "top_p": NUMBER,
@@ -109,114 +109,120 @@ _SAMPLING_FIELDS = {
 
 # Mistral accepts a bare URL and bare audio, OpenAI has objects for both.
 _URL = Shape(str, dict, fields={"url": TEXT})
-_CHAT_PART = _object(
-    _fields(TEXT, "type", "text", "refusal", "file_id"),
-    _fields(_URL, "image_url", "document_url"),
+_CHAT_PART = _make_object(
+    _make_fields(TEXT, "type", "text", "refusal", "file_id"),
+    _make_fields(_URL, "image_url", "document_url"),
     input_audio=Shape(str, dict, fields=_AUDIO_FIELDS),
-    file=_object(_fields(TEXT, "file_data", "file_id", "filename")),
+    file=_make_object(_make_fields(TEXT, "file_data", "file_id", "filename")),
 )
-_CHAT_FUNCTION = _object(_fields(TEXT, "name", "description"), parameters=ANY_OBJECT)
-_CHAT_TOOL_CALL = _object(
-    _fields(TEXT, "id", "type"),
+_CHAT_FUNCTION = _make_object(_make_fields(TEXT, "name", "description"), parameters=ANY_OBJECT)
+_CHAT_TOOL_CALL = _make_object(
+    _make_fields(TEXT, "id", "type"),
     index=INTEGER,
     # Mistral's SDK sends arguments as an object.
-    function=_object(name=TEXT, arguments=TEXT_OR_OBJECT),
+    function=_make_object(name=TEXT, arguments=TEXT_OR_OBJECT),
 )
-_CHAT_MESSAGE = _object(
-    _fields(TEXT, "role", "name", "tool_call_id", "reasoning_content", "reasoning"),
+_CHAT_MESSAGE = _make_object(
+    _make_fields(TEXT, "role", "name", "tool_call_id", "reasoning_content", "reasoning"),
     content=Shape(str, list, items=_CHAT_PART),
     tool_calls=Shape(list, items=_CHAT_TOOL_CALL),
 )
-CHAT = _object(
+CHAT = _make_object(
     _SAMPLING_FIELDS,
-    _fields(INTEGER, "n", "max_tokens", "max_completion_tokens", "seed"),
-    _fields(ANY_OBJECT, "stream_options", "metadata"),
-    _fields(TEXT_OR_OBJECT, "tool_choice", "function_call"),
+    _make_fields(INTEGER, "n", "max_tokens", "max_completion_tokens", "seed"),
+    _make_fields(ANY_OBJECT, "stream_options", "metadata"),
+    _make_fields(TEXT_OR_OBJECT, "tool_choice", "function_call"),
     stop=Shape(str, list),
     messages=Shape(list, items=_CHAT_MESSAGE),
-    tools=Shape(list, items=_object(type=TEXT, function=_CHAT_FUNCTION)),
+    tools=Shape(list, items=_make_object(type=TEXT, function=_CHAT_FUNCTION)),
     functions=Shape(list, items=_CHAT_FUNCTION),
-    response_format=_object(type=TEXT, json_schema=_object(name=TEXT, schema=ANY_OBJECT)),
+    response_format=_make_object(type=TEXT, json_schema=_make_object(name=TEXT, schema=ANY_OBJECT)),
 )
 """The body of a request of Chat Completions."""
 
-_RESPONSES_PART = _object(
-    _fields(TEXT, "type", "text", "refusal", "image_url", "file_id", "file_data", "file_url"),
-    input_audio=_object(_AUDIO_FIELDS),
+_RESPONSES_PART = _make_object(
+    _make_fields(TEXT, "type", "text", "refusal", "image_url", "file_id", "file_data", "file_url"),
+    input_audio=_make_object(_AUDIO_FIELDS),
 )
-_RESPONSES_ITEM = _object(
-    _fields(TEXT, "type", "role", "id", "call_id", "name", "arguments", "input"),
+_RESPONSES_ITEM = _make_object(
+    _make_fields(TEXT, "type", "role", "id", "call_id", "name", "arguments", "input"),
     content=Shape(str, list, items=_RESPONSES_PART),
     output=Shape(str, list, dict, items=_RESPONSES_PART),
 )
-_RESPONSES_TOOL = _object(_fields(TEXT, "type", "name", "description"), parameters=ANY_OBJECT)
-_RESPONSES_FORMAT = _object(_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
-RESPONSES = _object(
+_RESPONSES_TOOL = _make_object(
+    _make_fields(TEXT, "type", "name", "description"), parameters=ANY_OBJECT
+)
+_RESPONSES_FORMAT = _make_object(_make_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
+RESPONSES = _make_object(
     _SAMPLING_FIELDS,
-    _fields(TEXT, "instructions", "previous_response_id", "truncation"),
-    _fields(FLAG, "store", "parallel_tool_calls"),
-    _fields(ANY_OBJECT, "metadata", "reasoning"),
+    _make_fields(TEXT, "instructions", "previous_response_id", "truncation"),
+    _make_fields(FLAG, "store", "parallel_tool_calls"),
+    _make_fields(ANY_OBJECT, "metadata", "reasoning"),
     max_output_tokens=INTEGER,
     input=Shape(str, list, items=_RESPONSES_ITEM),
-    text=_object(format=_RESPONSES_FORMAT),
+    text=_make_object(format=_RESPONSES_FORMAT),
     tools=Shape(list, items=_RESPONSES_TOOL),
-    tool_choice=Shape(str, dict, fields=_fields(TEXT, "type", "name")),
+    tool_choice=Shape(str, dict, fields=_make_fields(TEXT, "type", "name")),
 )
 """The body of a request of OpenAI's Responses API."""
 
-_BLOCK = _object(
-    _fields(TEXT, "type", "text", "thinking", "id", "name", "tool_use_id"),
+_BLOCK = _make_object(
+    _make_fields(TEXT, "type", "text", "thinking", "id", "name", "tool_use_id"),
     input=ANY_OBJECT,
 )
 _BLOCKS = Shape(str, list, items=_BLOCK)
 # These fields hold blocks again, and are added when the shape of a block exists. An object is the
 # error of a tool that Anthropic runs itself.
 _BLOCK.fields["content"] = Shape(str, list, dict, items=_BLOCK)
-_BLOCK.fields["source"] = _object(
-    _fields(TEXT, "type", "media_type", "data", "url", "file_id"),
+_BLOCK.fields["source"] = _make_object(
+    _make_fields(TEXT, "type", "media_type", "data", "url", "file_id"),
     content=_BLOCKS,
 )
-_MESSAGES_TOOL = _object(_fields(TEXT, "type", "name", "description"), input_schema=ANY_OBJECT)
-_OUTPUT_FORMAT = _object(_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
-MESSAGES = _object(
+_MESSAGES_TOOL = _make_object(
+    _make_fields(TEXT, "type", "name", "description"), input_schema=ANY_OBJECT
+)
+_OUTPUT_FORMAT = _make_object(_make_fields(TEXT, "type", "name"), schema=ANY_OBJECT)
+MESSAGES = _make_object(
     _SAMPLING_FIELDS,
-    _fields(ANY_OBJECT, "metadata", "thinking"),
+    _make_fields(ANY_OBJECT, "metadata", "thinking"),
     max_tokens=INTEGER,
     stop_sequences=TEXTS,
-    messages=Shape(list, items=_object(role=TEXT, content=_BLOCKS)),
+    messages=Shape(list, items=_make_object(role=TEXT, content=_BLOCKS)),
     system=_BLOCKS,
     tools=Shape(list, items=_MESSAGES_TOOL),
-    tool_choice=_object(_fields(TEXT, "type", "name")),
+    tool_choice=_make_object(_make_fields(TEXT, "type", "name")),
     output_format=_OUTPUT_FORMAT,
-    output_config=_object(format=_OUTPUT_FORMAT),
+    output_config=_make_object(format=_OUTPUT_FORMAT),
 )
 """The body of a request of Anthropic's Messages API."""
 
-_GEMINI_FUNCTION_CALL = _object(_fields(TEXT, "id", "name"), args=ANY_OBJECT)
-_GEMINI_FUNCTION_RESPONSE = _object(_fields(TEXT, "id", "name"), response=ANY_OBJECT)
-_GEMINI_PART = _object(
+_GEMINI_FUNCTION_CALL = _make_object(_make_fields(TEXT, "id", "name"), args=ANY_OBJECT)
+_GEMINI_FUNCTION_RESPONSE = _make_object(_make_fields(TEXT, "id", "name"), response=ANY_OBJECT)
+_GEMINI_PART = _make_object(
     text=TEXT,
     thought=FLAG,
     functionCall=_GEMINI_FUNCTION_CALL,
     functionResponse=_GEMINI_FUNCTION_RESPONSE,
-    inlineData=_object(_fields(TEXT, "mimeType", "data")),
-    fileData=_object(_fields(TEXT, "mimeType", "fileUri")),
+    inlineData=_make_object(_make_fields(TEXT, "mimeType", "data")),
+    fileData=_make_object(_make_fields(TEXT, "mimeType", "fileUri")),
 )
 _GEMINI_PARTS = Shape(list, dict, items=_GEMINI_PART, fields=_GEMINI_PART.fields)
 GEMINI_CONTENT = Shape(str, dict, fields={"role": TEXT, "parts": _GEMINI_PARTS})
-_GEMINI_FUNCTION = _object(
-    _fields(TEXT, "name", "description"),
-    _fields(ANY_OBJECT, "parameters", "parametersJsonSchema"),
+_GEMINI_FUNCTION = _make_object(
+    _make_fields(TEXT, "name", "description"),
+    _make_fields(ANY_OBJECT, "parameters", "parametersJsonSchema"),
 )
-_GEMINI_TOOL = _object(functionDeclarations=Shape(list, items=_GEMINI_FUNCTION))
-GEMINI = _object(
-    contents=Shape(list, items=_object(role=TEXT, parts=_GEMINI_PARTS)),
+_GEMINI_TOOL = _make_object(functionDeclarations=Shape(list, items=_GEMINI_FUNCTION))
+GEMINI = _make_object(
+    contents=Shape(list, items=_make_object(role=TEXT, parts=_GEMINI_PARTS)),
     systemInstruction=GEMINI_CONTENT,
     tools=Shape(list, items=_GEMINI_TOOL),
-    toolConfig=_object(functionCallingConfig=_object(mode=TEXT, allowedFunctionNames=TEXTS)),
-    generationConfig=_object(
-        _fields(NUMBER, "temperature", "topP"),
-        _fields(ANY_OBJECT, "responseSchema", "responseJsonSchema"),
+    toolConfig=_make_object(
+        functionCallingConfig=_make_object(mode=TEXT, allowedFunctionNames=TEXTS)
+    ),
+    generationConfig=_make_object(
+        _make_fields(NUMBER, "temperature", "topP"),
+        _make_fields(ANY_OBJECT, "responseSchema", "responseJsonSchema"),
         maxOutputTokens=INTEGER,
         stopSequences=TEXTS,
         responseMimeType=TEXT,
@@ -224,18 +230,18 @@ GEMINI = _object(
 )
 """The body of a request of Gemini, with field names in camelCase."""
 
-EMBEDDINGS = _object(
-    _fields(TEXT, "model", "encoding_format"),
-    _fields(Shape(str, list, items=Shape(str, int, list, dict)), "input", "inputs"),
+EMBEDDINGS = _make_object(
+    _make_fields(TEXT, "model", "encoding_format"),
+    _make_fields(Shape(str, list, items=Shape(str, int, list, dict)), "input", "inputs"),
     dimensions=INTEGER,
 )
 """The body of a request for embeddings of OpenAI, Mistral and others."""
-_GEMINI_EMBEDDING = _object(
+_GEMINI_EMBEDDING = _make_object(
     content=GEMINI_CONTENT,
     outputDimensionality=INTEGER,
     embedContentConfig=ANY_OBJECT,
 )
-GEMINI_EMBEDDINGS = _object(
+GEMINI_EMBEDDINGS = _make_object(
     _GEMINI_EMBEDDING.fields,
     requests=Shape(list, items=_GEMINI_EMBEDDING),
 )

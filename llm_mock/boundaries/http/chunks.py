@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llm_mock.boundaries.http.request import HTTPRequest, Tool
+from llm_mock.boundaries.http.wire import JSONObject
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.reply import UNSET, Reply
@@ -32,7 +33,7 @@ class ResponseContext:
         self.called_tools: list[str] = []
         """The names of the tools that the reply has called so far."""
 
-    def finish_reason(self) -> str:
+    def get_finish_reason(self) -> str:
         """Return the finish reason in the terms of Chat Completions, and record it.
 
         To be called after the chunks: a reply that called a tool ends with `tool_calls`.
@@ -64,7 +65,7 @@ class ResponseContext:
         """The count of tokens in the reply."""
         return self.answer.record["output_tokens"] or 0
 
-    def chunks(self, stream: bool) -> Iterator[str | Event | Wait]:
+    def read_chunks(self, stream: bool) -> Iterator[str | Event | Wait]:
         """Yield the reply: texts, events and waits.
 
         The events are of the types `reasoning`, `tool_call_name` and `tool_call_args`.
@@ -77,14 +78,14 @@ class ResponseContext:
         """
         tool = _find_reply_tool(self.answer.reply, self.request)
         if tool is not None:
-            yield from self._structured_call(tool)
+            yield from self._build_structured_call(tool)
             return
         # The calls whose events came before them, as replies with chunks have both.
         named_calls: set[str | None] = set()
         for event in self.answer.events(stream):
             if isinstance(event, MadeToolCall):
                 if event.tool_call_id not in named_calls:
-                    yield from self._whole_call(event)
+                    yield from self._build_whole_call(event)
                 continue
             # Waits have no type.
             event_type = getattr(event, "type", None)
@@ -96,7 +97,7 @@ class ResponseContext:
                 named_calls.add(event.tool_call_id)
             yield event
 
-    def _structured_call(self, tool: str) -> Iterator[Event | Wait]:
+    def _build_structured_call(self, tool: str) -> Iterator[Event | Wait]:
         """Yield the call of a tool whose arguments are the data of the reply."""
         if self.answer.waits:
             yield Wait(sum(self.answer.waits))
@@ -105,7 +106,7 @@ class ResponseContext:
         yield Event("tool_call_name", tool, tool_call_id=call_id)
         yield Event("tool_call_args", self.answer.reply.content, tool_call_id=call_id)
 
-    def _whole_call(self, call: MadeToolCall) -> Iterator[Event]:
+    def _build_whole_call(self, call: MadeToolCall) -> Iterator[Event]:
         self.called_tools.append(call.name)
         yield Event("tool_call_name", call.name, tool_call_id=call.tool_call_id)
         arguments = json.dumps(call.arguments, ensure_ascii=False)
@@ -165,7 +166,7 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
         return CompleteReply(context.answer.reply.content, "", [], 0.0)
     text, reasoning, seconds = [], [], 0.0
     calls = ToolCallCollector()
-    for chunk in context.chunks(stream=False):
+    for chunk in context.read_chunks(stream=False):
         if isinstance(chunk, str):
             text.append(chunk)
         elif isinstance(chunk, Wait):
@@ -174,7 +175,8 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
             reasoning.append(chunk.chunk)
         else:
             calls.add(chunk)
-    return CompleteReply("".join(text), "".join(reasoning), calls.finish(), seconds)
+    tool_calls = calls.finish()
+    return CompleteReply("".join(text), "".join(reasoning), tool_calls, seconds)
 
 
 def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
@@ -195,7 +197,7 @@ def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
     return _find_matching_tool(reply.data, request)
 
 
-def _find_matching_tool(data: dict[str, Any], request: HTTPRequest) -> str | None:
+def _find_matching_tool(data: JSONObject, request: HTTPRequest) -> str | None:
     # A tool whose result is in the request was called already.
     finished = {result.name for result in request.tool_results}
     tools: Sequence[Tool] = request.tools
@@ -205,10 +207,11 @@ def _find_matching_tool(data: dict[str, Any], request: HTTPRequest) -> str | Non
     return None
 
 
-def _accepts_data(tool: Tool, data: dict[str, Any]) -> bool:
+def _accepts_data(tool: Tool, data: JSONObject) -> bool:
     schema = tool.input_schema or {}
     properties = schema.get("properties")
     if not data or not properties or not isinstance(properties, dict):
         return False
     required = set(schema.get("required") or ())
-    return data.keys() <= properties.keys() and required <= data.keys()
+    given = data.keys()
+    return given <= properties.keys() and required <= given

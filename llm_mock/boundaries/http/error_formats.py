@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.wire import JSONObject
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch, Shape
@@ -51,6 +52,7 @@ ANTHROPIC_TYPES = {
     413: "request_too_large",
     429: "rate_limit_error",
     504: "timeout_error",
+    # 529 is Anthropic's own: no standard status stands for an overloaded provider.
     529: "overloaded_error",
 }
 AWS_TYPES = {
@@ -80,10 +82,11 @@ OPENAI_TYPES = {
     503: "server_error",
 }
 
+# Counted per process, as SDKs only show the id, and no two responses of a test may share one.
 _request_numbers = itertools.count(1)
 
 
-def next_request_id() -> str:
+def make_request_id() -> str:
     """Return the id of the next response of this process."""
     return f"req_mock_{next(_request_numbers)}"
 
@@ -94,31 +97,32 @@ class ErrorFormat:
     request_id_header: str | None = "x-request-id"
     """The header with the id of the request; None for a provider that sends none."""
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values; the body of an SDK's error is kept."""
-        details = _details(error.body)
-        if "message" in details:
-            return error.body
+        body = error.body
+        if isinstance(body, dict) and "message" in _get_details(body):
+            return body
+        default = OPENAI_TYPES.get(error.status, "invalid_request_error")
         details = {
             "message": error.message,
-            "type": error.type or OPENAI_TYPES.get(error.status, "invalid_request_error"),
+            "type": error.type or default,
             "param": error.param,
             "code": error.code,
         }
         return {"error": details}
 
-    def headers(self, error: WireError) -> dict[str, str]:
+    def build_headers(self, error: WireError) -> dict[str, str]:
         """Return the headers of an error."""
         if self.request_id_header is None or error.request_id is None:
             return error.headers
         return {self.request_id_header: error.request_id, **error.headers}
 
-    def missing_field(self, name: str) -> WireError:
+    def build_missing_field_error(self, name: str) -> WireError:
         """Return the error for a body without a required field."""
         message = f"Missing required parameter: '{name}'."
         return WireError(400, message, code="missing_required_parameter", param=name)
 
-    def invalid_type(self, mismatch: Mismatch) -> WireError:
+    def build_invalid_type_error(self, mismatch: Mismatch) -> WireError:
         """Return the error for a body with a value of the wrong type."""
         path = _format_path(mismatch.path)
         expected = _format_expected(mismatch.expected)
@@ -134,13 +138,15 @@ class AnthropicFormat(ErrorFormat):
 
     request_id_header = "request-id"
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values; the body of an SDK's error is kept."""
         if isinstance(error.body, dict) and error.body.get("type") == "error":
             body = error.body
         else:
-            is_known = error.type in ANTHROPIC_TYPES.values()
-            kind = error.type if is_known else ANTHROPIC_TYPES.get(error.status, "api_error")
+            kind = error.type
+            # A type of another provider's would not be understood.
+            if kind not in ANTHROPIC_TYPES.values():
+                kind = ANTHROPIC_TYPES.get(error.status, "api_error")
             details = {"type": kind, "message": error.message}
             body = {"type": "error", "error": details, "request_id": "req_mock"}
         # Anthropic repeats the id of the header; that of a real error stays as it is.
@@ -148,14 +154,16 @@ class AnthropicFormat(ErrorFormat):
             return {**body, "request_id": error.request_id}
         return body
 
-    def missing_field(self, name: str) -> WireError:
+    def build_missing_field_error(self, name: str) -> WireError:
         """Return the error for a body without a required field."""
         return WireError(400, f"{name}: Field required")
 
-    def invalid_type(self, mismatch: Mismatch) -> WireError:
+    def build_invalid_type_error(self, mismatch: Mismatch) -> WireError:
         """Return the error for a body with a value of the wrong type."""
-        path = ".".join(map(str, mismatch.path))
-        term = PYDANTIC_TERMS[_main_type(mismatch.expected)]
+        steps = [str(step) for step in mismatch.path]
+        path = ".".join(steps)
+        kind = _choose_type(mismatch.expected)
+        term = PYDANTIC_TERMS[kind]
         return WireError(400, f"{path}: Input should be a valid {term}")
 
 
@@ -164,27 +172,33 @@ class GoogleFormat(ErrorFormat):
 
     request_id_header = None
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values; the body of an SDK's error is kept."""
-        if "status" in _details(error.body):
-            return error.body
+        body = error.body
+        if isinstance(body, dict) and "status" in _get_details(body):
+            return body
         status = GOOGLE_STATUSES.get(error.status, "UNKNOWN")
-        return {"error": {"code": error.status, "message": error.message, "status": status}}
+        details = {"code": error.status, "message": error.message, "status": status}
+        return {"error": details}
 
-    def missing_field(self, name: str) -> WireError:
+    def build_missing_field_error(self, name: str) -> WireError:
         """Return the error for a body without a required field."""
-        return WireError(400, f"* GenerateContentRequest.{name}: {name} is not specified\n")
+        # The API ends this message with a newline, as it may list several fields.
+        message = f"* GenerateContentRequest.{name}: {name} is not specified\n"
+        return WireError(400, message)
 
-    def invalid_type(self, mismatch: Mismatch) -> WireError:
+    def build_invalid_type_error(self, mismatch: Mismatch) -> WireError:
         """Return the error for a body with a value of the wrong type."""
         path = _format_path(mismatch.path)
-        kind = GOOGLE_TYPES.get(_main_type(mismatch.expected))
+        kind = GOOGLE_TYPES.get(_choose_type(mismatch.expected))
         if kind is None:
             # Google has no name for the types of lists and objects.
             message = f"Invalid JSON payload received. Unexpected type of value at '{path}'."
             return WireError(400, message)
         value = mismatch.value
-        text = f'"{value}"' if isinstance(value, str) else str(value)
+        text = str(value)
+        if isinstance(value, str):
+            text = f'"{value}"'
         return WireError(400, f"Invalid value at '{path}' ({kind}), {text}")
 
 
@@ -193,7 +207,7 @@ class MistralFormat(ErrorFormat):
 
     request_id_header = "mistral-correlation-id"
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values; the body of an SDK's error is kept."""
         body = error.body
         if isinstance(body, dict) and (body.get("object") == "error" or "detail" in body):
@@ -207,17 +221,17 @@ class MistralFormat(ErrorFormat):
             "raw_status_code": error.status,
         }
 
-    def missing_field(self, name: str) -> WireError:
+    def build_missing_field_error(self, name: str) -> WireError:
         """Return the error for a body without a required field."""
-        return self._validation_error("missing", (name,), "Field required")
+        return self._build_validation_error("missing", (name,), "Field required")
 
-    def invalid_type(self, mismatch: Mismatch) -> WireError:
+    def build_invalid_type_error(self, mismatch: Mismatch) -> WireError:
         """Return the error for a body with a value of the wrong type."""
-        kind = _main_type(mismatch.expected)
+        kind = _choose_type(mismatch.expected)
         message = f"Input should be a valid {PYDANTIC_TERMS[kind]}"
-        return self._validation_error(f"{PYDANTIC_TYPES[kind]}_type", mismatch.path, message)
+        return self._build_validation_error(f"{PYDANTIC_TYPES[kind]}_type", mismatch.path, message)
 
-    def _validation_error(
+    def _build_validation_error(
         self,
         kind: str,
         path: Sequence[str | int],
@@ -232,22 +246,22 @@ class AWSFormat(ErrorFormat):
 
     request_id_header = "x-amzn-requestid"
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values."""
-        return {"__type": self._error_type(error), "message": error.message}
+        return {"__type": self._get_error_type(error), "message": error.message}
 
-    def headers(self, error: WireError) -> dict[str, str]:
+    def build_headers(self, error: WireError) -> dict[str, str]:
         """Return the headers of an error, with its type."""
-        return {"x-amzn-errortype": self._error_type(error), **super().headers(error)}
+        return {"x-amzn-errortype": self._get_error_type(error), **super().build_headers(error)}
 
-    def _error_type(self, error: WireError) -> str:
+    def _get_error_type(self, error: WireError) -> str:
         return AWS_TYPES.get(error.status, "InternalServerException")
 
 
 class MessageFormat(ErrorFormat):
     """The error format of Cohere."""
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values."""
         return {"id": error.request_id, "message": error.message}
 
@@ -255,7 +269,7 @@ class MessageFormat(ErrorFormat):
 class TextFormat(ErrorFormat):
     """The error format of Ollama and Hugging Face."""
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values."""
         return {"error": error.message}
 
@@ -263,7 +277,7 @@ class TextFormat(ErrorFormat):
 class ProblemFormat(ErrorFormat):
     """The error format of Replicate: problem details by RFC 9457."""
 
-    def body(self, error: WireError) -> Any:
+    def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values."""
         return {"title": error.message, "detail": error.message, "status": error.status}
 
@@ -290,23 +304,29 @@ def get_error_format(provider: str) -> ErrorFormat:
     return FORMATS.get(provider, OPENAI)
 
 
-def _details(body: Any) -> dict[str, Any]:
+def _get_details(body: JSONObject) -> JSONObject:
     """Return the object `error` in a body; empty without one."""
-    details = body.get("error") if isinstance(body, dict) else None
+    details = body.get("error")
     return details if isinstance(details, dict) else {}
 
 
 def _format_path(path: Sequence[str | int]) -> str:
     """Format a path as `messages[0].content`."""
-    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
-    return "".join(steps).removeprefix(".")
+    text = ""
+    for step in path:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}"
+    return text.removeprefix(".")
 
 
 def _format_expected(shape: Shape) -> str:
     """Format the types that a shape allows, in OpenAI's terms."""
     # In this order, as OpenAI names the simple types before the nested ones.
     order = (str, bool, int, float, list, dict)
-    terms = [_format_type(kind, shape) for kind in order if kind in shape.types]
+    kinds = [kind for kind in order if kind in shape.types]
+    terms = [_format_type(kind, shape) for kind in kinds]
     if len(terms) == 1:
         return terms[0]
     first, *others = terms
@@ -319,11 +339,13 @@ def _format_type(kind: type, shape: Shape) -> str:
     term = SINGULAR_TERMS.get(kind, "an object")
     if kind is not list or shape.items is None:
         return term
-    item_term = PLURAL_TERMS.get(_main_type(shape.items), "objects")
+    item_type = _choose_type(shape.items)
+    item_term = PLURAL_TERMS.get(item_type, "objects")
     return f"{term} of {item_term}"
 
 
-def _main_type(shape: Shape) -> type:
+def _choose_type(shape: Shape) -> type:
     """Return the single type that a message names: nested types first, as clients build these."""
     order = (list, dict, str, float, int, bool)
-    return next(kind for kind in order if kind in shape.types)
+    kinds = [kind for kind in order if kind in shape.types]
+    return kinds[0]

@@ -92,7 +92,7 @@ class WireError(Exception):
         code: str | None = None,
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
-        body: Any = None,
+        body: object = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -131,7 +131,7 @@ class ConnectionFailure(Exception):
         self.kind = kind
 
 
-def to_wire_error(error: Exception) -> WireError | ConnectionFailure:
+def convert_to_wire_error(error: Exception) -> WireError | ConnectionFailure:
     """Convert a scripted exception to its HTTP form, from which the SDK raises it again.
 
     - An exception of an SDK that has a response becomes this response.
@@ -148,19 +148,19 @@ def to_wire_error(error: Exception) -> WireError | ConnectionFailure:
     if isinstance(error, LLMMockError):
         return WireError(400, str(error), headers=NO_RETRY_HEADERS)
     # A response goes first: it says more than the name of an exception.
-    wire_error = _sdk_response_error(error) or _connection_failure(error)
-    return wire_error or _llm_status_error(error) or _unexpected_error(error)
+    wire_error = _convert_sdk_error(error) or _convert_connection_error(error)
+    return wire_error or _convert_llm_error(error) or _convert_unexpected_error(error)
 
 
-def _sdk_response_error(error: Exception) -> WireError | None:
+def _convert_sdk_error(error: Exception) -> WireError | None:
     """Return the response that an SDK's exception holds; None if it holds none."""
     # `raw_response` is the name in Mistral's SDK, `status_code` alone in that of Cohere.
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
     status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
-    headers = _error_headers(response)
-    body = _json_body(response)
+    headers = _get_error_headers(response)
+    body = _parse_json_body(response)
     # OpenAI, Anthropic and Google nest the details in `error`, others have them at the top.
     details = body.get("error", body) if isinstance(body, dict) else None
     if not isinstance(details, dict):
@@ -170,30 +170,34 @@ def _sdk_response_error(error: Exception) -> WireError | None:
         status,
         str(details.get("message") or error),
         # Google has numbers as codes, which WireError cannot hold; the body keeps them.
-        type=_text_or_none(details.get("type")),
-        code=_text_or_none(details.get("code")),
+        type=_get_text_or_none(details.get("type")),
+        code=_get_text_or_none(details.get("code")),
         headers=headers,
         body=body,
     )
 
 
-def _text_or_none(value: Any) -> str | None:
+def _get_text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _error_headers(response: Any) -> dict[str, str]:
+def _get_error_headers(response: object) -> dict[str, str]:
     headers = dict(getattr(response, "headers", None) or {})
-    return {name: value for name, value in headers.items() if name.lower() not in BODY_HEADERS}
+    kept = {}
+    for name, value in headers.items():
+        if name.lower() not in BODY_HEADERS:
+            kept[name] = value
+    return kept
 
 
-def _json_body(response: Any) -> Any:
+def _parse_json_body(response: Any) -> object:
     try:
         return response.json()
     except Exception:  # there is no response, or its body is not JSON
         return None
 
 
-def _connection_failure(error: Exception) -> ConnectionFailure | None:
+def _convert_connection_error(error: Exception) -> ConnectionFailure | None:
     names = {base.__name__ for base in type(error).__mro__}
     # Timeouts go first: OpenAI's `APITimeoutError` is an `APIConnectionError` too.
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
@@ -205,13 +209,13 @@ def _connection_failure(error: Exception) -> ConnectionFailure | None:
     return None
 
 
-def _llm_status_error(error: Exception) -> WireError | None:
+def _convert_llm_error(error: Exception) -> WireError | None:
     """Return the status that an `llm.ModelError` names, whose text comes from OpenAI's SDK."""
     match = re.match(r"Error code: ([45]\d\d) - (.*)", str(error), re.DOTALL)
     return WireError(int(match[1]), match[2]) if match else None
 
 
-def _unexpected_error(error: Exception) -> WireError:
+def _convert_unexpected_error(error: Exception) -> WireError:
     bug = explain_bug(error)
     if bug:
         return ReplyFunctionError(bug)

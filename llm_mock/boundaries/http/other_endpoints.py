@@ -14,10 +14,10 @@ from llm_mock.behaviour.provider_errors import resolve_error
 from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
 from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, get_error_format
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.protocols.gemini import camel_case
+from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
 from llm_mock.boundaries.http.protocols.protocol import validate_body
 from llm_mock.boundaries.http.routing import add_request_id, exception_response, load_protocol
-from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest, WireResponse, json_response
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
@@ -39,21 +39,23 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     errors = MISTRAL if provider == "mistral" else OPENAI
     body = validate_body(sent.json(), EMBEDDINGS, errors, "model")
     # Mistral accepts `inputs` too.
-    inputs = body.get("inputs") if body.get("input") is None else body["input"]
+    inputs = body.get("input")
+    if inputs is None:
+        inputs = body.get("inputs")
     if not inputs:
-        raise errors.missing_field("input")
+        raise errors.build_missing_field_error("input")
     is_single = not isinstance(inputs, list) or _is_token_list(inputs)
     items = [inputs] if is_single else inputs
     model = body["model"]
     dimensions = _parse_dimensions(body.get("dimensions"), "dimensions")
-    texts = [_to_text(item) for item in items]
+    texts = [_convert_to_text(item) for item in items]
     vectors = _embed(sent, provider, mock, model, texts, dimensions)
     data = []
     for index, vector in enumerate(vectors):
         embedding = _encode_vector(vector, body.get("encoding_format"))
         data.append({"object": "embedding", "index": index, "embedding": embedding})
     tokens = sum(estimate_tokens(len(str(item))) for item in items)
-    response: dict[str, Any] = {
+    response: JSONObject = {
         "object": "list",
         "data": data,
         "model": model,
@@ -69,17 +71,17 @@ def find_embedding_model(sent: WireRequest) -> str | None:
     if sent.path.endswith("/embeddings"):
         return str(sent.json().get("model"))
     if GEMINI_EMBEDDING_PATH.search(sent.path):
-        return _model_of_path(sent.path)
+        return _parse_model_of_path(sent.path)
     return None
 
 
 def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer `POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
-    body = validate_body(camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
+    body = validate_body(convert_to_camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
     batch = body.get("requests")
     requests = [body] if batch is None else batch
-    model = _model_of_path(sent.path)
-    texts = [_gemini_text(request.get("content")) for request in requests]
+    model = _parse_model_of_path(sent.path)
+    texts = [_parse_gemini_text(request.get("content")) for request in requests]
     # The dimensions of a batch are those of its first request.
     first = requests[0] if requests else {}
     config = first.get("embedContentConfig") or {}
@@ -123,7 +125,7 @@ def _embed(
         raise error from None
 
 
-def _parse_dimensions(value: Any, name: str) -> int | None:
+def _parse_dimensions(value: object, name: str) -> int | None:
     """Return the requested number of dimensions; None for the default of the model.
 
     Raises:
@@ -138,25 +140,26 @@ def _parse_dimensions(value: Any, name: str) -> int | None:
     return value
 
 
-def _is_token_list(value: list[Any]) -> bool:
+def _is_token_list(value: list[object]) -> bool:
     return bool(value) and all(isinstance(item, int) for item in value)
 
 
-def _to_text(item: Any) -> str:
+def _convert_to_text(item: object) -> str:
     """Return the text of an item; token ids become their digits, as no tokenizer is at hand."""
     if isinstance(item, list):
         return " ".join(map(str, item))
     return str(item)
 
 
-def _encode_vector(vector: list[float], encoding: Any) -> Any:
+def _encode_vector(vector: list[float], encoding: object) -> Any:
     if encoding != "base64":
         return vector
     # OpenAI's SDK asks for base64 by default: little-endian floats of 32 bits.
-    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
+    packed = struct.pack(f"<{len(vector)}f", *vector)
+    return base64.b64encode(packed).decode()
 
 
-def _gemini_text(content: Any) -> str:
+def _parse_gemini_text(content: str | JSONObject | list[object] | None) -> str:
     if isinstance(content, str):
         return content
     parts = content.get("parts") if isinstance(content, dict) else content
@@ -169,7 +172,7 @@ def _gemini_text(content: Any) -> str:
     return "\n".join(texts)
 
 
-def _model_of_path(path: str) -> str:
+def _parse_model_of_path(path: str) -> str:
     match = MODEL_OF_PATH.search(path)
     return match[1] if match else ""
 
@@ -186,7 +189,7 @@ def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResp
     return json_response({"input_tokens": tokens})
 
 
-def acknowledge(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def acknowledge_request(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Accept and drop a request without a question: traces, and the warming of connections."""
     return json_response({})
 
@@ -217,7 +220,7 @@ def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     return json_response({"object": "list", "data": models})
 
 
-def _describe_model(provider: str, model: str) -> dict[str, Any]:
+def _describe_model(provider: str, model: str) -> JSONObject:
     if provider == "google":
         return {
             "name": f"models/{model}",
@@ -232,7 +235,7 @@ def _describe_model(provider: str, model: str) -> dict[str, Any]:
             "created_at": datetime.fromtimestamp(MODEL_CREATED).astimezone().isoformat(),
             "lifecycle": "active",
         }
-    description: dict[str, Any] = {
+    description: JSONObject = {
         "id": model,
         "object": "model",
         "created": MODEL_CREATED,
@@ -250,9 +253,9 @@ ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("POST", GEMINI_EMBEDDING_PATH, answer_gemini_embeddings),
     ("POST", TOKEN_COUNT_PATH, answer_token_count),
     # The traces of the OpenAI Agents SDK.
-    ("POST", re.compile(r"/v1/traces/ingest$"), acknowledge),
+    ("POST", re.compile(r"/v1/traces/ingest$"), acknowledge_request),
     # Sent by the SDK of Cerebras when a client is made.
-    ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge),
+    ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge_request),
     ("GET", re.compile(r"/models(/.+)?$"), answer_models),
 )
 """The method, the path and the handler of each endpoint."""

@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.behaviour.provider_errors import ReceivedError
 from llm_mock.boundaries.http.chunks import ToolCallCollector
@@ -65,17 +65,17 @@ class WireRecording:
         self._data = b""
         """The decoded body; of a stream, the part after its last event."""
         self._received_bytes = 0
-        self._events: list[Any] = []
-        self._body: Any = None
+        self._events: list[object] = []
+        self._body: object = None
         self._tool_calls = ToolCallCollector()
         self._problem: Exception | None = None
         """The reason why the answer cannot be recorded."""
-        self._decompressor: Any = None
+        self._decompressor: zlib._Decompress | None = None
         self.delay = Wait(0)
         """No time: transports read the delay of each response."""
         call.hide(sent.key, *sent.secrets())
 
-    def header_overrides(self) -> dict[str, str]:
+    def get_header_overrides(self) -> dict[str, str]:
         """Return the headers to send in place of the client's.
 
         The client must not accept an encoding that cannot be decoded here, such as Brotli.
@@ -184,12 +184,12 @@ class WireRecording:
         text = self._data.decode(errors="replace")
         if self._status >= 400:
             url = f"https://{self._sent.host}{self._sent.path}"
-            return ReceivedError(self._status, self._headers, text, url, self._sdk_error_name())
+            return ReceivedError(self._status, self._headers, text, url, self._get_sdk_error_name())
         self._body = parse_json_or_text(text)
         self._extract_texts(self._body)
         return None
 
-    def _sdk_error_name(self) -> str | None:
+    def _get_sdk_error_name(self) -> str | None:
         """Return the name of the exception that the SDK raises, as `openai:RateLimitError`."""
         client = (self._sent.client or "").lower()
         default = "InternalServerError" if self._status >= 500 else "APIStatusError"
@@ -203,13 +203,14 @@ class WireRecording:
         *events, self._data = END_OF_EVENT.split(self._data)
         for event in events:
             lines = event.decode(errors="replace").splitlines()
-            data = [line[5:].removeprefix(" ") for line in lines if line.startswith("data:")]
+            data_lines = [line for line in lines if line.startswith("data:")]
+            data = [line[5:].removeprefix(" ") for line in data_lines]
             if data:
                 body = parse_json_or_text("\n".join(data))
                 self._extract_texts(body)
                 self._events.append(body)
 
-    def _extract_texts(self, body: Any) -> None:
+    def _extract_texts(self, body: object) -> None:
         # Stored before its texts are replaced by placeholders.
         if self._request.api == "responses":
             store_provider_response(self._request, body)

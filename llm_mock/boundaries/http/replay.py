@@ -40,7 +40,7 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
     if received is None or not _has_requested_form(received, request):
         return None
     # For the record of the call, as no protocol runs that would ask for it.
-    context.finish_reason()
+    context.get_finish_reason()
     if request.api == "responses":
         store_provider_response(request, restore_body(reply))
     if not received.streamed:

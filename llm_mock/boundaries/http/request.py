@@ -6,16 +6,16 @@ import mimetypes
 import re
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llm_mock.behaviour.provider_errors import StreamEnds
 from llm_mock.boundaries.http.errors import (
     ConnectionFailure,
     add_fast_retry_header,
+    convert_to_wire_error,
     parse_retry_after,
-    to_wire_error,
 )
-from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest
 from llm_mock.core.request import Request, describe_attachments, to_plain_json
 from llm_mock.core.tokens import measure_attachments, measure_length
 
@@ -23,7 +23,7 @@ PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
 """The providers of the APIs that are not OpenAI's."""
 COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
 """The names that `llm` has for options of OpenAI's APIs, where they differ."""
-Message = dict[str, Any]
+Message = JSONObject
 """A message as `{"role", "parts"}`, in the form of `Request.messages`, or one of its parts."""
 
 
@@ -32,14 +32,14 @@ class Tool(NamedTuple):
 
     name: str
     description: str | None
-    input_schema: dict[str, Any] | None
+    input_schema: JSONObject | None
 
 
 class ToolResult(NamedTuple):
     """The result of a tool call."""
 
     name: str | None
-    output: Any
+    output: object
     tool_call_id: str | None
 
 
@@ -103,12 +103,12 @@ class HTTPRequest(Request):
         api: str,
         system: str = "",
         tools: Sequence[Tool] = (),
-        schema: dict[str, Any] | None = None,
-        options: dict[str, Any] | None = None,
+        schema: JSONObject | None = None,
+        options: JSONObject | None = None,
         stream: bool = False,
         tool_choice: str | None = None,
         sent: WireRequest | None = None,
-        body: dict[str, Any] | None = None,
+        body: JSONObject | None = None,
     ) -> None:
         self.model_id = model_id
         self.native = self
@@ -128,18 +128,18 @@ class HTTPRequest(Request):
         if sent is not None:
             self.sdk = sent.client
             self.key = sent.key
-            self.fingerprint = _fingerprint(sent)
+            self.fingerprint = _compute_fingerprint(sent)
         # Most conversations have a single turn, which needs no further work.
         self.turn = 1
         if any(message["role"] == "assistant" for message in messages):
             messages = _name_results(_join_turns(messages))
             self.turn += sum(message["role"] == "assistant" for message in messages)
         self._messages = messages
-        self.schema = schema or (self._forced_tool_schema() if tools else None)
+        self.schema = schema or (self._find_forced_tool_schema() if tools else None)
         self.schema_is_a_tool = schema is None and self.schema is not None
-        self.prompt, self.attachments, self.tool_results = _last_user_turn(messages)
+        self.prompt, self.attachments, self.tool_results = _read_last_user_turn(messages)
 
-    def _forced_tool_schema(self) -> dict[str, Any] | None:
+    def _find_forced_tool_schema(self) -> JSONObject | None:
         """Return the schema of the tool that must be called; None without one.
 
         Clients ask for structured answers this way if an API has no better one.
@@ -165,7 +165,7 @@ class HTTPRequest(Request):
         """Return the count of characters in all messages."""
         count = len(self.system)
         for message in self._messages:
-            count += sum(map(_part_length, message["parts"]))
+            count += sum(map(_measure_part, message["parts"]))
         return count
 
     def conversation(self) -> list[Message]:
@@ -179,11 +179,13 @@ class HTTPRequest(Request):
         """
         return [message for message in self.messages() if message["role"] != "system"]
 
-    def common_options(self) -> dict[str, Any]:
+    def common_options(self) -> JSONObject:
         """Return the options under the names of `llm`'s plugins."""
-        common = {COMMON_NAMES.get(name, name): value for name, value in self.options.items()}
+        common = {}
+        for name, value in self.options.items():
+            common[COMMON_NAMES.get(name, name)] = value
         if self.api == "generate_content":
-            common = {_snake_case(name): value for name, value in common.items()}
+            common = {_convert_to_snake_case(name): value for name, value in common.items()}
             self._convert_response_type(common)
         response_format = self.body.get("response_format")
         if isinstance(response_format, dict) and response_format.get("type") == "json_object":
@@ -193,7 +195,7 @@ class HTTPRequest(Request):
             common["reasoning_effort"] = common.pop("reasoning")["effort"]
         return common
 
-    def _convert_response_type(self, options: dict[str, Any]) -> None:
+    def _convert_response_type(self, options: JSONObject) -> None:
         """Replace Gemini's media type for JSON by the option that `llm-gemini` has."""
         if options.get("response_mime_type") != "application/json":
             return
@@ -202,9 +204,9 @@ class HTTPRequest(Request):
         if not self.schema:
             options["json_object"] = True
 
-    def describe_http(self) -> dict[str, Any]:
+    def describe_http(self) -> JSONObject:
         """Return the fields of the record that only calls over HTTP have."""
-        fields: dict[str, Any] = {"api": self.api, "provider": self.provider}
+        fields: JSONObject = {"api": self.api, "provider": self.provider}
         if self.sdk is not None:
             fields["sdk"] = self.sdk
         fields["stream"] = self.stream
@@ -214,7 +216,7 @@ class HTTPRequest(Request):
             fields["fingerprint"] = self.fingerprint
         return fields
 
-    def describe_failure(self, error: BaseException, begun: bool) -> dict[str, Any]:
+    def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:
         """Return the fields of the record for an error.
 
         Args:
@@ -226,10 +228,10 @@ class HTTPRequest(Request):
         # An error within a stream has no status: that of the response was sent before.
         if not isinstance(error, Exception) or (begun and self.stream):
             return {}
-        wire_error = to_wire_error(error)
+        wire_error = convert_to_wire_error(error)
         if isinstance(wire_error, ConnectionFailure):
             return {}
-        fields: dict[str, Any] = {"status": wire_error.status}
+        fields: JSONObject = {"status": wire_error.status}
         # The fast retry is recorded only where the provider asks for a retry in production too.
         if parse_retry_after(wire_error.headers) is not None:
             headers = add_fast_retry_header(wire_error, self.provider)
@@ -239,13 +241,13 @@ class HTTPRequest(Request):
         return fields
 
 
-def _fingerprint(sent: WireRequest) -> str:
+def _compute_fingerprint(sent: WireRequest) -> str:
     """Return a checksum of the path and the body, by which repeated requests are found."""
     path_checksum = zlib.crc32(sent.path.encode())
     return f"{zlib.crc32(sent.body, path_checksum):08x}"
 
 
-def _snake_case(name: str) -> str:
+def _convert_to_snake_case(name: str) -> str:
     return re.sub("([A-Z])", r"_\1", name).lower()
 
 
@@ -256,20 +258,21 @@ def _describe_part(part: Message) -> Message:
     return {"type": "attachment", "attachment": description}
 
 
-def _part_length(part: Message) -> int:
+def _measure_part(part: Message) -> int:
     kind = part["type"]
     if kind == "text":
         return len(part["text"])
     if kind == "attachment":
         return measure_attachments([part["attachment"]])
     if kind == "tool_call":
-        return len(part["name"] or "") + measure_length(part["arguments"])
+        name = part["name"] or ""
+        return len(name) + measure_length(part["arguments"])
     if kind == "tool_result":
         return measure_length(part["output"])
     return 0  # the model does not see its earlier reasoning
 
 
-def _parts_of_type(messages: list[Message], kind: str) -> Iterator[Message]:
+def _filter_parts(messages: list[Message], kind: str) -> Iterator[Message]:
     for message in messages:
         for part in message["parts"]:
             if part["type"] == kind:
@@ -284,8 +287,8 @@ def _join_turns(messages: list[Message]) -> list[Message]:
     joined: list[Message] = []
     for message in messages:
         if joined and message["role"] == joined[-1]["role"] == "assistant":
-            parts = [*joined[-1]["parts"], *message["parts"]]
-            joined[-1] = {"role": "assistant", "parts": parts}
+            earlier = joined[-1]["parts"]
+            joined[-1] = {"role": "assistant", "parts": [*earlier, *message["parts"]]}
         else:
             joined.append(message)
     return joined
@@ -294,14 +297,14 @@ def _join_turns(messages: list[Message]) -> list[Message]:
 def _name_results(messages: list[Message]) -> list[Message]:
     """Return the messages with tool results named after their calls, as APIs leave names out."""
     names = {}
-    for part in _parts_of_type(messages, "tool_call"):
+    for part in _filter_parts(messages, "tool_call"):
         names[part["tool_call_id"]] = part["name"]
-    for part in _parts_of_type(messages, "tool_result"):
+    for part in _filter_parts(messages, "tool_result"):
         part["name"] = part["name"] or names.get(part["tool_call_id"])
     return messages
 
 
-def _last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment], list[ToolResult]]:
+def _read_last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment], list[ToolResult]]:
     """Return the prompt, the attachments and the tool results after the last answer.
 
     With tool results alone the prompt is empty, as it is in `llm`'s chains.
@@ -329,7 +332,9 @@ def _last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment], lis
     return "\n".join(texts), attachments, results
 
 
-def tool_result_part(output: Any, tool_call_id: str | None, name: str | None = None) -> Message:
+def make_tool_result_part(
+    output: object, tool_call_id: str | None, name: str | None = None
+) -> Message:
     """Return a message part for the result of a tool."""
     return {
         "type": "tool_result",
@@ -339,7 +344,7 @@ def tool_result_part(output: Any, tool_call_id: str | None, name: str | None = N
     }
 
 
-def tool_call_part(name: str, arguments: Any, tool_call_id: str | None) -> Message:
+def make_tool_call_part(name: str, arguments: object, tool_call_id: str | None) -> Message:
     """Return a message part for a tool call of the model."""
     return {
         "type": "tool_call",

@@ -17,7 +17,7 @@ from llm_mock.boundaries.http.errors import (
     ConnectionFailure,
     ReplyFunctionError,
     WireError,
-    to_wire_error,
+    convert_to_wire_error,
 )
 from llm_mock.boundaries.http.providers import find_provider_of_host
 from llm_mock.boundaries.http.routing import (
@@ -95,7 +95,7 @@ def respond(parsed: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
         _check_model_is_known(parsed, mock)
         return _build_response(parsed, mock.answer(parsed.request))
     except Exception as error:
-        return _failure_response(parsed, error, mock)
+        return _build_failure_response(parsed, error, mock)
 
 
 async def respond_async(parsed: ModelRequest, mock: Mock) -> WireResponse | WireRecording:
@@ -107,11 +107,11 @@ async def respond_async(parsed: ModelRequest, mock: Mock) -> WireResponse | Wire
         _check_model_is_known(parsed, mock)
         return _build_response(parsed, await mock.answer_async(parsed.request))
     except Exception as error:
-        return _failure_response(parsed, error, mock)
+        return _build_failure_response(parsed, error, mock)
 
 
-def _failure_response(parsed: ModelRequest, error: Exception, mock: Mock) -> WireResponse:
-    wire_error = to_wire_error(error)
+def _build_failure_response(parsed: ModelRequest, error: Exception, mock: Mock) -> WireResponse:
+    wire_error = convert_to_wire_error(error)
     if isinstance(wire_error, ReplyFunctionError):
         # The test fails with it, because the application may catch the SDK's exception.
         mock.note_problem(wire_error.explanation)
@@ -122,7 +122,7 @@ def _check_model_is_known(parsed: ModelRequest, mock: Mock) -> None:
     """Raise the provider's error for a model that `set_unknown` made unknown."""
     model = parsed.request.model_id
     if mock.is_unknown(model):
-        raise parsed.protocol.unknown_model_error(model)
+        raise parsed.protocol.build_unknown_model_error(model)
 
 
 def refuse_model_call(
@@ -145,7 +145,7 @@ def refuse_model_call(
         "reach the provider, mark the test with @pytest.mark.llm_live."
     )
     mock.note_problem(message)
-    wire_error = cast("WireError", to_wire_error(RealModelCall(message)))
+    wire_error = cast("WireError", convert_to_wire_error(RealModelCall(message)))
     return error_response(errors, wire_error)
 
 
@@ -178,7 +178,7 @@ def _refuse_unknown_path(
         )
     else:
         message = (
-            f"{problem}; nothing was sent. {_caller_sentence()}To reach the provider, mark the "
+            f"{problem}; nothing was sent. {_describe_caller()}To reach the provider, mark the "
             f"test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
             f"!{sent.host} to ini llm_mock_hosts."
         )
@@ -187,7 +187,7 @@ def _refuse_unknown_path(
     return error_response(get_error_format(provider), wire_error)
 
 
-def _caller_sentence() -> str:
+def _describe_caller() -> str:
     """Return a sentence with the caller's line; empty if another thread calls."""
     location = find_project_line()
     return f"Requested at {location}. " if location else ""
@@ -220,10 +220,10 @@ def _build_response(
     add_request_id(response, protocol.errors)
     if not reply.seconds:
         return response
-    return response._replace(delay=_wait_type(answer)(reply.seconds))
+    return response._replace(delay=_choose_wait_type(answer)(reply.seconds))
 
 
-def _wait_type(answer: Answer) -> type[Wait]:
+def _choose_wait_type(answer: Answer) -> type[Wait]:
     if answer.real_time:
         return RealWait
     # A slow first token is silence, in which a read timeout runs out.
@@ -250,7 +250,8 @@ def _start_recording(parsed: ModelRequest, call: PassthroughCall) -> WireRecordi
     from llm_mock.boundaries.http.recording import WireRecording
 
     host = parsed.sent.host
-    has_placeholder = any(PLACEHOLDER_KEY in secret for secret in parsed.sent.secrets())
+    secrets = parsed.sent.secrets()
+    has_placeholder = any(PLACEHOLDER_KEY in secret for secret in secrets)
     # A server of the application's own may do without a key.
     if has_placeholder and find_provider_of_host(host, None):
         problem = LLMMockError(
@@ -268,7 +269,7 @@ def _encode_errors(
     chunks: Iterable[bytes | Wait],
 ) -> Iterator[bytes | Wait]:
     """Yield the events of a stream, in which an error is the last event or ends the connection."""
-    wait_type = _wait_type(context.answer)
+    wait_type = _choose_wait_type(context.answer)
     event = b""
     count = 0
     try:
@@ -286,7 +287,7 @@ def _encode_errors(
             # Half an event, which the SDK finds but cannot parse.
             yield event[: len(event) // 2].rstrip() + b"\n\n"
     except Exception as error:
-        wire_error = to_wire_error(error)
+        wire_error = convert_to_wire_error(error)
         if isinstance(wire_error, ConnectionFailure):
             raise wire_error from None
         yield protocol.encode_error_event(wire_error, count)

@@ -31,8 +31,8 @@ def _calculate_retry_timeout(
     original: Callable[..., float],
     client: Any,
     remaining_retries: int,
-    options: Any,
-    response_headers: Any = None,
+    options: object,
+    response_headers: object = None,
 ) -> float:
     seconds = original(client, remaining_retries, options, response_headers)
     # A response says itself how fast to retry; see `add_fast_retry_header`.

@@ -7,12 +7,12 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.boundaries.http.error_formats import ErrorFormat, next_request_id
+from llm_mock.boundaries.http.error_formats import ErrorFormat, make_request_id
 from llm_mock.boundaries.http.errors import (
     ConnectionFailure,
     WireError,
     add_fast_retry_header,
-    to_wire_error,
+    convert_to_wire_error,
 )
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 
@@ -81,14 +81,14 @@ def create_reader(api: str) -> ResponseReader:
 
 def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
     """Return the response for an error, in the format of a provider."""
-    error.request_id = next_request_id()
-    return json_response(errors.body(error), error.status, errors.headers(error))
+    error.request_id = make_request_id()
+    return json_response(errors.build_body(error), error.status, errors.build_headers(error))
 
 
 def add_request_id(response: WireResponse, errors: ErrorFormat) -> WireResponse:
     """Add a request id to the headers of a response, if the provider sends one."""
     if errors.request_id_header is not None:
-        response.headers.append((errors.request_id_header, next_request_id()))
+        response.headers.append((errors.request_id_header, make_request_id()))
     return response
 
 
@@ -108,7 +108,7 @@ def exception_response(
     Raises:
         ConnectionFailure: the exception stands for a failed connection.
     """
-    wire_error = to_wire_error(error)
+    wire_error = convert_to_wire_error(error)
     if isinstance(wire_error, ConnectionFailure):
         raise wire_error from None
     wire_error.headers = add_fast_retry_header(wire_error, provider)

@@ -13,6 +13,8 @@ from llm_mock.boundaries.http.errors import WireError
 from llm_mock.core.events import Wait
 from llm_mock.support.redaction import is_secret_name
 
+JSONObject = dict[str, Any]
+"""A JSON object of a request, a response or an event."""
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """The headers for API keys, beside `Authorization: Bearer …`."""
 
@@ -55,7 +57,7 @@ class WireRequest(NamedTuple):
                 secrets.append(value)
         return secrets
 
-    def json(self) -> dict[str, Any]:
+    def json(self) -> JSONObject:
         """Parse the body as a JSON object.
 
         Raises:

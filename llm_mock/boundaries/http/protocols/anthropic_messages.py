@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.body_types import MESSAGES
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
@@ -11,24 +10,24 @@ from llm_mock.boundaries.http.error_formats import ANTHROPIC
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
-    attachment_part,
-    base64_part,
     encode_arguments,
     extract_options,
     join_text,
+    make_attachment_part,
+    make_base64_part,
+    make_text_part,
+    make_url_part,
     split_tool_results,
-    text_part,
-    url_part,
     validate_body,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
     Tool,
-    tool_call_part,
-    tool_result_part,
+    make_tool_call_part,
+    make_tool_result_part,
 )
-from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
 
 STOP_REASONS = {
@@ -83,9 +82,9 @@ class AnthropicMessages:
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        content: list[dict[str, Any]] = []
+        content: list[JSONObject] = []
         if reply.reasoning:
             thinking = {"thinking": reply.reasoning, "signature": SIGNATURE}
             content.append({"type": "thinking", **thinking})
@@ -94,15 +93,15 @@ class AnthropicMessages:
         for call in reply.tool_calls:
             block = {
                 "type": "tool_use",
-                "id": _tool_use_id(call.id),
+                "id": _make_tool_use_id(call.id),
                 "name": call.name,
                 "input": encode_arguments(call.arguments),
             }
             content.append(block)
         return {
-            **_message_head(context),
+            **_build_message_head(context),
             "content": content,
-            "stop_reason": _stop_reason(context),
+            "stop_reason": _get_stop_reason(context),
             "stop_sequence": None,
             "usage": _build_usage(context),
         }
@@ -110,7 +109,7 @@ class AnthropicMessages:
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
         message = {
-            **_message_head(context),
+            **_build_message_head(context),
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
@@ -121,7 +120,7 @@ class AnthropicMessages:
         yield PING
         index = -1
         open_block: BlockId | None = None
-        for chunk in context.chunks(stream=True):
+        for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
                 continue
@@ -143,24 +142,24 @@ class AnthropicMessages:
             empty_text = {"type": "text", "text": ""}
             yield _encode_event("content_block_start", index=0, content_block=empty_text)
         yield from _close_block(index, open_block)
-        delta = {"stop_reason": _stop_reason(context), "stop_sequence": None}
+        delta = {"stop_reason": _get_stop_reason(context), "stop_sequence": None}
         usage = {"output_tokens": context.output_tokens}
         yield _encode_event("message_delta", delta=delta, usage=usage)
         yield MESSAGE_STOP
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         return WireError(404, f"model: {model_id}")
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
-        return server_sent_event(self.errors.body(error), "error")
+        return server_sent_event(self.errors.build_body(error), "error")
 
 
 PROTOCOL = AnthropicMessages()
 
 
-def _message_head(context: ResponseContext) -> dict[str, Any]:
+def _build_message_head(context: ResponseContext) -> JSONObject:
     return {
         "id": f"msg_mock_{context.number}",
         "type": "message",
@@ -169,7 +168,7 @@ def _message_head(context: ResponseContext) -> dict[str, Any]:
     }
 
 
-def _build_usage(context: ResponseContext) -> dict[str, Any]:
+def _build_usage(context: ResponseContext) -> JSONObject:
     details = context.answer.reply.usage_details() or {}
     return {
         "input_tokens": context.input_tokens,
@@ -180,16 +179,16 @@ def _build_usage(context: ResponseContext) -> dict[str, Any]:
     }
 
 
-def _stop_reason(context: ResponseContext) -> str:
-    reason = context.finish_reason()
+def _get_stop_reason(context: ResponseContext) -> str:
+    reason = context.get_finish_reason()
     return STOP_REASONS.get(reason, reason)
 
 
-def _tool_use_id(call_id: str) -> str:
+def _make_tool_use_id(call_id: str) -> str:
     return call_id if call_id.startswith("toolu_") else f"toolu_{call_id}"
 
 
-def _encode_event(kind: str, **fields: Any) -> bytes:
+def _encode_event(kind: str, **fields: object) -> bytes:
     return server_sent_event({"type": kind, **fields}, kind)
 
 
@@ -200,14 +199,14 @@ MESSAGE_STOP = _encode_event("message_stop")
 
 def _build_block(
     chunk: str | Event,
-) -> tuple[BlockId | None, dict[str, Any], dict[str, Any] | None]:
+) -> tuple[BlockId | None, JSONObject, JSONObject | None]:
     """Build the content block of a chunk.
 
     Returns:
         The id of the block, or None if the chunk has none; the block as it starts; and the delta
         that the chunk adds to it, or None for the name of a tool, which is in the start.
     """
-    start: dict[str, Any]
+    start: JSONObject
     if isinstance(chunk, str):
         start = {"type": "text", "text": ""}
         return ("text", None), start, {"type": "text_delta", "text": chunk}
@@ -216,7 +215,7 @@ def _build_block(
         return ("thinking", None), start, {"type": "thinking_delta", "thinking": chunk.chunk}
     if chunk.type not in ("tool_call_name", "tool_call_args"):
         return None, {}, None
-    call_id = _tool_use_id(chunk.tool_call_id or "")
+    call_id = _make_tool_use_id(chunk.tool_call_id or "")
     start = {"type": "tool_use", "id": call_id, "name": chunk.chunk, "input": {}}
     if chunk.type == "tool_call_name":
         return ("tool_use", call_id), start, None
@@ -232,9 +231,9 @@ def _close_block(index: int, block: BlockId) -> Iterator[bytes]:
     yield _encode_event("content_block_stop", index=index)
 
 
-def _parse_content(content: Any) -> list[Message]:
+def _parse_content(content: str | list[object] | JSONObject | None) -> list[Message]:
     if isinstance(content, str):
-        return [text_part(content)] if content else []
+        return [make_text_part(content)] if content else []
     parts: list[Message] = []
     for block in content or ():
         if isinstance(block, dict):
@@ -242,31 +241,32 @@ def _parse_content(content: Any) -> list[Message]:
     return parts
 
 
-def _parse_block(block: dict[str, Any]) -> Iterator[Message]:
+def _parse_block(block: JSONObject) -> Iterator[Message]:
     """Yield the parts of a content block; none for an unknown type."""
     kind = block.get("type")
     if kind == "text":
-        yield text_part(str(block.get("text") or ""))
+        yield make_text_part(str(block.get("text") or ""))
     elif kind == "thinking":
         yield {"type": "reasoning", "text": str(block.get("thinking") or "")}
     elif kind in ("image", "document"):
         yield from _parse_source(block.get("source") or {})
     elif kind == "tool_use":
-        yield tool_call_part(str(block.get("name")), block.get("input"), block.get("id"))
+        name = str(block.get("name"))
+        yield make_tool_call_part(name, block.get("input"), block.get("id"))
     elif kind == "tool_result":
         yield from _parse_tool_result(block)
 
 
-def _parse_tool_result(block: dict[str, Any]) -> Iterator[Message]:
+def _parse_tool_result(block: JSONObject) -> Iterator[Message]:
     parts = _parse_content(block.get("content"))
-    yield tool_result_part(join_text(parts), block.get("tool_use_id"))
+    yield make_tool_result_part(join_text(parts), block.get("tool_use_id"))
     # The core knows results that are text; images in them belong to the message.
     for part in parts:
         if part["type"] == "attachment":
             yield part
 
 
-def _parse_source(source: dict[str, Any]) -> Iterator[Message]:
+def _parse_source(source: JSONObject) -> Iterator[Message]:
     """Yield the parts of the source of an image or document."""
     kind = source.get("type")
     media_type = source.get("media_type")
@@ -274,26 +274,27 @@ def _parse_source(source: dict[str, Any]) -> Iterator[Message]:
         # A document may be made of content blocks.
         yield from _parse_content(source.get("content"))
     elif kind == "base64":
-        yield base64_part(str(source.get("data") or ""), media_type)
+        yield make_base64_part(str(source.get("data") or ""), media_type)
     elif kind == "text":
         content = str(source.get("data") or "").encode()
-        yield attachment_part(media_type or "text/plain", None, content)
+        yield make_attachment_part(media_type or "text/plain", None, content)
     else:
         url = source.get("url") or source.get("file_id") or ""
-        yield url_part(str(url), media_type)
+        yield make_url_part(str(url), media_type)
 
 
-def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+def _parse_tools(body: JSONObject) -> list[Tool]:
     tools = []
     for tool in body.get("tools") or ():
         schema = tool.get("input_schema")
         # Tools without a schema are run by Anthropic itself.
         if schema is not None:
-            tools.append(Tool(str(tool.get("name")), tool.get("description"), schema))
+            name = str(tool.get("name"))
+            tools.append(Tool(name, tool.get("description"), schema))
     return tools
 
 
-def _parse_schema(body: dict[str, Any]) -> dict[str, Any] | None:
+def _parse_schema(body: JSONObject) -> JSONObject | None:
     config = body.get("output_config")
     output_format = config.get("format") if isinstance(config, dict) else None
     # `output_format` is the older name, from the beta of structured outputs.
@@ -303,7 +304,7 @@ def _parse_schema(body: dict[str, Any]) -> dict[str, Any] | None:
     return add_schema_title(output_format.get("schema"), output_format.get("name"))
 
 
-def _parse_tool_choice(choice: Any) -> str | None:
+def _parse_tool_choice(choice: object) -> str | None:
     if not isinstance(choice, dict):
         return None
     kind = choice.get("type")

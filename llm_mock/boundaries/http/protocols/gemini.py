@@ -20,23 +20,23 @@ from llm_mock.boundaries.http.error_formats import GOOGLE
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
-    base64_part,
     encode_arguments,
     extract_options,
     join_text,
+    make_base64_part,
+    make_text_part,
+    make_url_part,
     split_tool_results,
-    text_part,
-    url_part,
     validate_body,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
     Tool,
-    tool_call_part,
-    tool_result_part,
+    make_tool_call_part,
+    make_tool_result_part,
 )
-from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
 FINISH_REASONS = {
@@ -73,12 +73,14 @@ class Gemini:
 
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(camel_case(sent.json()), GEMINI, self.errors, "contents")
+        body = validate_body(convert_to_camel_case(sent.json()), GEMINI, self.errors, "contents")
         # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
         last_segment = sent.path.rpartition("/")[2]
         model, _, method = last_segment.partition(":")
         config = body.get("generationConfig") or {}
-        schema = config.get("responseJsonSchema") or to_json_schema(config.get("responseSchema"))
+        schema = config.get("responseJsonSchema") or convert_to_json_schema(
+            config.get("responseSchema")
+        )
         messages: list[Message] = []
         for content in body["contents"]:
             role = "assistant" if content.get("role") == "model" else "user"
@@ -97,9 +99,9 @@ class Gemini:
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        parts: list[dict[str, Any]] = []
+        parts: list[JSONObject] = []
         if reply.reasoning:
             parts.append({"text": reply.reasoning, "thought": True})
         if reply.text or not reply.tool_calls:
@@ -110,7 +112,7 @@ class Gemini:
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response, each of which is a response of its own."""
         calls = ToolCallCollector()
-        for chunk in context.chunks(stream=True):
+        for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             elif isinstance(chunk, str):
@@ -125,7 +127,7 @@ class Gemini:
         last = _build_response(context, parts or [{"text": ""}], is_last=True)
         yield server_sent_event(last)
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         message = (
             f"models/{model_id} is not found for API version v1beta, or is not supported for "
@@ -136,68 +138,74 @@ class Gemini:
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
-        return server_sent_event(self.errors.body(error))
+        return server_sent_event(self.errors.build_body(error))
 
 
 PROTOCOL = Gemini()
 
 
-def camel_case(value: Any) -> Any:
+def convert_to_camel_case(value: object) -> Any:
     """Return JSON values with the API's keys in camelCase, and the application's unchanged."""
     if isinstance(value, list):
-        return [camel_case(item) for item in value]
+        return [convert_to_camel_case(item) for item in value]
     if not isinstance(value, dict):
         return value
     converted = {}
     for key, item in value.items():
-        name = _camel_case_name(key)
-        converted[name] = item if name in APPLICATION_FIELDS else camel_case(item)
+        name = _convert_name(key)
+        converted[name] = item if name in APPLICATION_FIELDS else convert_to_camel_case(item)
     return converted
 
 
-def _camel_case_name(name: str) -> str:
+def _convert_name(name: str) -> str:
+    # A name that starts with an underscore is not the API's.
     head, *others = name.split("_")
     if not head:
         return name
     return head + "".join(part.title() for part in others)
 
 
-def to_json_schema(schema: Any) -> Any:
+def convert_to_json_schema(schema: object) -> Any:
     """Convert a schema of Gemini to JSON Schema.
 
     Gemini writes types in upper case, and has `nullable` and `propertyOrdering`.
     """
     if isinstance(schema, list):
-        return [to_json_schema(item) for item in schema]
+        return [convert_to_json_schema(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    source = {_camel_case_name(name): item for name, item in schema.items()}
-    converted: dict[str, Any] = {}
+    converted: JSONObject = {}
+    source: JSONObject = {}
+    for name, item in schema.items():
+        source[_convert_name(name)] = item
     for name, item in source.items():
         if name not in GEMINI_SCHEMA_FIELDS:
             converted[name] = _convert_schema_field(name, item)
     kind = source.get("type")
     if isinstance(kind, str):
-        converted["type"] = [kind.lower(), "null"] if source.get("nullable") else kind.lower()
+        converted["type"] = kind.lower()
+        if source.get("nullable"):
+            converted["type"] = [kind.lower(), "null"]
     return converted
 
 
-def _convert_schema_field(name: str, value: Any) -> Any:
+def _convert_schema_field(name: str, value: object) -> Any:
     if name == "properties" and isinstance(value, dict):
         # The keys of properties are the application's; only their schemas are converted.
-        return {key: to_json_schema(schema) for key, schema in value.items()}
-    return to_json_schema(value) if name in NESTED_SCHEMAS else value
+        return {key: convert_to_json_schema(schema) for key, schema in value.items()}
+    return convert_to_json_schema(value) if name in NESTED_SCHEMAS else value
 
 
 def _build_response(
-    context: ResponseContext, parts: list[dict[str, Any]], is_last: bool = False
-) -> dict[str, Any]:
-    candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}, "index": 0}
+    context: ResponseContext, parts: list[JSONObject], is_last: bool = False
+) -> JSONObject:
+    candidate: JSONObject = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if is_last:
-        reason = context.finish_reason()
+        reason = context.get_finish_reason()
         candidate["finishReason"] = FINISH_REASONS.get(reason, reason)
         usage = _build_usage(context)
     else:
+        # The output is counted in the last event only.
         usage = {"promptTokenCount": context.input_tokens}
     return {
         "candidates": [candidate],
@@ -213,20 +221,21 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
         "candidatesTokenCount": context.output_tokens,
         "totalTokenCount": context.input_tokens + context.output_tokens,
     }
+    # Left out without reasoning, where OpenAI has a zero.
     details = context.answer.reply.usage_details() or {}
     if "thoughtsTokenCount" in details:
         usage["thoughtsTokenCount"] = details["thoughtsTokenCount"]
     return usage
 
 
-def _build_function_call(call: ToolCallText) -> dict[str, Any]:
+def _build_function_call(call: ToolCallText) -> JSONObject:
     arguments = encode_arguments(call.arguments)
     return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
 
 
-def _parse_content(content: Any) -> list[Message]:
+def _parse_content(content: str | JSONObject | list[object] | None) -> list[Message]:
     if isinstance(content, str):
-        return [text_part(content)] if content else []
+        return [make_text_part(content)] if content else []
     given = content.get("parts") if isinstance(content, dict) else content
     # The API accepts a single part in place of a list.
     items = [given] if isinstance(given, dict) else given or ()
@@ -238,28 +247,32 @@ def _parse_content(content: Any) -> list[Message]:
     return parts
 
 
-def _parse_part(part: dict[str, Any]) -> Message | None:
+def _parse_part(part: JSONObject) -> Message | None:
     """Parse a part of a message; None for an unknown type."""
     text = part.get("text")
     if isinstance(text, str):
-        return {"type": "reasoning", "text": text} if part.get("thought") else text_part(text)
+        kind = "reasoning" if part.get("thought") else "text"
+        return {"type": kind, "text": text}
     call = part.get("functionCall")
     if call:
-        return tool_call_part(str(call.get("name")), call.get("args") or {}, call.get("id"))
+        name = str(call.get("name"))
+        return make_tool_call_part(name, call.get("args") or {}, call.get("id"))
     result = part.get("functionResponse")
     if result:
         output = _unwrap_output(result.get("response"))
-        return tool_result_part(output, result.get("id"), result.get("name"))
+        return make_tool_result_part(output, result.get("id"), result.get("name"))
     data = part.get("inlineData")
     if data:
-        return base64_part(str(data.get("data") or ""), data.get("mimeType"))
+        content = str(data.get("data") or "")
+        return make_base64_part(content, data.get("mimeType"))
     file = part.get("fileData")
     if file:
-        return url_part(str(file.get("fileUri") or ""), file.get("mimeType"))
+        url = str(file.get("fileUri") or "")
+        return make_url_part(url, file.get("mimeType"))
     return None
 
 
-def _unwrap_output(response: Any) -> Any:
+def _unwrap_output(response: object) -> Any:
     """Return the output of a function; clients wrap an output that is not an object."""
     if not isinstance(response, dict):
         return response
@@ -271,17 +284,18 @@ def _unwrap_output(response: Any) -> Any:
     return response
 
 
-def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+def _parse_tools(body: JSONObject) -> list[Tool]:
     tools = []
     for tool in body.get("tools") or ():
         for function in tool.get("functionDeclarations") or ():
             schema = function.get("parametersJsonSchema")
-            schema = schema or to_json_schema(function.get("parameters"))
-            tools.append(Tool(str(function.get("name")), function.get("description"), schema))
+            schema = schema or convert_to_json_schema(function.get("parameters"))
+            name = str(function.get("name"))
+            tools.append(Tool(name, function.get("description"), schema))
     return tools
 
 
-def _parse_tool_choice(config: Any) -> str | None:
+def _parse_tool_choice(config: object) -> str | None:
     calling = config.get("functionCallingConfig") if isinstance(config, dict) else None
     if not isinstance(calling, dict):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.chunks import (
     CompleteReply,
@@ -15,7 +14,7 @@ from llm_mock.boundaries.http.error_formats import MISTRAL, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 from llm_mock.boundaries.http.request import HTTPRequest
-from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
 FINISH_REASONS = {"content_filter": "error"}
@@ -33,15 +32,15 @@ class MistralChat(OpenAIChat):
         request.provider = "mistral"
         return request
 
-    def response_head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
+    def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response."""
-        return {**super().response_head(context, kind), "id": f"cmpl_mock_{context.number}"}
+        return {**super().build_response_head(context, kind), "id": f"cmpl_mock_{context.number}"}
 
-    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        content: Any = reply.text
+        content: object = reply.text
         if reply.reasoning:
-            content = [_thinking_part(reply.reasoning), {"type": "text", "text": reply.text}]
+            content = [_build_thinking_part(reply.reasoning), {"type": "text", "text": reply.text}]
         message = {
             "role": "assistant",
             "content": content,
@@ -49,41 +48,37 @@ class MistralChat(OpenAIChat):
             "tool_calls": _build_tool_calls(reply.tool_calls) or None,
             "prefix": False,
         }
-        choice = {"index": 0, "message": message, "finish_reason": _finish_reason(context)}
+        choice = {"index": 0, "message": message, "finish_reason": _get_finish_reason(context)}
         return {
-            **self.response_head(context, "chat.completion"),
+            **self.build_response_head(context, "chat.completion"),
             "choices": [choice],
             "usage": _build_usage(context),
         }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
-        head = self.response_head(context, "chat.completion.chunk")
+        head = self.build_response_head(context, "chat.completion.chunk")
 
-        def encode(delta: dict[str, Any], finish_reason: str | None = None, **fields: Any) -> bytes:
+        def encode(delta: JSONObject, finish_reason: str | None = None, **fields: object) -> bytes:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
             return server_sent_event({**head, "choices": [choice], **fields})
 
         yield encode({"role": "assistant", "content": ""})
         calls = ToolCallCollector()
-        for chunk in context.chunks(stream=True):
-            if isinstance(chunk, Wait):
-                yield chunk
-            elif isinstance(chunk, str):
-                yield encode({"content": chunk})
-            elif chunk.type == "reasoning":
-                yield encode({"content": [_thinking_part(chunk.chunk)]})
-            else:
-                calls.add(chunk)
+        yield from self._encode_chunks(context, encode, calls.add)
         # Mistral does not stream arguments: all tool calls come in the last chunk, with the usage.
-        delta: dict[str, Any] = {"content": ""}
+        delta: JSONObject = {"content": ""}
         tool_calls = _build_tool_calls(calls.finish())
         if tool_calls:
             delta["tool_calls"] = tool_calls
-        yield encode(delta, _finish_reason(context), usage=_build_usage(context))
+        yield encode(delta, _get_finish_reason(context), usage=_build_usage(context))
         yield server_sent_event("[DONE]")
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_reasoning_delta(self, text: str) -> JSONObject:
+        """Return the delta of a message for a part of its reasoning."""
+        return {"content": [_build_thinking_part(text)]}
+
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         return WireError(400, f"Invalid model: {model_id}", type="invalid_model", code="1500")
 
@@ -99,16 +94,16 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
     }
 
 
-def _finish_reason(context: ResponseContext) -> str:
-    reason = context.finish_reason()
+def _get_finish_reason(context: ResponseContext) -> str:
+    reason = context.get_finish_reason()
     return FINISH_REASONS.get(reason, reason)
 
 
-def _thinking_part(text: str) -> dict[str, Any]:
+def _build_thinking_part(text: str) -> JSONObject:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
 
-def _build_tool_calls(calls: list[ToolCallText]) -> list[dict[str, Any]]:
+def _build_tool_calls(calls: list[ToolCallText]) -> list[JSONObject]:
     return [
         {
             "id": call.id,

@@ -5,8 +5,8 @@ See https://platform.openai.com/docs/api-reference/chat.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import functools
+from collections.abc import Callable, Iterator
 
 from llm_mock.boundaries.http.body_types import CHAT
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
@@ -14,24 +14,24 @@ from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
-    attachment_part,
-    base64_part,
     extract_options,
     join_text,
+    make_attachment_part,
+    make_base64_part,
+    make_text_part,
+    make_url_part,
     parse_json_or_text,
     parse_parts,
-    text_part,
-    url_part,
     validate_body,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
     Tool,
-    tool_call_part,
-    tool_result_part,
+    make_tool_call_part,
+    make_tool_result_part,
 )
-from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
 
 SYSTEM_ROLES = ("system", "developer")
@@ -64,7 +64,7 @@ class OpenAIChat:
     reasoning_field = "reasoning_content"
     """The field of a message that has its reasoning."""
 
-    def response_head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
+    def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response.
 
         Args:
@@ -81,7 +81,7 @@ class OpenAIChat:
     def parse_request(self, sent: WireRequest) -> HTTPRequest:
         """Parse the body of a request."""
         body = validate_body(sent.json(), CHAT, self.errors, "model", "messages")
-        messages: list[dict[str, Any]] = body["messages"]
+        messages: list[JSONObject] = body["messages"]
         if not messages:
             message = "Invalid 'messages': empty array. Expected an array with minimum length 1."
             raise WireError(400, message)
@@ -89,7 +89,7 @@ class OpenAIChat:
         conversation = []
         for message_json in messages:
             if message_json.get("role") in SYSTEM_ROLES:
-                system.append(_message_text(message_json))
+                system.append(_parse_message_text(message_json))
             else:
                 conversation.append(_parse_message(message_json))
         return HTTPRequest(
@@ -106,9 +106,9 @@ class OpenAIChat:
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        message: dict[str, Any] = {
+        message: JSONObject = {
             "role": "assistant",
             "content": reply.text,
             "refusal": None,
@@ -120,13 +120,18 @@ class OpenAIChat:
             message["tool_calls"] = [_build_tool_call(call) for call in reply.tool_calls]
         if reply.reasoning:
             message[self.reasoning_field] = reply.reasoning
-        finish_reason = context.finish_reason()
-        choices = [
-            {"index": index, "message": message, "logprobs": None, "finish_reason": finish_reason}
-            for index in range(_choice_count(context))
-        ]
+        finish_reason = context.get_finish_reason()
+        choices = []
+        for index in range(_count_choices(context)):
+            choice = {
+                "index": index,
+                "message": message,
+                "logprobs": None,
+                "finish_reason": finish_reason,
+            }
+            choices.append(choice)
         return {
-            **self.response_head(context, "chat.completion"),
+            **self.build_response_head(context, "chat.completion"),
             "choices": choices,
             "usage": build_usage(context),
             "service_tier": "default",
@@ -135,47 +140,76 @@ class OpenAIChat:
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
-        head = self.response_head(context, "chat.completion.chunk")
+        head = self.build_response_head(context, "chat.completion.chunk")
         head |= {"service_tier": "default", "system_fingerprint": None}
         options = context.request.body.get("stream_options")
         with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
         # With usage on, all chunks but the last have `"usage": null`.
-        tail: dict[str, Any] = {"usage": None} if with_usage else {}
+        tail: JSONObject = {"usage": None} if with_usage else {}
 
-        def encode(delta: dict[str, Any], finish_reason: str | None = None) -> bytes:
-            choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        def encode(delta: JSONObject, finish_reason: str | None = None) -> bytes:
+            choice = {
+                "index": 0,
+                "delta": delta,
+                "logprobs": None,
+                "finish_reason": finish_reason,
+            }
             return server_sent_event({**head, "choices": [choice], **tail})
 
         yield encode({"role": "assistant", "content": "", "refusal": None})
         positions: dict[str, int] = {}
-        for chunk in context.chunks(stream=True):
+        build_tool_call_delta = functools.partial(_build_tool_call_delta, positions)
+        yield from self._encode_chunks(context, encode, build_tool_call_delta)
+        # The finish reason has a chunk of its own, after the last delta.
+        yield encode({}, context.get_finish_reason())
+        if with_usage:
+            yield server_sent_event({**head, "choices": [], "usage": build_usage(context)})
+        yield server_sent_event("[DONE]")
+
+    def _encode_chunks(
+        self,
+        context: ResponseContext,
+        encode: Callable[[JSONObject], bytes],
+        build_tool_call_delta: Callable[[Event], JSONObject | None],
+    ) -> Iterator[bytes | Wait]:
+        """Yield the events of a reply's chunks.
+
+        Args:
+            context: the call and its reply.
+            encode: encodes a delta of the message as an event.
+            build_tool_call_delta: returns the delta for a chunk of a tool call, or None if the
+                API sends tool calls later.
+        """
+        for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             elif isinstance(chunk, str):
                 yield encode({"content": chunk})
             elif chunk.type == "reasoning":
-                yield encode({self.reasoning_field: chunk.chunk})
+                yield encode(self.build_reasoning_delta(chunk.chunk))
             elif chunk.type in ("tool_call_name", "tool_call_args"):
-                yield encode({"tool_calls": [_build_tool_call_delta(chunk, positions)]})
-        yield encode({}, context.finish_reason())
-        if with_usage:
-            yield server_sent_event({**head, "choices": [], "usage": build_usage(context)})
-        yield server_sent_event("[DONE]")
+                delta = build_tool_call_delta(chunk)
+                if delta is not None:
+                    yield encode(delta)
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_reasoning_delta(self, text: str) -> JSONObject:
+        """Return the delta of a message for a part of its reasoning."""
+        return {self.reasoning_field: text}
+
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         message = f"The model `{model_id}` does not exist or you do not have access to it."
         return WireError(404, message, code="model_not_found")
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
-        return server_sent_event(self.errors.body(error))
+        return server_sent_event(self.errors.build_body(error))
 
 
 PROTOCOL = OpenAIChat()
 
 
-def build_usage(context: ResponseContext) -> dict[str, Any]:
+def build_usage(context: ResponseContext) -> JSONObject:
     """Return the usage object of a call."""
     details = context.answer.reply.usage_details() or {}
     prompt_details = details.get("prompt_tokens_details") or {}
@@ -189,12 +223,12 @@ def build_usage(context: ResponseContext) -> dict[str, Any]:
     }
 
 
-def _choice_count(context: ResponseContext) -> int:
+def _count_choices(context: ResponseContext) -> int:
     count = context.request.options.get("n")
     return count if isinstance(count, int) and count > 0 else 1
 
 
-def _build_tool_call(call: ToolCallText) -> dict[str, Any]:
+def _build_tool_call(call: ToolCallText) -> JSONObject:
     return {
         "id": call.id,
         "type": "function",
@@ -202,40 +236,40 @@ def _build_tool_call(call: ToolCallText) -> dict[str, Any]:
     }
 
 
-def _build_tool_call_delta(chunk: Event, positions: dict[str, int]) -> dict[str, Any]:
-    """Return the delta for a name or for arguments of a tool call.
+def _build_tool_call_delta(positions: dict[str, int], chunk: Event) -> JSONObject:
+    """Return the delta of a message for a name or for arguments of a tool call.
 
     Args:
-        chunk: the event.
         positions: the position of each tool call so far, by its id; a new call is added.
+        chunk: the event.
     """
     call_id = chunk.tool_call_id or ""
     position = positions.setdefault(call_id, len(positions))
+    call: JSONObject = {"index": position}
     if chunk.type == "tool_call_args":
-        return {"index": position, "function": {"arguments": chunk.chunk}}
-    # Only the first delta of a call has its id and type; clients go by the index after it.
-    return {
-        "index": position,
-        "id": call_id,
-        "type": "function",
-        "function": {"name": chunk.chunk, "arguments": ""},
-    }
+        call["function"] = {"arguments": chunk.chunk}
+    else:
+        # Only the first delta of a call has its id and type; clients go by the index after it.
+        call["id"] = call_id
+        call["type"] = "function"
+        call["function"] = {"name": chunk.chunk, "arguments": ""}
+    return {"tool_calls": [call]}
 
 
-def _message_text(message: dict[str, Any]) -> str:
+def _parse_message_text(message: JSONObject) -> str:
     return join_text(parse_parts(message.get("content"), _parse_part))
 
 
-def _parse_part(part: dict[str, Any]) -> Message | None:
+def _parse_part(part: JSONObject) -> Message | None:
     """Parse a part of a message; None for an unknown type."""
     kind = part.get("type")
     if kind in ("text", "refusal"):
-        return text_part(str(part.get(kind) or ""))
+        return make_text_part(str(part.get(kind) or ""))
     if kind in ("image_url", "document_url"):
         value = part.get(kind)
         # Mistral takes the bare URL too, where OpenAI wants `{"url": …}`.
         url = value.get("url") if isinstance(value, dict) else value
-        return url_part(str(url or ""))
+        return make_url_part(str(url or ""))
     if kind == "input_audio":
         return _parse_audio(part.get("input_audio"))
     if kind == "file":
@@ -243,27 +277,28 @@ def _parse_part(part: dict[str, Any]) -> Message | None:
     return None
 
 
-def _parse_audio(audio: Any) -> Message:
+def _parse_audio(audio: str | JSONObject | None) -> Message:
     """Parse audio: an object of OpenAI, or a URL or bare base64 of Mistral."""
     if isinstance(audio, str):
-        return url_part(audio) if ":" in audio else base64_part(audio, None)
+        return make_url_part(audio) if ":" in audio else make_base64_part(audio, None)
     audio = audio or {}
-    return base64_part(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
+    data = str(audio.get("data") or "")
+    return make_base64_part(data, f"audio/{audio.get('format')}")
 
 
-def _parse_file(file: dict[str, Any]) -> Message:
+def _parse_file(file: JSONObject) -> Message:
     """Parse a file: its data, or the id of an uploaded one."""
     data = file.get("file_data")
     if data:
-        return url_part(str(data), "application/pdf")
-    return attachment_part(None, str(file.get("file_id") or ""))
+        return make_url_part(str(data), "application/pdf")
+    return make_attachment_part(None, str(file.get("file_id") or ""))
 
 
-def _parse_message(message: dict[str, Any]) -> Message:
+def _parse_message(message: JSONObject) -> Message:
     role = message.get("role")
     if role in ("tool", "function"):
         call_id = message.get("tool_call_id")
-        part = tool_result_part(_message_text(message), call_id, message.get("name"))
+        part = make_tool_result_part(_parse_message_text(message), call_id, message.get("name"))
         return {"role": "tool", "parts": [part]}
     parts = parse_parts(message.get("content"), _parse_part)
     reasoning = message.get("reasoning_content") or message.get("reasoning")
@@ -272,11 +307,12 @@ def _parse_message(message: dict[str, Any]) -> Message:
     for call in message.get("tool_calls") or ():
         function = call.get("function") or {}
         arguments = parse_json_or_text(function.get("arguments"))
-        parts.append(tool_call_part(str(function.get("name")), arguments, call.get("id")))
+        name = str(function.get("name"))
+        parts.append(make_tool_call_part(name, arguments, call.get("id")))
     return {"role": str(role), "parts": parts}
 
 
-def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+def _parse_tools(body: JSONObject) -> list[Tool]:
     """Parse the tools on offer, without those that the provider runs itself."""
     declarations = list(body.get("tools") or ())
     # `functions` was the name before tools; old clients still send it.
@@ -293,7 +329,7 @@ def _parse_tools(body: dict[str, Any]) -> list[Tool]:
     return tools
 
 
-def _parse_schema(response_format: Any) -> dict[str, Any] | None:
+def _parse_schema(response_format: object) -> JSONObject | None:
     if not isinstance(response_format, dict):
         return None
     json_schema = response_format.get("json_schema")
@@ -302,10 +338,11 @@ def _parse_schema(response_format: Any) -> dict[str, Any] | None:
     return add_schema_title(json_schema.get("schema"), json_schema.get("name"))
 
 
-def _parse_tool_choice(choice: Any) -> str | None:
+def _parse_tool_choice(choice: str | JSONObject | None) -> str | None:
     if isinstance(choice, dict):
         function = choice.get("function") or choice.get("custom") or choice
-        has_name = isinstance(function, dict) and function.get("name")
-        return str(function.get("name")) if has_name else None
+        if isinstance(function, dict) and function.get("name"):
+            return str(function["name"])
+        return None
     # "any" is Mistral's word.
     return "required" if choice == "any" else choice

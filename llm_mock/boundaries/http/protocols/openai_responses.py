@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.body_types import RESPONSES
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
@@ -16,17 +15,17 @@ from llm_mock.boundaries.http.protocols.protocol import (
     validate_body,
 )
 from llm_mock.boundaries.http.protocols.responses_items import (
+    build_function_call_item,
+    build_message_item,
+    build_reasoning_item,
     finish_response,
-    function_call_item,
     get_item_text,
     load_conversation,
-    message_item,
     parse_items,
-    reasoning_item,
 )
 from llm_mock.boundaries.http.protocols.responses_stream import ResponsesStream
 from llm_mock.boundaries.http.request import HTTPRequest, Tool
-from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
 from llm_mock.core.events import Wait
 
 SYSTEM_ROLES = ("system", "developer")
@@ -77,20 +76,20 @@ class OpenAIResponses:
             body=body,
         )
 
-    def build_body(self, context: ResponseContext, reply: CompleteReply) -> dict[str, Any]:
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        output: list[dict[str, Any]] = []
+        output: list[JSONObject] = []
         if reply.reasoning:
-            output.append(reasoning_item(context, reply.reasoning))
+            output.append(build_reasoning_item(context, reply.reasoning))
         if reply.text or not reply.tool_calls:
-            output.append(message_item(context, reply.text))
-        output += [function_call_item(call) for call in reply.tool_calls]
+            output.append(build_message_item(context, reply.text))
+        output += [build_function_call_item(call) for call in reply.tool_calls]
         return finish_response(context, output)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
         numbers = itertools.count()
-        for event in ResponsesStream(context).events():
+        for event in ResponsesStream(context).build_events():
             if isinstance(event, Wait):
                 yield event
                 continue
@@ -98,7 +97,7 @@ class OpenAIResponses:
             data = {"type": kind, "sequence_number": next(numbers), **fields}
             yield server_sent_event(data, kind)
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         # The status and the words differ from those of Chat Completions.
         message = f"The requested model '{model_id}' does not exist."
@@ -113,14 +112,14 @@ class OpenAIResponses:
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
         # OpenAI sends the details in `error`, although its reference has them at the top level.
-        data = {"type": "error", **self.errors.body(error), "sequence_number": number}
+        data = {"type": "error", **self.errors.build_body(error), "sequence_number": number}
         return server_sent_event(data, "error")
 
 
 PROTOCOL = OpenAIResponses()
 
 
-def _parse_tools(body: dict[str, Any]) -> list[Tool]:
+def _parse_tools(body: JSONObject) -> list[Tool]:
     tools = []
     for tool in body.get("tools") or ():
         # Other types, such as `web_search`, are run by OpenAI itself.
@@ -130,14 +129,14 @@ def _parse_tools(body: dict[str, Any]) -> list[Tool]:
     return tools
 
 
-def _parse_schema(text_config: Any) -> dict[str, Any] | None:
+def _parse_schema(text_config: object) -> JSONObject | None:
     text_format = text_config.get("format") if isinstance(text_config, dict) else None
     if not isinstance(text_format, dict):
         return None
     return add_schema_title(text_format.get("schema"), text_format.get("name"))
 
 
-def _parse_tool_choice(choice: Any) -> str | None:
+def _parse_tool_choice(choice: object) -> str | None:
     if isinstance(choice, dict):
         return str(choice["name"]) if choice.get("name") else None
     return choice if isinstance(choice, str) else None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from llm_mock.boundaries.http.chunks import ResponseContext
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+from llm_mock.boundaries.http.wire import JSONObject
 
 
 class OpenRouterChat(OpenAIChat):
@@ -14,11 +13,11 @@ class OpenRouterChat(OpenAIChat):
 
     reasoning_field = "reasoning"
 
-    def response_head(self, context: ResponseContext, kind: str) -> dict[str, Any]:
+    def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response, among them the provider that answered."""
-        return {**super().response_head(context, kind), "provider": "llm-mock"}
+        return {**super().build_response_head(context, kind), "provider": "llm-mock"}
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         message = f"{model_id} is not a valid model ID"
         # OpenRouter repeats the status as a number, where OpenAI has a word.

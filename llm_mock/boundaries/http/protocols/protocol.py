@@ -13,7 +13,7 @@ from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
-from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.boundaries.http.wire import JSONObject, WireRequest
 from llm_mock.core.events import Wait
 
 
@@ -40,7 +40,7 @@ class WireProtocol(Protocol):
             Exception: the error of the reply, at its position in the stream.
         """
 
-    def unknown_model_error(self, model_id: str) -> WireError:
+    def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
@@ -52,13 +52,13 @@ class WireProtocol(Protocol):
         """
 
 
-def text_part(text: str) -> Message:
+def make_text_part(text: str) -> Message:
     """Return a message part for a text."""
     return {"type": "text", "text": text}
 
 
 def parse_parts(
-    content: Any, parse_part: Callable[[dict[str, Any]], Message | None]
+    content: str | list[object] | None, parse_part: Callable[[JSONObject], Message | None]
 ) -> list[Message]:
     """Parse the content of a message, which is a text or a list of parts.
 
@@ -67,7 +67,7 @@ def parse_parts(
         parse_part: parses a part; None for a part of an unknown type, which is left out.
     """
     if isinstance(content, str):
-        return [text_part(content)] if content else []
+        return [make_text_part(content)] if content else []
     parts = []
     for item in content or ():
         part = parse_part(item) if isinstance(item, dict) else None
@@ -76,24 +76,24 @@ def parse_parts(
     return parts
 
 
-def attachment_part(
+def make_attachment_part(
     type: str | None, url: str | None = None, content: bytes | None = None
 ) -> Message:
     """Return a message part for an attachment."""
     return {"type": "attachment", "attachment": Attachment(type, url, content)}
 
 
-def url_part(url: str, type: str | None = None) -> Message:
+def make_url_part(url: str, type: str | None = None) -> Message:
     """Return a message part for a URL; a `data:image/png;base64,…` URL is decoded."""
     if not url.startswith("data:"):
         # Nothing is downloaded: the attachment has its URL alone.
-        return attachment_part(type, url)
+        return make_attachment_part(type, url)
     head, _, data = url[5:].partition(",")
     media_type = head.split(";")[0]
-    return base64_part(data, media_type or type)
+    return make_base64_part(data, media_type or type)
 
 
-def base64_part(data: str, type: str | None) -> Message:
+def make_base64_part(data: str, type: str | None) -> Message:
     """Return a message part for data in base64, in the standard or the URL-safe alphabet.
 
     Raises:
@@ -106,12 +106,12 @@ def base64_part(data: str, type: str | None) -> Message:
         content = base64.b64decode(standard + padding, validate=True)
     except (binascii.Error, ValueError, AttributeError):
         raise WireError(400, "Invalid base64 data.") from None
-    return attachment_part(type, None, content)
+    return make_attachment_part(type, None, content)
 
 
 def validate_body(
-    body: dict[str, Any], shape: Shape, errors: ErrorFormat, *required: str
-) -> dict[str, Any]:
+    body: JSONObject, shape: Shape, errors: ErrorFormat, *required: str
+) -> JSONObject:
     """Return a body whose fields have the types that the API accepts.
 
     Args:
@@ -126,16 +126,20 @@ def validate_body(
     # Types go first, as with the providers: a wrong type is reported before a missing field.
     mismatch = find_mismatch(body, shape)
     if mismatch is not None:
-        raise errors.invalid_type(mismatch)
+        raise errors.build_invalid_type_error(mismatch)
     for name in required:
         if body.get(name) is None:
-            raise errors.missing_field(name)
+            raise errors.build_missing_field_error(name)
     return body
 
 
-def extract_options(body: dict[str, Any], *known: str) -> dict[str, Any]:
+def extract_options(body: JSONObject, *known: str) -> JSONObject:
     """Return the fields of a body that are options: all but the known and the empty ones."""
-    return {name: value for name, value in body.items() if name not in known and value is not None}
+    options = {}
+    for name, value in body.items():
+        if name not in known and value is not None:
+            options[name] = value
+    return options
 
 
 def parse_json_or_text(text: Any) -> Any:
@@ -146,13 +150,13 @@ def parse_json_or_text(text: Any) -> Any:
         return text
 
 
-def encode_arguments(arguments: str) -> dict[str, Any]:
+def encode_arguments(arguments: str) -> JSONObject:
     """Return the arguments of a tool call as an object; broken JSON becomes `{"_raw": …}`."""
     value = parse_json_or_text(arguments)
     return value if isinstance(value, dict) else {"_raw": arguments}
 
 
-def add_schema_title(schema: Any, name: Any) -> dict[str, Any] | None:
+def add_schema_title(schema: object, name: object) -> JSONObject | None:
     """Return a schema with a title, by which replies name it.
 
     Args:
@@ -171,6 +175,7 @@ def split_tool_results(parts: list[Message], role: str) -> Iterator[Message]:
     """
     results = [part for part in parts if part["type"] == "tool_result"]
     others = [part for part in parts if part["type"] != "tool_result"]
+    # Results first: they answer the turn before, and the user's text comes after them.
     if results:
         yield {"role": "tool", "parts": results}
     if others or not results:
@@ -179,4 +184,5 @@ def split_tool_results(parts: list[Message], role: str) -> Iterator[Message]:
 
 def join_text(parts: list[Message]) -> str:
     """Return the text of message parts, one line per part."""
-    return "\n".join(part["text"] for part in parts if part["type"] == "text")
+    texts = [part["text"] for part in parts if part["type"] == "text"]
+    return "\n".join(texts)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import copy
 import weakref
-from typing import Any
 
 from llm_mock.boundaries.http.chunks import ResponseContext, ToolCallText
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
-    base64_part,
     join_text,
+    make_base64_part,
+    make_text_part,
+    make_url_part,
     parse_json_or_text,
     parse_parts,
-    text_part,
-    url_part,
 )
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
-    tool_call_part,
-    tool_result_part,
+    make_tool_call_part,
+    make_tool_result_part,
 )
+from llm_mock.boundaries.http.wire import JSONObject
 from llm_mock.core.context import current_mock
 
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -33,16 +33,16 @@ URL_FIELDS = {
 }
 """The fields of a part that may have its URL, in order of preference."""
 NO_INPUT_DETAILS = {"cached_tokens": 0, "cache_write_tokens": 0}
-StoredResponse = tuple[list[Message], list[dict[str, Any]]]
+StoredResponse = tuple[list[Message], list[JSONObject]]
 """The conversation before a response, and the response's output items."""
 
 # Keyed by the mock, so that a test sees only its own responses and nothing outlives them.
-_stored: weakref.WeakKeyDictionary[Any, dict[str, StoredResponse]]
+_stored: weakref.WeakKeyDictionary[object, dict[str, StoredResponse]]
 _stored = weakref.WeakKeyDictionary()
 """The stored responses of each mock by their ids, for `previous_response_id`."""
 
 
-def load_conversation(response_id: Any) -> list[Message]:
+def load_conversation(response_id: str | None) -> list[Message]:
     """Return the conversation up to a stored response; empty without an id.
 
     Raises:
@@ -58,7 +58,7 @@ def load_conversation(response_id: Any) -> list[Message]:
     return [*messages, *parse_items(output)]
 
 
-def store_provider_response(request: HTTPRequest, data: Any) -> None:
+def store_provider_response(request: HTTPRequest, data: object) -> None:
     """Store a response of the provider, so that later requests can refer to it.
 
     Args:
@@ -76,7 +76,7 @@ def store_provider_response(request: HTTPRequest, data: Any) -> None:
             _store(str(response.get("id")), request.conversation(), items)
 
 
-def _store(response_id: str, conversation: list[Message], output: list[dict[str, Any]]) -> None:
+def _store(response_id: str, conversation: list[Message], output: list[JSONObject]) -> None:
     mock = current_mock()
     responses = _stored.setdefault(mock, {})
     responses[response_id] = conversation, output
@@ -91,7 +91,7 @@ def make_response_id(context: ResponseContext) -> str:
     return f"resp_mock_{context.number}"
 
 
-def parse_items(items: list[dict[str, Any]]) -> list[Message]:
+def parse_items(items: list[JSONObject]) -> list[Message]:
     """Parse the items of a conversation; those of an unknown type are left out."""
     messages = []
     for item in items:
@@ -101,46 +101,48 @@ def parse_items(items: list[dict[str, Any]]) -> list[Message]:
     return messages
 
 
-def _parse_item(item: dict[str, Any]) -> Message | None:
+def _parse_item(item: JSONObject) -> Message | None:
     kind = item.get("type") or "message"
     if kind == "message":
         parts = parse_parts(item.get("content"), _parse_part)
         return {"role": str(item.get("role")), "parts": parts}
     if kind in ("function_call", "custom_tool_call"):
         arguments = parse_json_or_text(item.get("arguments", item.get("input")))
-        call = tool_call_part(str(item.get("name")), arguments, item.get("call_id"))
+        name = str(item.get("name"))
+        call = make_tool_call_part(name, arguments, item.get("call_id"))
         return {"role": "assistant", "parts": [call]}
     if kind in ("function_call_output", "custom_tool_call_output"):
         output = item.get("output")
         if not isinstance(output, str):
             output = join_text(parse_parts(output, _parse_part))
-        return {"role": "tool", "parts": [tool_result_part(output, item.get("call_id"))]}
+        return {"role": "tool", "parts": [make_tool_result_part(output, item.get("call_id"))]}
     return None
 
 
-def get_item_text(item: dict[str, Any]) -> str:
+def get_item_text(item: JSONObject) -> str:
     """Return the text of a message item."""
     return join_text(parse_parts(item.get("content"), _parse_part))
 
 
-def _parse_part(part: dict[str, Any]) -> Message | None:
+def _parse_part(part: JSONObject) -> Message | None:
     """Parse a part of a message; None for an unknown type."""
     kind = part.get("type")
     if kind in ("input_text", "output_text", "text"):
-        return text_part(str(part.get("text") or ""))
+        return make_text_part(str(part.get("text") or ""))
     if kind == "refusal":
-        return text_part(str(part.get("refusal") or ""))
+        return make_text_part(str(part.get("refusal") or ""))
     if kind in URL_FIELDS:
         urls = (part.get(name) for name in URL_FIELDS[kind])
         first_url = next(filter(None, urls), "")
-        return url_part(str(first_url))
+        return make_url_part(str(first_url))
     if kind == "input_audio":
         audio = part.get("input_audio") or {}
-        return base64_part(str(audio.get("data") or ""), f"audio/{audio.get('format')}")
+        data = str(audio.get("data") or "")
+        return make_base64_part(data, f"audio/{audio.get('format')}")
     return None
 
 
-def empty_message_item(context: ResponseContext) -> dict[str, Any]:
+def build_empty_message_item(context: ResponseContext) -> JSONObject:
     """Return the message item of a reply before its text."""
     # The id is the same in all events of the item, by which SDKs bring them together.
     return {
@@ -152,19 +154,19 @@ def empty_message_item(context: ResponseContext) -> dict[str, Any]:
     }
 
 
-def message_item(context: ResponseContext, text: str) -> dict[str, Any]:
+def build_message_item(context: ResponseContext, text: str) -> JSONObject:
     """Return the message item of a reply."""
     content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {**empty_message_item(context), "status": "completed", "content": [content]}
+    return {**build_empty_message_item(context), "status": "completed", "content": [content]}
 
 
-def reasoning_item(context: ResponseContext, text: str) -> dict[str, Any]:
+def build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
     """Return the reasoning item of a reply."""
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
 
 
-def function_call_item(call: ToolCallText, status: str = "completed") -> dict[str, Any]:
+def build_function_call_item(call: ToolCallText, status: str = "completed") -> JSONObject:
     """Return the item of a tool call."""
     return {
         "id": f"fc_{call.id}",
@@ -176,9 +178,7 @@ def function_call_item(call: ToolCallText, status: str = "completed") -> dict[st
     }
 
 
-def response_body(
-    context: ResponseContext, status: str, output: list[dict[str, Any]]
-) -> dict[str, Any]:
+def build_response(context: ResponseContext, status: str, output: list[JSONObject]) -> JSONObject:
     """Return a response object without usage.
 
     Args:
@@ -213,20 +213,20 @@ def response_body(
     }
 
 
-def finish_response(context: ResponseContext, output: list[dict[str, Any]]) -> dict[str, Any]:
+def finish_response(context: ResponseContext, output: list[JSONObject]) -> JSONObject:
     """Return a finished response, and store it for the next request of its conversation."""
     _store(make_response_id(context), context.request.conversation(), output)
-    reason = context.finish_reason()
+    reason = context.get_finish_reason()
     if reason in INCOMPLETE_REASONS:
-        body = response_body(context, "incomplete", output)
+        body = build_response(context, "incomplete", output)
         body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
     else:
-        body = response_body(context, "completed", output)
+        body = build_response(context, "completed", output)
     body["usage"] = _build_usage(context)
     return body
 
 
-def _build_usage(context: ResponseContext) -> dict[str, Any]:
+def _build_usage(context: ResponseContext) -> JSONObject:
     details = context.answer.reply.usage_details() or {}
     input_details = details.get("input_tokens_details") or {}
     output_details = details.get("output_tokens_details") or {}

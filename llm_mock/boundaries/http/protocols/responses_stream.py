@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.chunks import ResponseContext, ToolCallText
 from llm_mock.boundaries.http.protocols.responses_items import (
-    empty_message_item,
+    build_empty_message_item,
+    build_function_call_item,
+    build_message_item,
+    build_reasoning_item,
+    build_response,
     finish_response,
-    function_call_item,
-    message_item,
-    reasoning_item,
-    response_body,
 )
+from llm_mock.boundaries.http.wire import JSONObject
 from llm_mock.core.events import Event, Wait
 
-Fields = dict[str, Any]
+Fields = JSONObject
 DELTA_NAMES = {
     "message": "output_text",
     "reasoning": "reasoning_summary_text",
@@ -34,7 +34,7 @@ class ResponsesStream:
 
     def __init__(self, context: ResponseContext) -> None:
         self._context = context
-        self._output: list[dict[str, Any]] = []
+        self._output: list[JSONObject] = []
         """The closed items."""
         self._open_item: tuple[str, str] | None = None
         """The type of the open item, and the id of its tool call."""
@@ -43,12 +43,12 @@ class ResponsesStream:
         self._text = ""
         """The text or the arguments of the open item so far."""
 
-    def events(self) -> Iterator[tuple[str, Fields] | Wait]:
+    def build_events(self) -> Iterator[tuple[str, Fields] | Wait]:
         """Yield the type and the fields of each event, and the waits between them."""
-        response = response_body(self._context, "in_progress", [])
+        response = build_response(self._context, "in_progress", [])
         yield "response.created", {"response": response}
         yield "response.in_progress", {"response": response}
-        for chunk in self._context.chunks(stream=True):
+        for chunk in self._context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             else:
@@ -73,13 +73,14 @@ class ResponsesStream:
 
     def _add_text(self, kind: str, call_id: str, text: str) -> Iterator[tuple[str, Fields]]:
         """Add a text to the item of a type and a call, which is opened first if need be."""
+        # Chunks of several calls may alternate; each change starts a new item.
         if self._open_item != (kind, call_id):
             yield from self._close()
             yield from self._open(kind, call_id)
         if not text:
             return
         self._text += text
-        fields = {**self._position(), "delta": text}
+        fields = {**self._get_position(), "delta": text}
         if kind == "message":
             fields["logprobs"] = []
         yield f"response.{DELTA_NAMES[kind]}.delta", fields
@@ -88,20 +89,20 @@ class ResponsesStream:
         self._open_item = (kind, call_id)
         self._text = ""
         if kind == "message":
-            item = empty_message_item(self._context)
+            item = build_empty_message_item(self._context)
         else:
             item = self._build_item("in_progress")
         fields = {"output_index": len(self._output), "item": item}
         yield "response.output_item.added", fields
         if kind != "function_call":
-            yield self._part_event("added")
+            yield self._build_part_event("added")
 
     def _close(self) -> Iterator[tuple[str, Fields]]:
         if self._open_item is None:
             return
         kind = self._open_item[0]
         item = self._build_item("completed")
-        fields = self._position()
+        fields = self._get_position()
         if kind == "function_call":
             fields |= {"name": self._tool_name, "arguments": self._text}
         else:
@@ -110,22 +111,22 @@ class ResponsesStream:
             fields["logprobs"] = []
         yield f"response.{DELTA_NAMES[kind]}.done", fields
         if kind != "function_call":
-            yield self._part_event("done")
+            yield self._build_part_event("done")
         yield "response.output_item.done", {"output_index": len(self._output), "item": item}
         self._output.append(item)
         self._open_item = None
 
-    def _build_item(self, status: str) -> dict[str, Any]:
+    def _build_item(self, status: str) -> JSONObject:
         """Return the open item with its text so far."""
         kind, call_id = self._open_item or ("message", "")
         if kind == "message":
-            return message_item(self._context, self._text)
+            return build_message_item(self._context, self._text)
         if kind == "reasoning":
-            return reasoning_item(self._context, self._text)
+            return build_reasoning_item(self._context, self._text)
         call = ToolCallText(call_id, self._tool_name, self._text)
-        return function_call_item(call, status)
+        return build_function_call_item(call, status)
 
-    def _position(self) -> Fields:
+    def _get_position(self) -> Fields:
         """Return the fields that say where in the response the open item is."""
         kind = self._open_item[0] if self._open_item else "message"
         item_id = self._build_item("in_progress")["id"]
@@ -137,10 +138,10 @@ class ResponsesStream:
             position["summary_index"] = 0
         return position
 
-    def _part_event(self, stage: str) -> tuple[str, Fields]:
+    def _build_part_event(self, stage: str) -> tuple[str, Fields]:
         """Return the event that a part of the open item is `added` or `done`."""
         if self._open_item and self._open_item[0] == "message":
             part = {"type": "output_text", "text": self._text, "annotations": [], "logprobs": []}
-            return f"response.content_part.{stage}", {**self._position(), "part": part}
+            return f"response.content_part.{stage}", {**self._get_position(), "part": part}
         summary = {"type": "summary_text", "text": self._text}
-        return f"response.reasoning_summary_part.{stage}", {**self._position(), "part": summary}
+        return f"response.reasoning_summary_part.{stage}", {**self._get_position(), "part": summary}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.readers.reader import (
     ResponseReader,
     TextSlot,
-    nested_dict,
-    only_dicts,
+    get_nested_dict,
+    select_dicts,
 )
+from llm_mock.boundaries.http.wire import JSONObject
 
 FINISH_REASONS = {"max_tokens": "length", "refusal": "content_filter"}
 NORMAL_REASONS = ("end_turn", "stop_sequence", "tool_use")
@@ -29,53 +29,60 @@ class MessagesReader(ResponseReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._call_ids: dict[Any, str | None] = {}
+        self._call_ids: dict[object, str | None] = {}
 
-    def find_slots(self, body: Any) -> Iterator[TextSlot]:
+    def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the content blocks."""
         if not isinstance(body, dict):
             return
         kind = body.get("type")
         if kind == "message":
-            yield from self._message_slots(body)
+            yield from self._find_message_slots(body)
         elif kind == "message_start":
-            yield from self._message_slots(nested_dict(body, "message"))
+            message = get_nested_dict(body, "message")
+            yield from self._find_message_slots(message)
         elif kind == "content_block_start":
-            block = nested_dict(body, "content_block")
+            block = get_nested_dict(body, "content_block")
             is_tool_call = block.get("type") == "tool_use"
-            self._call_ids[body.get("index")] = block.get("id") if is_tool_call else None
-            yield from self._block_slots(block)
+            call_id = block.get("id") if is_tool_call else None
+            self._call_ids[body.get("index")] = call_id
+            yield from self._find_block_slots(block)
         elif kind == "content_block_delta":
-            yield from self._delta_slots(body)
+            yield from self._find_delta_slots(body)
         elif kind == "message_delta":
-            self._update_metadata(body, nested_dict(body, "delta").get("stop_reason"))
+            delta = get_nested_dict(body, "delta")
+            # The usage stands beside the delta.
+            self._update_metadata(body, delta.get("stop_reason"))
         elif kind in ("message_stop", "error"):
             self.has_ended = True
 
-    def _message_slots(self, message: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_message_slots(self, message: JSONObject) -> Iterator[TextSlot]:
         self._update_metadata(message, message.get("stop_reason"))
-        for block in only_dicts(message.get("content")):
-            yield from self._block_slots(block)
+        for block in select_dicts(message.get("content")):
+            yield from self._find_block_slots(block)
 
-    def _delta_slots(self, body: dict[str, Any]) -> Iterator[TextSlot]:
-        delta = nested_dict(body, "delta")
-        field, event_type = DELTA_FIELDS.get(str(delta.get("type")), ("", ""))
+    def _find_delta_slots(self, body: JSONObject) -> Iterator[TextSlot]:
+        delta = get_nested_dict(body, "delta")
+        kind = str(delta.get("type"))
+        field, event_type = DELTA_FIELDS.get(kind, ("", ""))
         call_id = self._call_ids.get(body.get("index"))
         # Arguments without an id belong to a tool that Anthropic runs itself, such as web search.
         if event_type and (call_id or event_type != "tool_call_args"):
             yield TextSlot(delta, field, event_type, call_id)
 
-    def _update_metadata(self, message: dict[str, Any], reason: Any) -> None:
+    def _update_metadata(self, message: JSONObject, reason: str | None) -> None:
         self.model = message.get("model") or self.model
         self._update_usage(message.get("usage"), "input_tokens", "output_tokens")
+        # None stands for a normal reason, so that the mock derives it from the reply.
         if reason and reason not in NORMAL_REASONS:
             self.finish_reason = FINISH_REASONS.get(reason, reason)
 
-    def _block_slots(self, block: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_block_slots(self, block: JSONObject) -> Iterator[TextSlot]:
         kind = block.get("type")
         if kind == "tool_use":
-            yield TextSlot(block, "name", "tool_call_name", block.get("id"))
-            yield TextSlot(block, "input", "tool_call_args", block.get("id"))
+            call_id = block.get("id")
+            yield TextSlot(block, "name", "tool_call_name", call_id)
+            yield TextSlot(block, "input", "tool_call_args", call_id)
         elif kind in TEXT_FIELDS:
             field, event_type = TEXT_FIELDS[kind]
             yield TextSlot(block, field, event_type)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.readers.reader import (
     ResponseReader,
     TextSlot,
-    nested_dict,
-    only_dicts,
+    get_nested_dict,
+    select_dicts,
 )
+from llm_mock.boundaries.http.wire import JSONObject
 
 FINISH_REASONS = {"STOP": None, "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 
@@ -22,28 +22,29 @@ class GeminiReader(ResponseReader):
         super().__init__()
         self._call_count = 0
 
-    def find_slots(self, body: Any) -> Iterator[TextSlot]:
+    def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the first candidate."""
         # A stream without `alt=sse` is one JSON list of responses.
         responses = body if isinstance(body, list) else [body]
-        for response in only_dicts(responses):
+        for response in select_dicts(responses):
             self.model = response.get("modelVersion") or self.model
             usage = response.get("usageMetadata")
             self._update_usage(usage, "promptTokenCount", "candidatesTokenCount")
-            for candidate in only_dicts(response.get("candidates"))[:1]:
-                yield from self._candidate_slots(candidate)
+            for candidate in select_dicts(response.get("candidates"))[:1]:
+                yield from self._find_candidate_slots(candidate)
 
-    def _candidate_slots(self, candidate: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_candidate_slots(self, candidate: JSONObject) -> Iterator[TextSlot]:
         reason = candidate.get("finishReason")
         if reason:
             self.finish_reason = FINISH_REASONS.get(reason, reason)
             self.has_ended = True
-        for part in only_dicts(nested_dict(candidate, "content").get("parts")):
+        content = get_nested_dict(candidate, "content")
+        for part in select_dicts(content.get("parts")):
             if isinstance(part.get("text"), str):
                 event_type = "reasoning" if part.get("thought") else "text"
                 yield TextSlot(part, "text", event_type)
                 continue
-            call = nested_dict(part, "functionCall")
+            call = get_nested_dict(part, "functionCall")
             if call:
                 self._call_count += 1
                 # Not every version of the API sends an id.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.readers.reader import (
     ResponseReader,
     TextSlot,
-    nested_dict,
-    only_dicts,
+    get_nested_dict,
+    select_dicts,
 )
+from llm_mock.boundaries.http.wire import JSONObject
 
 REASONING_FIELDS = ("reasoning_content", "reasoning")
 FINISH_REASONS = {
@@ -26,9 +26,9 @@ class ChatReader(ResponseReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._call_ids: dict[Any, str | None] = {}
+        self._call_ids: dict[object, str | None] = {}
 
-    def find_slots(self, body: Any) -> Iterator[TextSlot]:
+    def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the first choice."""
         if body == "[DONE]":
             self.has_ended = True
@@ -36,17 +36,18 @@ class ChatReader(ResponseReader):
             return
         self.model = body.get("model") or self.model
         self._update_usage(body.get("usage"), "prompt_tokens", "completion_tokens")
-        for choice in only_dicts(body.get("choices")):
+        for choice in select_dicts(body.get("choices")):
             if choice.get("index", 0) != 0:
                 continue
             reason = choice.get("finish_reason")
             if isinstance(reason, str):
                 self.finish_reason = FINISH_REASONS.get(reason, reason)
-            message = nested_dict(choice, "message") or nested_dict(choice, "delta")
-            yield from self._text_slots(message)
-            yield from self._tool_call_slots(message)
+            message = get_nested_dict(choice, "message")
+            message = message or get_nested_dict(choice, "delta")
+            yield from self._find_text_slots(message)
+            yield from self._find_tool_call_slots(message)
 
-    def _text_slots(self, message: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_text_slots(self, message: JSONObject) -> Iterator[TextSlot]:
         for name in REASONING_FIELDS:
             if isinstance(message.get(name), str):
                 yield TextSlot(message, name, "reasoning")
@@ -54,19 +55,21 @@ class ChatReader(ResponseReader):
         if isinstance(message.get("content"), str):
             yield TextSlot(message, "content", "text")
         # Mistral sends a list of parts if the model reasons.
-        for part in only_dicts(message.get("content")):
+        for part in select_dicts(message.get("content")):
             if part.get("type") == "text":
                 yield TextSlot(part, "text", "text")
-            for thought in only_dicts(part.get("thinking")):
+            for thought in select_dicts(part.get("thinking")):
                 yield TextSlot(thought, "text", "reasoning")
 
-    def _tool_call_slots(self, message: dict[str, Any]) -> Iterator[TextSlot]:
-        for position, call in enumerate(only_dicts(message.get("tool_calls"))):
+    def _find_tool_call_slots(self, message: JSONObject) -> Iterator[TextSlot]:
+        for position, call in enumerate(select_dicts(message.get("tool_calls"))):
             index = call.get("index", position)
             # Only the first chunk of a streamed call has its id.
             call_id = call.get("id") or self._call_ids.get(index)
             self._call_ids[index] = call_id
-            function = nested_dict(call, "function") or nested_dict(call, "custom")
+            function = get_nested_dict(call, "function")
+            # A custom tool takes a text in place of arguments.
+            function = function or get_nested_dict(call, "custom")
             arguments_field = "input" if "input" in function else "arguments"
             yield TextSlot(function, "name", "tool_call_name", call_id)
             yield TextSlot(function, arguments_field, "tool_call_args", call_id)

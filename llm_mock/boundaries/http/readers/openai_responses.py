@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from llm_mock.boundaries.http.readers.reader import (
     ResponseReader,
     TextSlot,
-    nested_dict,
-    only_dicts,
+    get_nested_dict,
+    select_dicts,
 )
+from llm_mock.boundaries.http.wire import JSONObject
 
 FINISH_REASONS = {"max_output_tokens": "length"}
 FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")
@@ -36,31 +36,31 @@ class ResponsesReader(ResponseReader):
 
     def __init__(self) -> None:
         super().__init__()
-        self._call_ids: dict[Any, str | None] = {}
+        self._call_ids: dict[object, str | None] = {}
 
-    def find_slots(self, body: Any) -> Iterator[TextSlot]:
+    def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the output items."""
         if not isinstance(body, dict):
             return
         kind = str(body.get("type") or "")
         index = body.get("output_index")
         if body.get("object") == "response":
-            yield from self._response_slots(body)
+            yield from self._find_response_slots(body)
         elif kind in FINAL_EVENTS:
             self.has_ended = True
-            yield from self._response_slots(nested_dict(body, "response"))
+            yield from self._find_response_slots(get_nested_dict(body, "response"))
         elif kind in ITEM_EVENTS:
-            yield from self._item_slots(index, nested_dict(body, "item"))
+            yield from self._find_item_slots(index, get_nested_dict(body, "item"))
         elif kind in CONTENT_EVENTS:
             part_id = (index, "content", body.get("content_index"))
-            yield from self._part_slots(part_id, nested_dict(body, "part"))
+            yield from self._find_part_slots(part_id, get_nested_dict(body, "part"))
         elif kind in SUMMARY_EVENTS:
             part_id = (index, "summary", body.get("summary_index"))
-            yield from self._part_slots(part_id, nested_dict(body, "part"))
+            yield from self._find_part_slots(part_id, get_nested_dict(body, "part"))
         else:
-            yield from self._delta_slots(kind, index, body)
+            yield from self._find_delta_slots(kind, index, body)
 
-    def _delta_slots(self, kind: str, index: Any, body: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_delta_slots(self, kind: str, index: object, body: JSONObject) -> Iterator[TextSlot]:
         """Yield the slots of events such as `response.output_text.delta` and `….done`."""
         _, _, suffix = kind.partition(".")
         name, _, stage = suffix.partition(".")
@@ -76,7 +76,7 @@ class ResponsesReader(ResponseReader):
             yield TextSlot(body, "delta", event_type, call_id, part_id)
             return
         if isinstance(body.get("name"), str):
-            yield _name_slot(body, index, call_id)
+            yield _build_name_slot(body, index, call_id)
         yield TextSlot(
             body,
             whole_field,
@@ -86,22 +86,22 @@ class ResponsesReader(ResponseReader):
             is_whole=True,
         )
 
-    def _response_slots(self, response: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_response_slots(self, response: JSONObject) -> Iterator[TextSlot]:
         self.model = response.get("model") or self.model
         self._update_usage(response.get("usage"), "input_tokens", "output_tokens")
-        reason = nested_dict(response, "incomplete_details").get("reason")
+        reason = get_nested_dict(response, "incomplete_details").get("reason")
         if reason:
             self.finish_reason = FINISH_REASONS.get(reason, reason)
-        for index, item in enumerate(only_dicts(response.get("output"))):
-            yield from self._item_slots(index, item)
+        for index, item in enumerate(select_dicts(response.get("output"))):
+            yield from self._find_item_slots(index, item)
 
-    def _item_slots(self, index: Any, item: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_item_slots(self, index: object, item: JSONObject) -> Iterator[TextSlot]:
         kind = item.get("type")
         if kind in ARGUMENT_FIELDS:
             # Deltas of the call name the index of its item alone.
             call_id = item.get("call_id")
             self._call_ids[index] = call_id
-            yield _name_slot(item, index, call_id)
+            yield _build_name_slot(item, index, call_id)
             yield TextSlot(
                 item,
                 ARGUMENT_FIELDS[kind],
@@ -112,10 +112,10 @@ class ResponsesReader(ResponseReader):
             )
         elif kind in ("message", "reasoning"):
             for section in ("summary", "content"):
-                for position, part in enumerate(only_dicts(item.get(section))):
-                    yield from self._part_slots((index, section, position), part)
+                for position, part in enumerate(select_dicts(item.get(section))):
+                    yield from self._find_part_slots((index, section, position), part)
 
-    def _part_slots(self, part_id: tuple[Any, ...], part: dict[str, Any]) -> Iterator[TextSlot]:
+    def _find_part_slots(self, part_id: tuple[object, ...], part: JSONObject) -> Iterator[TextSlot]:
         kind = part.get("type")
         if kind == "output_text":
             yield TextSlot(part, "text", "text", part=part_id, is_whole=True)
@@ -124,7 +124,7 @@ class ResponsesReader(ResponseReader):
             yield TextSlot(part, "text", "reasoning", part=part_id, is_whole=True)
 
 
-def _name_slot(container: dict[str, Any], index: Any, call_id: str | None) -> TextSlot:
+def _build_name_slot(container: JSONObject, index: object, call_id: str | None) -> TextSlot:
     return TextSlot(
         container,
         "name",

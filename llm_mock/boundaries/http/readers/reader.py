@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from llm_mock.boundaries.http.wire import JSONObject
+
 PLACEHOLDER = "…"
 """The mark left in a body in place of an extracted text."""
 JSON_PLACEHOLDER = {PLACEHOLDER: PLACEHOLDER}
@@ -20,12 +22,12 @@ JSON_PLACEHOLDER = {PLACEHOLDER: PLACEHOLDER}
 class TextSlot(NamedTuple):
     """A location in a body, `container[key]`, that holds a text or the JSON of a tool call."""
 
-    container: dict[str, Any]
+    container: JSONObject
     key: str
     type: str
     """The type of its `Event`: `text`, `reasoning`, `tool_call_name` or `tool_call_args`."""
     tool_call_id: str | None = None
-    part: Any = None
+    part: object = None
     """The id of the answer part, in streams that repeat a part as a whole after its deltas."""
     is_whole: bool = False
     """True for a repetition of the whole part, False for one of its deltas."""
@@ -72,16 +74,16 @@ class ResponseReader:
         """The model that answered."""
         self.finish_reason: str | None = None
         """The finish reason in the terms of Chat Completions; None for the normal one."""
-        self.usage: dict[str, Any] = {}
+        self.usage: JSONObject = {}
         """The token counts: `input`, `output` and `details`."""
         self.has_ended = False
         """True after the final event of a stream."""
 
-    def find_slots(self, body: Any) -> Iterator[TextSlot]:
+    def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the text slots of a body, or of the next event of a stream, in order."""
         raise NotImplementedError
 
-    def _update_usage(self, usage: Any, input_name: str, output_name: str) -> None:
+    def _update_usage(self, usage: object, input_name: str, output_name: str) -> None:
         """Take over the token counts of a provider.
 
         Args:
@@ -97,35 +99,39 @@ class ResponseReader:
             is_total = name in (input_name, output_name) or "total" in name
             if not is_total and isinstance(value, (int, dict)):
                 details[name] = value
-        for name, count in (("input", usage.get(input_name)), ("output", usage.get(output_name))):
-            if isinstance(count, int):
-                self.usage[name] = count
-        details = _without_zeros(details)
+        input_tokens = usage.get(input_name)
+        if isinstance(input_tokens, int):
+            self.usage["input"] = input_tokens
+        output_tokens = usage.get(output_name)
+        if isinstance(output_tokens, int):
+            self.usage["output"] = output_tokens
+        details = _remove_zeros(details)
         if details:
             # Events of a stream add to each other: Anthropic sends its counts in two of them.
-            self.usage["details"] = {**(self.usage.get("details") or {}), **details}
+            details_before = self.usage.get("details") or {}
+            self.usage["details"] = {**details_before, **details}
 
 
-def _without_zeros(value: Any) -> Any:
+def _remove_zeros(value: object) -> Any:
     """Return a JSON value without zeros and empty objects, as `llm` keeps usage details."""
     if not isinstance(value, dict):
         return value
     kept = {}
     for name, item in value.items():
-        simplified = _without_zeros(item)
+        simplified = _remove_zeros(item)
         if simplified not in (0, None) and simplified != {}:
             kept[name] = simplified
     return kept
 
 
-def only_dicts(value: Any) -> list[dict[str, Any]]:
+def select_dicts(value: object) -> list[JSONObject]:
     """Return the objects in a list; empty if `value` is not a list."""
     if not isinstance(value, list):
         return []
     return [item for item in value if isinstance(item, dict)]
 
 
-def nested_dict(value: Any, *names: str) -> dict[str, Any]:
+def get_nested_dict(value: object, *names: str) -> JSONObject:
     """Return the object at a path of keys; empty if there is none."""
     for name in names:
         if not isinstance(value, dict):

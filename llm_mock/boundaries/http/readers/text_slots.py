@@ -8,6 +8,9 @@ from typing import Any
 from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot
 from llm_mock.core.events import Event
 
+ChunkKind = tuple[str, str | None]
+"""The type of a chunk, and the id of its tool call."""
+
 
 class TextSlots:
     """The text slots of one answer.
@@ -18,10 +21,10 @@ class TextSlots:
 
     def __init__(self, reader: ResponseReader) -> None:
         self._reader = reader
-        self._part_texts: dict[Any, str] = {}
+        self._part_texts: dict[object, str] = {}
         """The text of each part of the answer, as far as it was read."""
 
-    def extract(self, body: Any) -> Iterator[str | Event]:
+    def extract(self, body: object) -> Iterator[str | Event]:
         """Yield the texts of a body or event, and leave placeholders in their slots."""
         for slot in self._reader.find_slots(body):
             text = slot.text
@@ -38,7 +41,7 @@ class TextSlots:
                 # A repetition that differs from its deltas is kept as the provider sent it.
                 slot.clear()
 
-    def restore(self, body: Any, chunks: RecordedChunks) -> Any:
+    def restore(self, body: object, chunks: RecordedChunks) -> Any:
         """Return the body with its texts in place of the placeholders."""
         for slot in self._reader.find_slots(body):
             if not slot.text or not slot.is_extracted:
@@ -56,7 +59,8 @@ class TextSlots:
 
     def _add_text(self, slot: TextSlot, text: str) -> None:
         if slot.part is not None:
-            self._part_texts[slot.part] = self._part_texts.get(slot.part, "") + text
+            before = self._part_texts.get(slot.part, "")
+            self._part_texts[slot.part] = before + text
 
 
 class RecordedChunks:
@@ -66,18 +70,22 @@ class RecordedChunks:
         chunks: the texts and events of the cassette.
     """
 
-    def __init__(self, chunks: Iterable[Any]) -> None:
-        self._texts: dict[tuple[str, str | None], list[str]] = {}
+    def __init__(self, chunks: Iterable[str | Event]) -> None:
+        self._texts: dict[ChunkKind, list[str]] = {}
         for chunk in chunks:
             if isinstance(chunk, str):
-                self._texts.setdefault(("text", None), []).append(chunk)
+                kind: ChunkKind = ("text", None)
+                text = chunk
             else:
-                key = (chunk.type, chunk.tool_call_id)
-                self._texts.setdefault(key, []).append(chunk.chunk)
+                kind = (chunk.type, chunk.tool_call_id)
+                text = chunk.chunk
+            texts = self._texts.setdefault(kind, [])
+            texts.append(text)
         for texts in self._texts.values():
             texts.reverse()  # `pop` takes the last one, and is fast only there
 
     def pop_text(self, slot: TextSlot) -> str:
         """Return the text for the next slot of a kind; empty if an edited cassette has fewer."""
-        texts = self._texts.get((slot.type, slot.tool_call_id))
+        kind = (slot.type, slot.tool_call_id)
+        texts = self._texts.get(kind)
         return texts.pop() if texts else ""

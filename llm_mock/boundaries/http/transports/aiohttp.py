@@ -10,7 +10,7 @@ import asyncio
 import functools
 import io
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse, IncompleteRead
 from socket import socket
@@ -130,7 +130,7 @@ async def _connect_for_real(
     if recording is None:
         with pass_through():
             return await connect()
-    request.headers.update(recording.header_overrides())
+    request.headers.update(recording.get_header_overrides())
     with pass_through(), recording.guard_send():
         connection = await connect()
     _ResponseRecorder(connection, request.method, recording)
@@ -324,7 +324,11 @@ class _MockTransport(asyncio.Transport):
         if not has_body:
             return
         body = response.body
-        chunks = (body,) if isinstance(body, bytes) else self._clock.read_body(body)
+        chunks: Iterable[bytes | float]
+        if isinstance(body, bytes):
+            chunks = (body,)
+        else:
+            chunks = self._clock.read_body(body)
         for chunk in chunks:
             if not isinstance(chunk, bytes):
                 await asyncio.sleep(chunk)
@@ -359,8 +363,8 @@ class _MockTransport(asyncio.Transport):
 def _encode_head(response: WireResponse, has_body: bool) -> tuple[bytes, bool]:
     """Return the status line and the headers, and True if the body must be sent in chunks."""
     status, headers = response.status, response.headers
-    has_length = any(name.lower() == "content-length" for name, _ in headers)
-    is_chunked = has_body and not has_length
+    names = {name.lower() for name, _ in headers}
+    is_chunked = has_body and "content-length" not in names
     # A script may have a status that is not standard, and has no phrase.
     is_standard = status in HTTPStatus._value2member_map_
     phrase = HTTPStatus(status).phrase if is_standard else ""

@@ -56,7 +56,10 @@ def _check_url(url: object, *, is_socket: bool = False) -> str | None:
     """
     from llm_mock.boundaries.http.interception import refuse_url
 
-    text = url.decode("utf-8", "replace") if isinstance(url, bytes) else str(url)
+    if isinstance(url, bytes):
+        text = url.decode("utf-8", "replace")
+    else:
+        text = str(url)
     return refuse_url(text, is_socket=is_socket)
 
 
@@ -99,7 +102,9 @@ def _getaddrinfo(
     __tracebackhide__ = True
     import socket
 
-    flags = kwargs.get("flags") or (args[3] if len(args) > 3 else 0)
+    flags = kwargs.get("flags")
+    if len(args) > 3:
+        flags = args[3]
     # A server asks for an address to listen on, and sends nothing there.
     is_passive = isinstance(flags, int) and flags & socket.AI_PASSIVE
     if not is_passive:
@@ -257,8 +262,10 @@ def _request(
         message = refuse_request(method, connection.host, connection.port, url, content)
         if message:
             raise ConnectionRefusedError(message)
-    # The original takes a new `{}` by default, not None.
-    return original(connection, method, url, body, {} if headers is None else headers, **kwargs)
+    # The default of the original is `{}`; it does not accept None.
+    if headers is None:
+        headers = {}
+    return original(connection, method, url, body, headers, **kwargs)
 
 
 # curl

@@ -32,17 +32,20 @@ def create_guarded_aio_channel(
     host, port = _split_target(target)
     if not is_provider_host(host, port):
         return create(target, *args, **kwargs)
-    arguments = inspect.signature(create).bind(target, *args, **kwargs)
-    own: Sequence[object] = arguments.arguments.get("interceptors") or ()
+    bound = inspect.signature(create).bind(target, *args, **kwargs)
+    own: Sequence[object] = bound.arguments.get("interceptors") or ()
+    ours = _build_aio_interceptors(host, port)
     # Ours go first, so that no interceptor of the application sees a refused call.
-    arguments.arguments["interceptors"] = [*_build_aio_interceptors(host, port), *own]
-    return create(*arguments.args, **arguments.kwargs)
+    bound.arguments["interceptors"] = [*ours, *own]
+    return create(*bound.args, **bound.kwargs)
 
 
 def _split_target(target: str) -> tuple[str, int | None]:
     """Return the host and the port of a channel's target."""
     host, _, port = SCHEME.sub("", target).partition(":")
-    return host, int(port) if port.isdigit() else None
+    if port.isdigit():
+        return host, int(port)
+    return host, None
 
 
 class _RefusedCallError(grpc.RpcError):  # type: ignore[misc]

@@ -64,6 +64,7 @@ def _handle_request(
         if provider is None:
             request.stream = _BufferedBody(body)
             return original(pool, request)
+    # The stream of the request is used up from here on.
     response, clock = wire.answer_request(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
         request.stream = _BufferedBody(body)
@@ -102,6 +103,7 @@ async def _handle_async_request(
         if provider is None:
             request.stream = _BufferedBody(body)
             return await original(pool, request)
+    # The stream of the request is used up from here on.
     response, clock = await wire.answer_request_async(httpcore, request, sent, provider)
     if not isinstance(response, tuple):
         request.stream = _BufferedBody(body)
@@ -158,8 +160,9 @@ def _guard_send(request: Request, recording: WireRecording | None) -> AbstractCo
     """Return a context in which a request is sent, and its failure recorded."""
     if recording is None:
         return nullcontext()
+    # httpcore has headers in bytes, with names in any case.
     overrides = {}
-    for name, value in recording.header_overrides().items():
+    for name, value in recording.get_header_overrides().items():
         overrides[name.encode()] = value.encode()
     request.headers = [
         (name, overrides.get(name.lower(), value)) for name, value in request.headers
@@ -195,6 +198,7 @@ class _RecordedBody:
 
     def close(self) -> None:
         """End the recording: the client reads no further."""
+        # Before the stream: closing that may raise.
         self._recording.close()
         self._stream.close()
 

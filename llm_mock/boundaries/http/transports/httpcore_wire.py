@@ -45,10 +45,12 @@ def answer_request(
         Exception: the library's exception, if the connection fails.
     """
     __tracebackhide__ = True
+    # These libraries limit each read, and never the whole response.
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
         return dispatch_request(sent, provider, clock), clock
     except ConnectionFailure as error:
+        # The cause is our own exception, and tells an application nothing.
         raise _build_exception(library, error) from None
 
 
@@ -68,6 +70,7 @@ def build_wire_request(
     method: str, host: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
 ) -> WireRequest:
     """Return a request in the form that all HTTP libraries have in common."""
+    # latin-1 maps each byte of a header to one character, so that nothing is lost.
     path, _, query = target.decode("ascii", "replace").partition("?")
     decoded = {_decode_name(name): value.decode("latin-1") for name, value in headers}
     return WireRequest(method, host.decode("ascii"), path, query, decoded, body)
@@ -127,5 +130,6 @@ async def read_chunks_async(
 
 
 def _build_exception(library: ModuleType, error: ConnectionFailure) -> Exception:
-    exception: Exception = getattr(library, EXCEPTIONS[error.kind])(str(error))
+    exception_class = getattr(library, EXCEPTIONS[error.kind])
+    exception: Exception = exception_class(str(error))
     return exception

@@ -80,6 +80,7 @@ def _handle_request(
         provider = identify_provider(sent)
         if provider is None:
             return original(transport, request)
+    # Never a recording, as `_find_provider` leaves these to httpcore.
     response: Any
     response, clock = wire.answer_request(httpx, request, sent, provider)
     if isinstance(response.body, bytes):
@@ -112,6 +113,7 @@ async def _handle_async_request(
         provider = identify_provider(sent)
         if provider is None:
             return await original(transport, request)
+    # Never a recording, as `_find_provider` leaves these to httpcore.
     response: Any
     response, clock = await wire.answer_request_async(httpx, request, sent, provider)
     if isinstance(response.body, bytes):

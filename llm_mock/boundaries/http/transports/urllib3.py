@@ -74,24 +74,24 @@ class _Call:
             parts = urlsplit(url)
             self.host = parts.hostname or ""
             self.port = parts.port
+        self.target = url
+        # A URL in the query is not the request's.
+        if "://" in url.partition("?")[0]:
+            self.target = "/" + url.split("/", 3)[-1]
 
     def find_provider(self) -> str | None:
         """Return the provider that the request is for, as `find_provider` does."""
         pool = self.pool
         headers = self._headers if self._headers is not None else pool.headers
-        # The URL has a host if it is for a proxy; one in the query is not the request's.
-        url = self.url
-        target = "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url
+        items = (headers or {}).items()
         asked = f"{self.method} {pool.scheme}"
-        return find_provider(self.host, self.port, target, (headers or {}).items(), asked=asked)
+        return find_provider(self.host, self.port, self.target, items, asked=asked)
 
     def wire_request(self, body: bytes) -> WireRequest:
         """Return the request in the form that all HTTP libraries have in common."""
         from llm_mock.boundaries.http.wire import WireRequest
 
-        url = self.url
-        target = "/" + url.split("/", 3)[-1] if "://" in url.partition("?")[0] else url
-        path, _, query = target.partition("?")
+        path, _, query = self.target.partition("?")
         headers = self._headers if self._headers is not None else self.pool.headers
         lowered = {}
         for name, value in (headers or {}).items():
@@ -122,7 +122,7 @@ class _Call:
             self.method,
             self.url,
             body,
-            {**headers, **recording.header_overrides()},
+            {**headers, **recording.get_header_overrides()},
             self.retries,
             *self._args,
             **raw,
@@ -174,7 +174,8 @@ class _Call:
         """
         __tracebackhide__ = True
         exception = self.build_exception(error)
-        return retries.increment(self.method, self.url, error=exception, _pool=self.pool)
+        pool = self.pool
+        return retries.increment(self.method, self.url, error=exception, _pool=pool)
 
     def build_exception(self, error: ConnectionFailure) -> Exception:
         """Return urllib3's exception for a failed connection."""
@@ -193,7 +194,11 @@ class _Call:
     def build_response(self, response: WireResponse, clock: ClientClock) -> Any:
         """Return urllib3's response for one of the mock."""
         body = response.body
-        chunks = iter((body,)) if isinstance(body, bytes) else clock.read_body(body)
+        chunks: Iterable[bytes | float]
+        if isinstance(body, bytes):
+            chunks = (body,)
+        else:
+            chunks = clock.read_body(body)
         preload_content = self._kwargs.get("preload_content", True)
         response_class = self.urllib3.HTTPResponse
         if not isinstance(self.pool, self.urllib3.HTTPConnectionPool):
@@ -227,6 +232,7 @@ def _urlopen(urllib3: ModuleType, original: Callable[..., Any], *args: Any, **kw
 
     content = _read_body(call.body)
     sent = call.wire_request(content)
+    # The path may be that of a model API at any host; only the body tells.
     if provider == UNDECIDED:
         provider = identify_provider(sent)
         if provider is None:
@@ -358,7 +364,10 @@ def _read_body(body: Any) -> bytes:
         return body.encode()
     if hasattr(body, "read"):
         return _read_body(body.read())
-    return bytes(body) if _is_buffer(body) else b"".join(map(_read_body, body))
+    if _is_buffer(body):
+        return bytes(body)
+    chunks = [_read_body(chunk) for chunk in body]
+    return b"".join(chunks)
 
 
 def _restore_body(body: object, content: bytes) -> object:
