@@ -76,7 +76,7 @@ def llm_mock_server(
 ) -> Iterator[MockServer]:
     """A server that answers other programs as this test says: `url`, `openai_url`, …, `environment()`."""
     mock = _llm_mock_of_test.get()
-    mock.server_environment = llm_mock_session_server.environment_of
+    mock.server_environment = llm_mock_session_server.adapt_environment
     yield llm_mock_session_server
     mock.server_environment = None
     llm_mock_session_server.end_calls()

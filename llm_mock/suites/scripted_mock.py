@@ -66,7 +66,7 @@ class ScriptedMock:
     def environment(self) -> dict[str, str]:
         """Return the environment for the process of the application."""
         if self._server:
-            self.mock.server_environment = self._server.environment_of
+            self.mock.server_environment = self._server.adapt_environment
         else:
             self.mock.server_environment = None
         return self.mock.environment()

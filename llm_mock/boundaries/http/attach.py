@@ -47,10 +47,12 @@ SDKS = ("anthropic", "cerebras.cloud.sdk", "groq", "openai", "together")
 def attach() -> None:
     """Intercept requests to providers from now on, as `interception` decides."""
     for library, transport in TRANSPORTS.items():
-        attach_on_import(library, functools.partial(_attach_to, f"transports.{transport}"))
+        attach_transport = functools.partial(_attach_to, f"transports.{transport}")
+        attach_on_import(library, attach_transport)
+    attach_retries = functools.partial(_attach_to, "retries")
     for sdk in SDKS:
         # A private module: without it the retries stay slow.
-        attach_on_import(f"{sdk}._base_client", functools.partial(_attach_to, "retries"))
+        attach_on_import(f"{sdk}._base_client", attach_retries)
 
 
 def _attach_to(name_of_module: str, library: ModuleType) -> None:

@@ -1,4 +1,4 @@
-"""One connection of a client to the server."""
+"""A connection of a client to the server."""
 
 from __future__ import annotations
 
@@ -9,223 +9,245 @@ from contextlib import suppress
 from http import HTTPStatus
 
 from llm_mock.boundaries.http.errors import ConnectionFailure, WireError
-from llm_mock.boundaries.http.http1 import Head, RequestReader
+from llm_mock.boundaries.http.http1 import RequestHead, RequestReader
 from llm_mock.boundaries.http.wire import WireResponse
 from llm_mock.core.events import Wait
 
-SLOW_SECONDS = 60.0
-"""How long a client may take to send a request, and to read what was sent to it."""
-HELD_SECONDS = 600.0
-"""How long a call that times out is kept without an answer: the SDKs wait as long, if they are not told otherwise."""
+CLIENT_TIMEOUT_SECONDS = 60.0
+"""The time in which a client must send a request, or read what was sent to it."""
+HANG_SECONDS = 600.0
+"""The time for which a call that times out gets no answer: the default timeout of the SDKs."""
 LINGER_SECONDS = 5.0
-"""How long what a refused client still sends is thrown away, so that it comes to read why."""
-MOST_WAITING = 256 * 1024
-"""How many bytes of further requests are read while one is answered."""
-FULL = 64 * 1024
-"""How many bytes of a stream are sent at once."""
+"""The time for which the rest of a refused request is discarded, so that the client reads why."""
+MAX_PIPELINED_BYTES = 256 * 1024
+"""The bytes of further requests that are read while one is answered."""
+SEND_BUFFER_BYTES = 64 * 1024
+"""The bytes of a stream that are sent at once."""
 
 
-class Answering:
-    """What all connections of a server share.
+class ServerContext:
+    """The state that all connections of a server share.
 
     Args:
         respond: makes the response to a request.
-        refuse: makes the response to one that is malformed; without a head where none was read.
-        keep_alive: whether a connection may serve several requests, where the client wants that.
+        refuse: makes the response to a malformed request; its head is None if it was not read.
+        keep_alive: True if a connection may serve several requests, if the client wants that.
     """
 
     def __init__(
         self,
-        respond: Callable[[Head, bytes], Awaitable[WireResponse]],
-        refuse: Callable[[Head | None, WireError], WireResponse],
+        respond: Callable[[RequestHead, bytes], Awaitable[WireResponse]],
+        refuse: Callable[[RequestHead | None, WireError], WireResponse],
         keep_alive: bool,
     ) -> None:
-        self.respond, self.refuse, self.keep_alive = respond, refuse, keep_alive
+        self.respond = respond
+        self.refuse = refuse
+        self.keep_alive = keep_alive
         self.connections: set[Connection] = set()
-        """Those that are open."""
+        """The open connections."""
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests and has them answered, one after the other."""
+    """Reads the requests of a client and answers them, one after the other."""
 
-    def __init__(self, answering: Answering) -> None:
-        self._answering = answering
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
         self._reader = RequestReader()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
+        """The task that answers the current request."""
         self._timer: asyncio.TimerHandle | None = None
         self._writable: asyncio.Future[None] | None = None
-        """Is done when the client has read what was sent; None where it has."""
-        self._refused = False
-        self._told_to_continue = False
+        """Done when the client has read what was sent; None if it has."""
+        self._is_refused = False
+        self._has_sent_continue = False
 
-    # What asyncio calls
+    # Callbacks of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client is there."""
+        """Start to wait for a request."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        connected = transport.get_extra_info("socket")
-        connected.setsockopt(
-            socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-        )  # or a piece waits until the last was received
-        self._answering.connections.add(self)
-        self._end_after(SLOW_SECONDS)
+        # Otherwise a chunk is held back until the client has acknowledged the last one.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._context.connections.add(self)
+        self._close_after(CLIENT_TIMEOUT_SECONDS)
 
     def data_received(self, data: bytes) -> None:
-        """It sent something."""
-        if self._refused:
+        """Read bytes of the client, and answer its request if it is complete."""
+        if self._is_refused:
             return
         self._reader.feed(data)
         if self._task is None:
             self._read()
-        elif self._reader.waiting > MOST_WAITING:
+        elif self._reader.buffered_bytes > MAX_PIPELINED_BYTES:
             self._transport.pause_reading()
 
     def pause_writing(self) -> None:
-        """It reads slower than it is written to."""
+        """Stop writing: the client reads slower than it is written to."""
         self._writable = self._loop.create_future()
 
     def resume_writing(self) -> None:
-        """It has read."""
+        """Go on with writing: the client has read enough."""
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
 
     def connection_lost(self, error: Exception | None) -> None:
-        """It is gone, or the connection was closed here."""
-        self._answering.connections.discard(self)
+        """Stop everything: either side has closed the connection."""
+        self._context.connections.discard(self)
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
 
-    def end(self) -> None:
-        """Close the connection, whatever it is about."""
+    def abort(self) -> None:
+        """Close the connection at once."""
         self._transport.abort()
 
     # Requests
 
-    def _end_after(self, seconds: float | None) -> None:
-        """Close the connection after a while; None for not."""
+    def _close_after(self, seconds: float | None) -> None:
+        """Close the connection after a time; None for never."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = None if seconds is None else self._loop.call_later(seconds, self.end)
+        self._timer = None if seconds is None else self._loop.call_later(seconds, self.abort)
 
     def _read(self) -> None:
         try:
-            asked = self._reader.request()
+            request = self._reader.read_request()
         except WireError as error:
             self._refuse(error)
             return
-        if asked is not None:
-            self._end_after(None)
-            self._told_to_continue = False
-            self._task = self._loop.create_task(self._answer(*asked))
-        elif (
-            (head := self._reader.head) and not self._told_to_continue and "expect" in head.headers
-        ):
-            self._told_to_continue = True
+        if request is not None:
+            self._close_after(None)
+            self._has_sent_continue = False
+            self._task = self._loop.create_task(self._answer(*request))
+            return
+        head = self._reader.head
+        # Such a client sends the body only after this (RFC 9110, 10.1.1).
+        if head is not None and "expect" in head.headers and not self._has_sent_continue:
+            self._has_sent_continue = True
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def _refuse(self, error: WireError) -> None:
-        self._refused = True
-        response = self._answering.refuse(self._reader.head, error)
+        self._is_refused = True
+        response = self._context.refuse(self._reader.head, error)
         assert isinstance(response.body, bytes)
-        self._transport.write(_encode_head(response, closes=True, chunked=False) + response.body)
-        with suppress(OSError):  # the client may be gone
+        head = _encode_head(response, closes=True, is_chunked=False)
+        self._transport.write(head + response.body)
+        # The client may be gone.
+        with suppress(OSError):
             self._transport.write_eof()
-        self._end_after(LINGER_SECONDS)
+        # Closing at once would reset the connection before the client has read the response.
+        self._close_after(LINGER_SECONDS)
 
-    async def _answer(self, head: Head, body: bytes) -> None:
-        stays = False
+    async def _answer(self, head: RequestHead, body: bytes) -> None:
+        stays_open = False
         try:
-            response = await self._answering.respond(head, body)
-            stays = self._answering.keep_alive and head.keeps_alive
+            response = await self._context.respond(head, body)
+            stays_open = self._context.keep_alive and head.has_keep_alive
             if response.delay.served:
                 await asyncio.sleep(response.delay)
-            await self._send(head, response, closes=not stays)
+            await self._send(head, response, closes=not stays_open)
         except ConnectionFailure as error:
-            stays = False
+            stays_open = False
             if error.kind == "timeout":
-                await asyncio.sleep(HELD_SECONDS)
-        except (ConnectionError, TimeoutError):  # the client is gone, or does not read
-            stays = False
-            self.end()
+                await asyncio.sleep(HANG_SECONDS)
+        except (ConnectionError, TimeoutError):
+            # The client is gone, or does not read.
+            stays_open = False
+            self.abort()
         finally:
             self._task = None
-            if not stays:
+            if not stays_open:
                 self._transport.close()
-        if stays:
+        if stays_open:
             self._transport.resume_reading()
-            self._end_after(SLOW_SECONDS)
+            self._close_after(CLIENT_TIMEOUT_SECONDS)
+            # The next request may have arrived already.
             self._read()
 
     # Responses
 
-    async def _send(self, head: Head, response: WireResponse, closes: bool) -> None:
+    async def _send(self, head: RequestHead, response: WireResponse, closes: bool) -> None:
         if isinstance(response.body, bytes):
             content = b"" if head.method == "HEAD" else response.body
-            self._transport.write(_encode_head(response, closes, chunked=False) + content)
-            await self._drained()
+            self._transport.write(_encode_head(response, closes, is_chunked=False) + content)
+            await self._drain()
             return
-        chunked = head.newest
-        start = _encode_head(response, closes=closes or not chunked, chunked=chunked)
-        await self._send_pieces(start, response.body, chunked)
-        if not chunked:
-            self._transport.close()  # as HTTP/1.0 knows no other end
+        # HTTP/1.0 knows no chunks: a body ends with its connection.
+        is_chunked = head.is_http_1_1
+        start = _encode_head(response, closes or not is_chunked, is_chunked)
+        await self._send_chunks(start, response.body, is_chunked)
+        if not is_chunked:
+            self._transport.close()
 
-    async def _send_pieces(
-        self, start: bytes, pieces: Iterable[bytes | Wait], chunked: bool
+    async def _send_chunks(
+        self, start: bytes, chunks: Iterable[bytes | Wait], is_chunked: bool
     ) -> None:
-        """Send the pieces of a body, those between two waits at once. One that fails ends where it fails."""
+        """Send the chunks of a body, those between two waits at once.
+
+        A body that fails on the way ends there, without the last chunk.
+        """
         pending = bytearray(start)
         try:
-            for piece in pieces:
-                if isinstance(piece, bytes):
-                    pending += b"%x\r\n%b\r\n" % (len(piece), piece) if chunked and piece else piece
-                elif not piece.served:
+            for chunk in chunks:
+                if isinstance(chunk, Wait):
+                    if chunk.served:
+                        await self._flush(pending)
+                        await asyncio.sleep(chunk)
                     continue
-                if isinstance(piece, Wait) or len(pending) > FULL:
-                    self._transport.write(bytes(pending))
-                    pending.clear()
-                    await self._drained()
-                    await asyncio.sleep(0)  # other clients' turn
-                if isinstance(piece, Wait):
-                    await asyncio.sleep(piece)
-            pending += b"0\r\n\r\n" if chunked else b""
+                # An empty chunk would end the body.
+                is_framed = is_chunked and chunk
+                pending += b"%x\r\n%b\r\n" % (len(chunk), chunk) if is_framed else chunk
+                if len(pending) > SEND_BUFFER_BYTES:
+                    await self._flush(pending)
+            if is_chunked:
+                pending += b"0\r\n\r\n"
         finally:
-            if close := getattr(pieces, "close", None):
+            close = getattr(chunks, "close", None)
+            if close is not None:
                 close()
             if not self._transport.is_closing():
                 self._transport.write(bytes(pending))
-        await self._drained()
+        await self._drain()
 
-    async def _drained(self) -> None:
+    async def _flush(self, pending: bytearray) -> None:
+        self._transport.write(bytes(pending))
+        pending.clear()
+        await self._drain()
+        # Lets other clients have their turn.
+        await asyncio.sleep(0)
+
+    async def _drain(self) -> None:
         """Wait until the client has read enough.
 
         Raises:
-            ConnectionError: it is gone.
-            TimeoutError: it does not read.
+            ConnectionError: the client is gone.
+            TimeoutError: the client does not read.
         """
         if self._transport.is_closing():
             raise ConnectionError
         if self._writable is not None:
             try:
-                await asyncio.wait_for(self._writable, SLOW_SECONDS)
-            except asyncio.TimeoutError:  # before Python 3.11 another one
+                await asyncio.wait_for(self._writable, CLIENT_TIMEOUT_SECONDS)
+            except asyncio.TimeoutError:
+                # Before Python 3.11 asyncio has an exception of its own.
                 raise TimeoutError from None
 
 
-def _encode_head(response: WireResponse, closes: bool, chunked: bool) -> bytes:
+def _encode_head(response: WireResponse, closes: bool, is_chunked: bool) -> bytes:
     try:
         phrase = HTTPStatus(response.status).phrase
-    except ValueError:  # such as Anthropic's 529
+    except ValueError:
+        # Anthropic's 529 is not in the standard.
         phrase = ""
-    lines = [
-        f"HTTP/1.1 {response.status} {phrase}",
-        *(f"{name}: {value}" for name, value in response.headers),
-    ]
-    lines += ["transfer-encoding: chunked"] if chunked else []
-    lines += ["connection: close"] if closes else []
-    return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace")
+    lines = [f"HTTP/1.1 {response.status} {phrase}"]
+    lines += [f"{name}: {value}" for name, value in response.headers]
+    if is_chunked:
+        lines.append("transfer-encoding: chunked")
+    if closes:
+        lines.append("connection: close")
+    lines += ["", ""]
+    return "\r\n".join(lines).encode("latin-1", "replace")

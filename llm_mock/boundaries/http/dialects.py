@@ -1,24 +1,24 @@
-"""Where the server offers which provider's API, and what programs need in their environment to find it."""
+"""The providers that the server stands for, and environments that lead programs to it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
-from llm_mock.boundaries.http.http1 import Head
+from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.wire import WireRequest
 
 
 class Dialect(NamedTuple):
-    """One provider."""
+    """The API of a provider."""
 
     provider: str
-    """As `find_provider_of_host` names it."""
+    """The provider, as `find_provider_of_host` names it."""
     host: str
-    """The host that it stands for."""
+    """The host of the real API."""
 
 
 DIALECTS = {
@@ -27,18 +27,18 @@ DIALECTS = {
     "gemini": Dialect("google", "generativelanguage.googleapis.com"),
     "mistral": Dialect("mistral", "api.mistral.ai"),
 }
-"""The providers by the first part of a path. Any other path is told by how it goes on, or by its headers."""
-MESSAGES = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
-"""Paths of Anthropic; OpenAI's threads have messages too."""
+"""The dialects by the first part of a path; other requests tell by the rest, or by headers."""
+MESSAGES_PATH = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
+"""A path of Anthropic's Messages; the threads of OpenAI have messages too."""
 GEMINI_METHOD = re.compile(r":[a-z]+[A-Z]\w*$")
-"""How a path ends that calls a method of Google's (`:generateContent`); ids of models have colons too."""
+"""The end of a path that calls a method of Google; ids of models may have a colon too."""
 BASE_URLS = {
     "OPENAI_BASE_URL": "/openai/v1",
     "ANTHROPIC_BASE_URL": "/anthropic",
     "GOOGLE_GEMINI_BASE_URL": "/gemini",
     "MISTRAL_BASE_URL": "/mistral/v1",
 }
-"""The variables in which programs look for the URL of a provider."""
+"""The variables in which programs look for the URL of a provider, with the paths here."""
 OTHER_BASE_URLS = {
     "ANTHROPIC_API_URL": "/anthropic",
     "AZURE_OPENAI_ENDPOINT": "",
@@ -46,8 +46,9 @@ OTHER_BASE_URLS = {
     "OPENAI_API_BASE": "/openai/v1",
     "TOGETHER_BASE_URL": "/openai/v1",
 }
-"""Those that some programs know; a program that finds one may behave otherwise, so they are put where they are set."""
+"""The variables of some programs, which behave differently with one: only replaced if set."""
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
+"""The variables with API keys, which get a placeholder."""
 OTHER_KEYS = (
     "AZURE_OPENAI_API_KEY",
     "DEEPSEEK_API_KEY",
@@ -57,74 +58,81 @@ OTHER_KEYS = (
     "TOGETHER_API_KEY",
     "XAI_API_KEY",
 )
-"""The variables whose real keys are replaced where they are set: by one, programs choose a provider."""
-FIRST_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
-"""What would go before these keys."""
-PROXIES = ("http_proxy", "all_proxy")
-"""The variables, in capitals too, that would have requests to this machine go elsewhere."""
+"""The variables by which programs choose a provider: only replaced if set."""
+OVERRIDING_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
+"""The variables that SDKs prefer to those in `KEYS`, so they are removed."""
+PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
+"""The variables that redirect requests to this machine."""
 
 
 def list_base_urls(environment: Mapping[str, str]) -> list[str]:
-    """The variables of an environment that say where a provider is."""
-    return [name for name in (*BASE_URLS, *OTHER_BASE_URLS) if environment.get(name)]
+    """Return the names of the variables that give the URL of a provider."""
+    return _list_set_names((*BASE_URLS, *OTHER_BASE_URLS), environment)
+
+
+def _list_set_names(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
+    return [name for name in names if environment.get(name)]
 
 
 def make_environment(
     url: str, environment: Mapping[str, str], keep_keys: bool = False
 ) -> dict[str, str]:
-    """An environment in which programs ask the server in place of the providers, and have no real key of theirs.
+    """Return an environment in which programs call the server, without real keys.
 
     Args:
-        url: of the server.
-        environment: what else there is in it.
-        keep_keys: keep real keys, for a server that sends on what it is asked.
+        url: the URL of the server.
+        environment: the environment to start from.
+        keep_keys: keep real keys, for a server that forwards requests.
     """
+    variables = dict(environment)
+    for name in OVERRIDING_KEYS:
+        variables.pop(name, None)
+    paths = {**BASE_URLS}
+    for name in _list_set_names(OTHER_BASE_URLS, variables):
+        paths[name] = OTHER_BASE_URLS[name]
+    keys = [*KEYS, *_list_set_names(OTHER_KEYS, variables)]
+    variables.update(_bypass_proxies(url, variables))
+    for name, path in paths.items():
+        variables[name] = url + path
+    for name in keys:
+        variables[name] = PLACEHOLDER_KEY
+    # Last, so that no placeholder replaces a real key.
     if keep_keys:
-        real = {
-            name: environment[name]
-            for name in (*FIRST_KEYS, *KEYS, *OTHER_KEYS)
-            if environment.get(name)
-        }
-        return {**make_environment(url, environment), **real}
-    kept = {name: value for name, value in environment.items() if name not in FIRST_KEYS}
-    paths = {
-        **BASE_URLS,
-        **{name: path for name, path in OTHER_BASE_URLS.items() if kept.get(name)},
-    }
-    keys = {*KEYS, *(name for name in OTHER_KEYS if kept.get(name))}
-    base_urls = {name: url + path for name, path in paths.items()}
-    return {
-        **kept,
-        **_bypass_proxies(url, kept),
-        **base_urls,
-        **dict.fromkeys(keys, PLACEHOLDER_KEY),
-    }
+        for name in _list_set_names((*OVERRIDING_KEYS, *KEYS, *OTHER_KEYS), environment):
+            variables[name] = environment[name]
+    return variables
 
 
 def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """What programs need to ask the server itself, where a proxy is set."""
-    if not any(environment.get(name) or environment.get(name.upper()) for name in PROXIES):
+    """Return the variables that let programs call the server itself, if a proxy is set."""
+    if not _list_set_names(PROXIES, environment):
         return {}
-    hosts = [environment.get("no_proxy") or environment.get("NO_PROXY"), urlsplit(url).hostname]
-    return dict.fromkeys(("no_proxy", "NO_PROXY"), ",".join(host for host in hosts if host))
+    host = urlsplit(url).hostname or ""
+    other_hosts = environment.get("no_proxy") or environment.get("NO_PROXY")
+    hosts = f"{other_hosts},{host}" if other_hosts else host
+    # Programs differ in which of the two they read.
+    return {"no_proxy": hosts, "NO_PROXY": hosts}
 
 
-def resolve_request(head: Head, body: bytes) -> tuple[WireRequest, str]:
-    """A request as the provider would get it, and the provider."""
-    first, _, rest = head.path[1:].partition("/")
-    if first in DIALECTS:
-        dialect, path = DIALECTS[first], f"/{rest}"
+def resolve_request(head: RequestHead, body: bytes) -> tuple[WireRequest, str]:
+    """Return a request as its provider would receive it, and the provider."""
+    first_part, _, rest = head.path[1:].partition("/")
+    dialect = DIALECTS.get(first_part)
+    if dialect is None:
+        dialect = _infer_dialect(head)
+        path = head.path
     else:
-        dialect, path = _infer_dialect(head), head.path
-    return WireRequest(
-        head.method, dialect.host, path, head.query, head.headers, body
-    ), dialect.provider
+        path = f"/{rest}"
+    sent = WireRequest(head.method, dialect.host, path, head.query, head.headers, body)
+    return sent, dialect.provider
 
 
-def _infer_dialect(head: Head) -> Dialect:
-    path, headers = head.path, head.headers
-    if "anthropic-version" in headers or MESSAGES.search(path):
+def _infer_dialect(head: RequestHead) -> Dialect:
+    path = head.path
+    if "anthropic-version" in head.headers or MESSAGES_PATH.search(path):
         return DIALECTS["anthropic"]
-    if "x-goog-api-key" in headers or path.startswith("/v1beta") or GEMINI_METHOD.search(path):
+    if "x-goog-api-key" in head.headers or path.startswith("/v1beta"):
+        return DIALECTS["gemini"]
+    if GEMINI_METHOD.search(path):
         return DIALECTS["gemini"]
     return DIALECTS["openai"]

@@ -1,4 +1,4 @@
-"""Sends what the server was asked on to the provider, for a cassette that records it."""
+"""Forwarding of the server's requests to the provider, for a cassette that records them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from llm_mock.core.events import Wait
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.recording import WireRecording
 
-SECONDS_BETWEEN_LOOKS = 0.005
-"""How often it is looked whether a further piece of a body has come."""
+POLL_SECONDS = 0.005
+"""The time between two looks for the next chunk of a body."""
 TIMEOUT_SECONDS = 600.0
-NOT_SENT_ON = {
+"""The default timeout of the SDKs."""
+# Headers about a connection, and not about the request or response on it (RFC 9110, 7.6.1).
+DROPPED_REQUEST_HEADERS = {
     "host",
     "connection",
     "content-length",
@@ -29,12 +31,14 @@ NOT_SENT_ON = {
     "expect",
     "keep-alive",
 }
-NOT_GIVEN_BACK = {"connection", "content-length", "transfer-encoding", "keep-alive"}
-"""Headers that are about a connection, and not about what is said on it."""
+DROPPED_RESPONSE_HEADERS = {"connection", "content-length", "transfer-encoding", "keep-alive"}
+
+Chunks = queue.SimpleQueue[bytes | BaseException | None]
+"""The chunks of a body as they arrive, and an exception or None for its end."""
 
 
 async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
-    """Send a request to its provider, and give its response back as it comes.
+    """Send a request to its provider, and return the response, whose body arrives later.
 
     Raises:
         WireError: the provider cannot be reached.
@@ -42,62 +46,66 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     loop = asyncio.get_running_loop()
     connection = http.client.HTTPSConnection(sent.host, timeout=TIMEOUT_SECONDS)
     try:
+        # On a thread, as http.client blocks, and the server has other clients to answer.
         response = await loop.run_in_executor(None, _send, connection, sent, recording)
     except (OSError, http.client.HTTPException) as error:
-        raise WireError(
-            502, f"{sent.host} could not be asked: {error or type(error).__name__}"
-        ) from None
-    headers = [
-        (name, value) for name, value in response.getheaders() if name.lower() not in NOT_GIVEN_BACK
-    ]
+        problem = error or type(error).__name__
+        raise WireError(502, f"Cannot reach {sent.host}: {problem}") from None
+    headers = []
+    for name, value in response.getheaders():
+        if name.lower() not in DROPPED_RESPONSE_HEADERS:
+            headers.append((name, value))
     recording.begin(response.status, headers)
-    pieces: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
-    reading = threading.Thread(
-        target=_read_chunks, args=(connection, response, pieces), daemon=True
-    )
-    reading.start()
-    return WireResponse(response.status, headers, _yield_chunks(pieces, recording))
+    chunks: Chunks = queue.SimpleQueue()
+    reader = threading.Thread(target=_read_chunks, args=(connection, response, chunks), daemon=True)
+    reader.start()
+    return WireResponse(response.status, headers, _yield_chunks(chunks, recording))
 
 
 def _send(
     connection: http.client.HTTPSConnection, sent: WireRequest, recording: WireRecording
 ) -> http.client.HTTPResponse:
-    headers = {name: value for name, value in sent.headers.items() if name not in NOT_SENT_ON}
-    path = f"{sent.path}?{sent.query}" if sent.query else sent.path
+    headers = {}
+    for name, value in sent.headers.items():
+        if name not in DROPPED_REQUEST_HEADERS:
+            headers[name] = value
+    # The cassette holds bodies as text.
+    headers["accept-encoding"] = "identity"
+    target = f"{sent.path}?{sent.query}" if sent.query else sent.path
     with pass_through(), recording.guard_send():
-        connection.request(sent.method, path, sent.body, {**headers, "accept-encoding": "identity"})
+        connection.request(sent.method, target, sent.body, headers)
         return connection.getresponse()
 
 
 def _read_chunks(
-    connection: http.client.HTTPSConnection,
-    response: http.client.HTTPResponse,
-    pieces: queue.SimpleQueue[bytes | BaseException | None],
+    connection: http.client.HTTPSConnection, response: http.client.HTTPResponse, chunks: Chunks
 ) -> None:
     try:
-        while piece := response.read1(65_536):
-            pieces.put(piece)
-        pieces.put(None)
+        while True:
+            chunk = response.read1(65_536)
+            if not chunk:
+                break
+            chunks.put(chunk)
+        chunks.put(None)
+    # Raised again by the reader of the queue: nobody sees an exception of this thread.
     except Exception as error:
-        pieces.put(error)
+        chunks.put(error)
     finally:
         connection.close()
 
 
-def _yield_chunks(
-    pieces: queue.SimpleQueue[bytes | BaseException | None], recording: WireRecording
-) -> Iterator[bytes | Wait]:
-    """The pieces of the body; waits where none has come."""
+def _yield_chunks(chunks: Chunks, recording: WireRecording) -> Iterator[bytes | Wait]:
+    """Yield the chunks of a body, and waits until the next one has arrived."""
     with recording.guard_read():
         while True:
             try:
-                piece = pieces.get_nowait()
+                chunk = chunks.get_nowait()
             except queue.Empty:
-                yield Wait(SECONDS_BETWEEN_LOOKS)
+                yield Wait(POLL_SECONDS)
                 continue
-            if piece is None:
+            if chunk is None:
                 return
-            if not isinstance(piece, bytes):
-                raise piece
-            recording.take(piece)
-            yield piece
+            if not isinstance(chunk, bytes):
+                raise chunk
+            recording.take(chunk)
+            yield chunk

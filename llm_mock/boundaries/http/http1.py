@@ -1,4 +1,4 @@
-"""Requests of HTTP/1.1, read from the pieces in which they come in."""
+"""Parser of HTTP/1.1 requests, fed with bytes as they arrive."""
 
 from __future__ import annotations
 
@@ -8,200 +8,236 @@ from typing import NamedTuple
 
 from llm_mock.boundaries.http.errors import WireError
 
-LARGEST_BODY = 64 * 1024 * 1024
-"""How many bytes a body may have: more than the providers take."""
-LARGEST_HEAD = 64 * 1024
-"""How many bytes the request line and the headers may have, together."""
-LONGEST_SIZE_LINE = 1024
-"""How many bytes may say how large a chunk is, or be a trailer."""
+MAX_BODY_BYTES = 64 * 1024 * 1024
+"""The largest body, which is more than the providers accept."""
+MAX_HEAD_BYTES = 64 * 1024
+"""The largest request line with its headers."""
+MAX_CHUNK_LINE_BYTES = 1024
+"""The longest line with the size of a chunk, or with a trailer."""
 TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 TARGET = re.compile(r"[!-~]+")
-END = b"\r\n"
+VERSION = re.compile(r"HTTP/\d\.\d")
+ABSOLUTE_URL = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
+LINE_END = b"\r\n"
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
 CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,16})(?:;[^\x00-\x08\n-\x1f\x7f]*)?[ \t]*")
-CONTROL = re.compile(r"[\x00-\x08\n-\x1f\x7f]")
-"""Characters that no header may have, a line feed without a carriage return included."""
+"""The size of a chunk, with its extensions."""
+CONTROL_CHARACTER = re.compile(r"[\x00-\x08\n-\x1f\x7f]")
+"""A character that no header may have, such as a line feed without a carriage return."""
 
 
-class Head(NamedTuple):
+class RequestHead(NamedTuple):
     """The request line and the headers, whose names are in lower case."""
 
     method: str
     path: str
     query: str
     headers: Mapping[str, str]
-    newest: bool
-    """Whether it is HTTP/1.1, and not 1.0."""
+    is_http_1_1: bool
+    """False for HTTP/1.0."""
     host: str | None
-    """Which host is asked, by the header; None where a client asks a proxy, as browsers never do by themselves."""
+    """The header `Host`; None in a request to a proxy, which browsers never send by themselves."""
     length: int | None
-    """How many bytes the body has; None where it comes in chunks."""
+    """The size of the body in bytes; None for a body in chunks."""
 
     @property
-    def keeps_alive(self) -> bool:
-        """Whether the client goes on to use the connection."""
-        said = self.headers.get("connection", "").lower()
-        return "close" not in said and (self.newest or "keep-alive" in said)
+    def has_keep_alive(self) -> bool:
+        """True if the client keeps the connection open for further requests."""
+        connection = self.headers.get("connection", "").lower()
+        if "close" in connection:
+            return False
+        return self.is_http_1_1 or "keep-alive" in connection
 
 
 class RequestReader:
     """Reads the requests of one connection, one after the other."""
 
     def __init__(self) -> None:
-        self.head: Head | None = None
-        """The head of the request that is coming in, as soon as it is known."""
+        self.head: RequestHead | None = None
+        """The head of the request that is arriving, as soon as it is complete."""
         self._buffer = bytearray()
         self._body = bytearray()
-        self._left: int | None = None
-        """How many bytes of a chunk are to come, with the line end behind it; None where its size is."""
-        self._ending = False
-        """Whether the last chunk came, and trailers may follow."""
+        """The chunks of the body so far."""
+        self._chunk_bytes: int | None = None
+        """The size of the next chunk with its line end; None before its size was read."""
+        self._reads_trailers = False
+        """True after the last chunk."""
 
     @property
-    def waiting(self) -> int:
-        """How many bytes came in that belong to no request yet."""
+    def buffered_bytes(self) -> int:
+        """The number of bytes that belong to no request yet."""
         return len(self._buffer)
 
     def feed(self, data: bytes) -> None:
-        """Take in what came."""
+        """Add bytes that arrived."""
         self._buffer += data
 
-    def request(self) -> tuple[Head, bytes] | None:
-        """The next request, with its body; None as long as it is not whole.
+    def read_request(self) -> tuple[RequestHead, bytes] | None:
+        """Return the next request with its body; None until it is complete.
 
         Raises:
-            WireError: it is malformed, or too large.
+            WireError: the request is malformed or too large.
         """
         if self.head is None:
             self.head = self._read_head()
         if self.head is None:
             return None
-        body = self._chunked() if self.head.length is None else self._counted(self.head.length)
+        if self.head.length is None:
+            body = self._read_chunked_body()
+        else:
+            body = self._read_body(self.head.length)
         if body is None:
             return None
         head, self.head = self.head, None
         return head, body
 
-    def _read_head(self) -> Head | None:
-        while self._buffer.startswith(END):  # some clients end a body so
+    def _read_head(self) -> RequestHead | None:
+        # RFC 9112, 2.2: some clients send empty lines after a body, which a server should skip.
+        while self._buffer.startswith(LINE_END):
             del self._buffer[:2]
-        end = self._buffer.find(END + END)
-        if end > LARGEST_HEAD or (end < 0 and len(self._buffer) > LARGEST_HEAD):
-            raise WireError(431, f"The headers have more than {LARGEST_HEAD:,} bytes.")
+        end = self._buffer.find(LINE_END + LINE_END)
+        size = len(self._buffer) if end < 0 else end
+        if size > MAX_HEAD_BYTES:
+            raise WireError(
+                431, f"The headers are too large; they must have at most {MAX_HEAD_BYTES:,} bytes."
+            )
         if end < 0:
-            # A client that ends its lines with LF alone would wait for ever for an answer.
+            # Without this check a client that ends its lines with LF alone waits forever.
             if BARE_LINE_FEED.search(self._buffer):
-                raise WireError(400, "The headers have a line feed without a carriage return.")
+                raise WireError(400, "Invalid headers: line feed without a carriage return.")
             return None
-        first, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
+        # Latin-1 is the encoding of HTTP headers, and never fails.
+        first_line, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
         del self._buffer[: end + 4]
-        return _parse_head(first, lines)
+        return _parse_head(first_line, lines)
 
-    def _counted(self, length: int) -> bytes | None:
-        if len(self._buffer) < _check_size(length):
+    def _read_body(self, length: int) -> bytes | None:
+        # Checked here and not with the head, so that the error has the format of the path.
+        if length > MAX_BODY_BYTES:
+            raise _body_too_large()
+        if len(self._buffer) < length:
             return None
         body = bytes(self._buffer[:length])
         del self._buffer[:length]
         return body
 
-    def _chunked(self) -> bytes | None:
-        while not self._ending:
-            if self._left is None:
-                line = self._line()
+    def _read_chunked_body(self) -> bytes | None:
+        while not self._reads_trailers:
+            if self._chunk_bytes is None:
+                line = self._read_line()
                 if line is None:
                     return None
-                self._left = self._size(line) + 2
-                if self._left == 2:
-                    self._ending, self._left = True, None
+                size = self._parse_chunk_size(line)
+                if size == 0:
+                    self._reads_trailers = True
                     break
-            if len(self._buffer) < self._left:
+                self._chunk_bytes = size + len(LINE_END)
+            if len(self._buffer) < self._chunk_bytes:
                 return None
-            if self._buffer[self._left - 2 : self._left] != END:
-                raise WireError(400, "A chunk of the body is longer than it says.")
-            self._body += self._buffer[: self._left - 2]
-            del self._buffer[: self._left]
-            self._left = None
-        while (line := self._line()) is not None:
-            if not line:
-                body, self._body, self._ending = bytes(self._body), bytearray(), False
-                return body
-            _parse_header(line.decode("latin-1"))  # a trailer: it is checked, and not used
-        return None
+            content_end = self._chunk_bytes - len(LINE_END)
+            if self._buffer[content_end : self._chunk_bytes] != LINE_END:
+                raise WireError(400, "Invalid chunk: its content does not match its size.")
+            self._body += self._buffer[:content_end]
+            del self._buffer[: self._chunk_bytes]
+            self._chunk_bytes = None
+        return self._read_trailers()
 
-    def _line(self) -> bytes | None:
-        end = self._buffer.find(END, 0, LONGEST_SIZE_LINE)
+    def _read_trailers(self) -> bytes | None:
+        """Return the body after its trailers, which are checked and not used."""
+        while True:
+            line = self._read_line()
+            if line is None:
+                return None
+            if not line:
+                body = bytes(self._body)
+                self._body = bytearray()
+                self._reads_trailers = False
+                return body
+            _parse_header(line.decode("latin-1"))
+
+    def _read_line(self) -> bytes | None:
+        end = self._buffer.find(LINE_END, 0, MAX_CHUNK_LINE_BYTES)
         if end < 0:
-            if len(self._buffer) >= LONGEST_SIZE_LINE:
-                raise WireError(400, "The body is not in chunks, as its headers say.")
+            if len(self._buffer) >= MAX_CHUNK_LINE_BYTES:
+                raise WireError(400, "Invalid chunk: expected a line with its size.")
             return None
         line = bytes(self._buffer[:end])
-        del self._buffer[: end + 2]
+        del self._buffer[: end + len(LINE_END)]
         return line
 
-    def _size(self, line: bytes) -> int:
-        size = CHUNK_SIZE.fullmatch(line)
-        if size is None:
+    def _parse_chunk_size(self, line: bytes) -> int:
+        match = CHUNK_SIZE.fullmatch(line)
+        if match is None:
             raise WireError(400, "Invalid chunk size.")
-        return _check_size(int(size[1], 16), len(self._body))
+        size = int(match[1], 16)
+        if len(self._body) + size > MAX_BODY_BYTES:
+            raise _body_too_large()
+        return size
 
 
-def _check_size(size: int, before: int = 0) -> int:
-    if before + size > LARGEST_BODY:
-        raise WireError(413, f"The body has more than {LARGEST_BODY:,} bytes.")
-    return size
+def _body_too_large() -> WireError:
+    return WireError(413, f"The body is too large; it must have at most {MAX_BODY_BYTES:,} bytes.")
 
 
-def _parse_head(first: str, lines: list[str]) -> Head:
-    """
+def _parse_head(first_line: str, lines: list[str]) -> RequestHead:
+    """Parse a request line and headers.
+
     Raises:
-        WireError: it is malformed. What is too large is found when the body is read, so that its path is known.
+        WireError: they are malformed. A body that is too large is reported when it is read.
     """
-    method, _, rest = first.partition(" ")
+    method, _, rest = first_line.partition(" ")
     target, _, version = rest.partition(" ")
-    if not (
-        TOKEN.fullmatch(method)
-        and TARGET.fullmatch(target)
-        and re.fullmatch(r"HTTP/\d\.\d", version)
-    ):
-        raise WireError(400, "This is no request of HTTP/1.1.")
+    is_valid = TOKEN.fullmatch(method) and TARGET.fullmatch(target) and VERSION.fullmatch(version)
+    if not is_valid:
+        raise WireError(400, "Invalid request line; expected an HTTP/1.1 request.")
     if not version.startswith("HTTP/1."):
-        raise WireError(505, f"{version} is not spoken here, HTTP/1.1 is.")
-    newest = version != "HTTP/1.0"
+        raise WireError(505, f"Unsupported HTTP version {version}; only HTTP/1.1 is supported.")
+    is_http_1_1 = version != "HTTP/1.0"
+    headers = _parse_headers(lines)
+    host = headers.get("host")
+    if host is None and is_http_1_1:
+        raise WireError(400, "The header host is missing.")
+    # A request to a proxy, whose target counts and not its host (RFC 9112, 3.2.2).
+    if ABSOLUTE_URL.match(target):
+        host = None
+        has_path = target.count("/") > 2
+        target = "/" + target.split("/", 3)[3] if has_path else "/"
+    path, _, query = target.partition("?")
+    return RequestHead(method, path, query, headers, is_http_1_1, host, _parse_length(headers))
+
+
+def _parse_headers(lines: list[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, value = _parse_header(line)
+        # Two readers could choose different ones, which is how requests are smuggled.
         if name in ("transfer-encoding", "host") and name in headers:
-            raise WireError(400, f"The request has two headers {name}.")
+            raise WireError(400, f"Duplicate header {name}.")
         if name == "content-length" and headers.get(name, value) != value:
-            raise WireError(400, f"The request has two headers {name}.")
+            raise WireError(400, f"Duplicate header {name}.")
         headers[name] = value
-    host = headers.get("host")
-    if host is None and newest:
-        raise WireError(400, "The header host is missing.")
-    if re.match("[A-Za-z][A-Za-z0-9+.-]*://", target):  # as to a proxy
-        host = None
-        target = "/" + target.split("/", 3)[3] if target.count("/") > 2 else "/"
-    path, _, query = target.partition("?")
-    return Head(method, path, query, headers, newest, host, _parse_length(headers))
+    return headers
 
 
 def _parse_header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon or not TOKEN.fullmatch(name):
-        raise WireError(400, "A header of the request is malformed.")
-    if CONTROL.search(value):
-        raise WireError(400, f"The header {name} has a control character.")
+        raise WireError(400, "Invalid header; expected a name, a colon and a value.")
+    if CONTROL_CHARACTER.search(value):
+        raise WireError(400, f"Invalid header {name}: it contains a control character.")
     return name.lower(), value.strip(" \t")
 
 
 def _parse_length(headers: Mapping[str, str]) -> int | None:
-    coding, length = headers.get("transfer-encoding"), headers.get("content-length", "0")
+    """Return the size of the body; None for a body in chunks."""
+    coding = headers.get("transfer-encoding")
+    length = headers.get("content-length", "0")
     if coding is None:
         if not re.fullmatch(r"[0-9]{1,18}", length):
-            raise WireError(400, "The header content-length is no number.")
+            raise WireError(400, "Invalid header content-length; expected a number.")
         return int(length)
     if "content-length" in headers:
-        raise WireError(400, "The request has both content-length and transfer-encoding.")
+        raise WireError(400, "A request must not have both content-length and transfer-encoding.")
     if coding.lower() != "chunked":
-        raise WireError(501, f"The transfer-encoding {coding} is not spoken here, chunked is.")
+        raise WireError(501, f"Unsupported transfer-encoding {coding}; only chunked is supported.")
     return None

@@ -1,7 +1,7 @@
-"""Find out whether this test run started the server at a port of this machine.
+"""Find out if this test run started the server at a port of this machine.
 
-Imported when an SDK first asks this machine. Asked when the call is made, because a server may be gone when its test
-ends. It needs /proc, or psutil where there is none.
+Imported when an SDK first calls this machine. The question is answered when the call is made,
+because a server may be gone when its test ends. It needs /proc, or psutil on systems without it.
 """
 
 from __future__ import annotations
@@ -18,60 +18,66 @@ PROC = Path("/proc")
 LISTENING = "0A"
 """The state of a listening socket in /proc/net/tcp."""
 TEST_VARIABLE = b"PYTEST_CURRENT_TEST="
-"""Is in the first environment of every process that a test started."""
-TRUSTED_SECONDS = 1.0
-"""How long what was found for a port holds: an SDK asks a server many times in a row."""
+"""The variable in the initial environment of every process that a test starts."""
+CACHE_SECONDS = 1.0
+"""The time for which the result for a port is reused: an SDK calls a server many times in a row."""
 
-_found: dict[int, tuple[float, bool | None]] = {}
+_cache: dict[int, tuple[float, bool | None]] = {}
+"""The results by port, with their times."""
 
 
 def is_foreign(port: int) -> bool | None:
-    """Return True if a server listens at a port that this run did not start; None if none listens.
+    """Return True if the server at a port was not started by this run; None without a server.
 
-    A server is the run's own if this process, the process of the run or a process below that one listens. Where it
-    cannot be found out the server is taken for the run's own.
+    The servers of the run are those of this process, of the process of the run, and of all
+    processes below that one. If the owner is unknown, the server counts as the run's own.
     """
     now = time.monotonic()
-    found_at, foreign = _found.get(port, (-TRUSTED_SECONDS, None))
-    if now - found_at < TRUSTED_SECONDS:
+    cached_at, foreign = _cache.get(port, (-CACHE_SECONDS, None))
+    if now - cached_at < CACHE_SECONDS:
         return foreign
-    foreign = (
-        _is_foreign_by_proc(port) if (PROC / "net/tcp").exists() else _is_foreign_by_psutil(port)
-    )
+    has_proc = (PROC / "net/tcp").exists()
+    foreign = _is_foreign_by_proc(port) if has_proc else _is_foreign_by_psutil(port)
+    # Not cached without a server, as one may start at any moment.
     if foreign is not None:
-        _found[port] = now, foreign
+        _cache[port] = now, foreign
     return foreign
 
 
 def _is_foreign_by_proc(port: int) -> bool | None:
-    inodes = {f"socket:[{inode}]" for inode in _listening_inodes(port)}
-    if not inodes:
+    sockets = {f"socket:[{inode}]" for inode in _list_listening_inodes(port)}
+    if not sockets:
         return None
-    if _has_socket(os.getpid(), inodes):
+    # Most servers of tests run in this process, which is cheap to check.
+    if _has_socket(os.getpid(), sockets):
         return False
-    return not any(_has_socket(process, inodes) for process in _list_run_processes())
+    return not any(_has_socket(process, sockets) for process in _list_run_processes())
 
 
-def _listening_inodes(port: int) -> Iterator[str]:
+def _list_listening_inodes(port: int) -> Iterator[str]:
     """Yield the inodes of the sockets that listen at a port."""
     for name in ("tcp", "tcp6"):
+        # A system may have one of the two only.
         with suppress(OSError):
-            for line in (PROC / "net" / name).read_text().splitlines()[1:]:
+            table = (PROC / "net" / name).read_text()
+            for line in table.splitlines()[1:]:
                 fields = line.split()
-                if fields[3] == LISTENING and int(fields[1].rpartition(":")[2], 16) == port:
+                local_port = int(fields[1].rpartition(":")[2], 16)
+                if fields[3] == LISTENING and local_port == port:
                     yield fields[9]
 
 
-def _has_socket(process: int, inodes: set[str]) -> bool:
+def _has_socket(process: int, sockets: set[str]) -> bool:
     """Return True if a process has one of some sockets open."""
     folder = PROC / str(process) / "fd"
     try:
         descriptors = os.listdir(folder)
-    except OSError:  # it has ended, or is another user's
+    except OSError:
+        # The process has ended, or belongs to another user.
         return False
     for descriptor in descriptors:
         with suppress(OSError):
-            if os.readlink(folder / descriptor) in inodes:
+            if os.readlink(folder / descriptor) in sockets:
                 return True
     return False
 
@@ -82,21 +88,24 @@ def _list_run_processes() -> list[int]:
     root = os.getpid()
     while parents.get(root, 0) > 1 and _was_started_by_test(root):
         root = parents[root]
+    # The run is that of the controller, and no test started a worker of xdist.
     if "PYTEST_XDIST_WORKER" in os.environ and parents.get(root, 0) > 1:
         root = parents[root]
-    run = [root]
-    for process in run:  # grows meanwhile
-        run += [child for child, parent in parents.items() if parent == process]
-    return run
+    processes = [root]
+    # The list grows in the loop, until no process has a child that is missing.
+    for process in processes:
+        processes += [child for child, parent in parents.items() if parent == process]
+    return processes
 
 
 def _read_parents() -> Iterator[tuple[int, int]]:
     """Yield each process with its parent."""
     for name in os.listdir(PROC):
         if name.isdigit():
+            # A process may end at any moment.
             with suppress(OSError, ValueError):
                 status = (PROC / name / "stat").read_text()
-                # The name of the program stands in brackets, and may hold spaces and brackets.
+                # The name of the program is in brackets, and may hold spaces and brackets.
                 yield int(name), int(status.rpartition(")")[2].split()[1])
 
 
@@ -110,6 +119,7 @@ def _was_started_by_test(process: int) -> bool:
 
 def _is_foreign_by_psutil(port: int) -> bool | None:
     try:
+        # Not a dependency of the package: used if the project has it.
         psutil: Any = importlib.import_module("psutil")
     except ImportError:
         return False
@@ -117,10 +127,9 @@ def _is_foreign_by_psutil(port: int) -> bool | None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         process = process.parent() or process
     for each in (process, *process.children(recursive=True)):
+        # A process may have ended, or belong to another user.
         with suppress(psutil.Error):
-            connections = each.net_connections("tcp")
-            if any(
-                one.status == psutil.CONN_LISTEN and one.laddr.port == port for one in connections
-            ):
-                return False
+            for connection in each.net_connections("tcp"):
+                if connection.status == psutil.CONN_LISTEN and connection.laddr.port == port:
+                    return False
     return True

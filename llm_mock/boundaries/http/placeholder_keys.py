@@ -1,8 +1,8 @@
-"""Placeholder credentials for SDKs that refuse to start, or to ask, without a key.
+"""Placeholder credentials for SDKs that refuse to start, or to send a request, without a key.
 
-Environment variables are never touched: applications choose their provider by them. The placeholder is
-given to the client that an SDK makes, where neither an argument nor a variable gives it a key, and only
-as long as the mock answers.
+Environment variables stay as they are, because applications choose their provider by them. A client
+of an SDK gets the placeholder if neither an argument nor a variable gives it a key, and only while
+the mock answers.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.patching import attach_on_import, replace
 
 PARAMETER = "api_key"
-"""The argument by which each of these clients is given a key."""
+"""The argument of these clients for the key."""
 
 
 class ClientKey(NamedTuple):
-    """The ways in which a client finds out who asks; where one is used, it gets no placeholder."""
+    """The sources of a client's credentials; if one is set, the client gets no placeholder."""
 
     variables: tuple[str, ...]
+    """Environment variables with credentials."""
     arguments: tuple[str, ...] = ()
-    """Arguments that identify the caller, beside `api_key`."""
+    """Arguments with credentials, beside `api_key`."""
     flags: tuple[str, ...] = ()
-    """Variables that make the client look for another kind of credentials, if they are true."""
+    """Variables that, if true, make the client use another kind of credentials."""
 
 
 _OPENAI = ClientKey(
@@ -79,9 +80,9 @@ CLIENTS = {
     "cerebras.cloud.sdk": {"Cerebras": _CEREBRAS, "AsyncCerebras": _CEREBRAS},
     "together": {"Together": _TOGETHER, "AsyncTogether": _TOGETHER},
 }
-"""The clients by the module that exports them. mistralai's needs no key to ask the mock."""
+"""The clients by the module that exports them; mistralai's starts without a key."""
 MODEL_SERVICES = ("bedrock", "sagemaker-runtime")
-"""How the names of those services of AWS begin that are models."""
+"""The beginnings of the names of AWS services that are models."""
 MODEL_SDKS = (
     "anthropic",
     "google.cloud.aiplatform",
@@ -91,19 +92,20 @@ MODEL_SDKS = (
     "pydantic_ai",
     "vertexai",
 )
-"""The packages that ask for credentials of a cloud only to call models."""
+"""The packages that look for credentials of a cloud only to call models."""
 CREDENTIAL_PACKAGES = ("llm_mock", "boto3", "botocore", "google.auth")
-"""The packages between such a one and the place where credentials are looked for."""
+"""The packages between one of `MODEL_SDKS` and the search for credentials."""
 NO_PROJECT = "no-project-needed-by-llm-mock"
-"""The Google Cloud project where neither an argument nor a variable names one."""
+"""The Google Cloud project if neither an argument nor a variable names one."""
 
-_keys: dict[type, ClientKey] = {}
-"""The classes of the SDKs that were imported."""
-_for_models: ContextVar[bool] = ContextVar("llm_mock_credentials_for_models", default=False)
+_client_keys: dict[type, ClientKey] = {}
+"""The clients of the SDKs that were imported."""
+_is_for_models: ContextVar[bool] = ContextVar("llm_mock_credentials_for_models", default=False)
+"""True while credentials are looked for to call models."""
 
 
 def attach() -> None:
-    """Let SDKs make clients without a key from now on, as long as the mock answers."""
+    """Let SDKs make clients without a key from now on, while the mock answers."""
     for module in CLIENTS:
         attach_on_import(module, _attach_to_clients)
     attach_on_import("botocore.session", _attach_to_session)
@@ -116,7 +118,7 @@ def _attach_to_clients(module: ModuleType) -> None:
     for name, key in CLIENTS[module.__name__].items():
         client = getattr(module, name, None)
         if client is not None:
-            _keys[client] = key
+            _client_keys[client] = key
             replace(client, "__init__", functools.partial(_init_client, client))
 
 
@@ -130,42 +132,44 @@ def _attach_to_instance_metadata(credentials: ModuleType) -> None:
 
 
 def _attach_to_google_auth(auth: ModuleType) -> None:
-    replace(auth, "default", _google_default)
+    replace(auth, "default", _load_google_credentials)
 
 
 def _attach_to_google_metadata(default: ModuleType) -> None:
-    # A private name: without it, the last place where credentials are looked for is asked as ever, which
-    # takes some seconds where there is no such server.
+    # A private name: without it google-auth asks the metadata server of Google's machines, which
+    # takes some seconds elsewhere.
     if hasattr(default, "_get_gce_credentials"):
-        replace(default, "_get_gce_credentials", _google_instance_credentials)
+        replace(default, "_get_gce_credentials", _load_google_instance_credentials)
 
 
 def _init_client(
     owner: type, original: Callable[..., None], client: Any, *args: Any, **kwargs: Any
 ) -> None:
     __tracebackhide__ = True
-    # Only the most special class decides: AzureOpenAI.__init__ calls that of OpenAI with what it found.
-    decides = next(each for each in type(client).__mro__ if each in _keys) is owner
-    if not decides or not _is_answering():
+    # Only the most derived class decides: AzureOpenAI.__init__ calls OpenAI's with its own key.
+    most_derived = next(each for each in type(client).__mro__ if each in _client_keys)
+    if most_derived is not owner or not _is_answering():
         original(client, *args, **kwargs)
         return
     try:
-        given = inspect.signature(original).bind_partial(client, *args, **kwargs)
-    except TypeError:  # the constructor says it better
+        bound = inspect.signature(original).bind_partial(client, *args, **kwargs)
+    except TypeError:
+        # The constructor itself has the better message.
         original(client, *args, **kwargs)
         return
-    if _needs_placeholder(_keys[owner], given):
-        given.arguments[PARAMETER] = PLACEHOLDER_KEY
-    original(*given.args, **given.kwargs)
+    if _needs_placeholder(_client_keys[owner], bound):
+        bound.arguments[PARAMETER] = PLACEHOLDER_KEY
+    original(*bound.args, **bound.kwargs)
 
 
-def _needs_placeholder(key: ClientKey, given: inspect.BoundArguments) -> bool:
-    """Return whether neither an argument nor a variable says who asks; empty ones say nothing."""
-    if PARAMETER not in given.signature.parameters:
+def _needs_placeholder(key: ClientKey, bound: inspect.BoundArguments) -> bool:
+    """Return True if neither an argument nor a variable gives credentials; empty ones do not."""
+    if PARAMETER not in bound.signature.parameters:
         return False
-    arguments = [given.arguments.get(name) for name in (PARAMETER, *key.arguments)]
-    if any(value is not None and value != "" and value is not False for value in arguments):
-        return False
+    for name in (PARAMETER, *key.arguments):
+        value = bound.arguments.get(name)
+        if value is not None and value != "" and value is not False:
+            return False
     if any(os.environ.get(name) for name in key.variables):
         return False
     return not any(os.environ.get(name, "").lower() in ("1", "true") for name in key.flags)
@@ -182,27 +186,28 @@ def _create_client(
 
 
 def _get_credentials(original: Callable[..., Any], session: Any) -> Any:
-    """Return the credentials that botocore finds; for models a placeholder where it finds none.
+    """Return botocore's credentials; for models a placeholder if there are none.
 
-    Applications that use other services of AWS see what they would see without the mock.
+    Other services of AWS behave as without the mock.
     """
     __tracebackhide__ = True
     if not _are_for_models():
         return original(session)
     with _credentials_for_models():
-        found = original(session)
-    if found is not None:
-        return found
+        credentials = original(session)
+    if credentials is not None:
+        return credentials
+    # botocore looked for credentials, so the module is imported.
     return sys.modules["botocore.credentials"].Credentials(PLACEHOLDER_KEY, PLACEHOLDER_KEY)
 
 
 def _load_from_instance(original: Callable[..., Any], provider: Any) -> Any:
-    # No model is asked for real, so the server of AWS's machines need not be waited for.
-    return None if _for_models.get() and _is_answering() else original(provider)
+    # The metadata server of AWS's machines takes some seconds elsewhere, and no model is called.
+    return None if _is_for_models.get() and _is_answering() else original(provider)
 
 
-def _google_default(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return Google's default credentials; for models a placeholder where there are none."""
+def _load_google_credentials(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return Google's default credentials; for models a placeholder if there are none."""
     __tracebackhide__ = True
     if not _are_for_models():
         return original(*args, **kwargs)
@@ -210,23 +215,27 @@ def _google_default(original: Callable[..., Any], *args: Any, **kwargs: Any) -> 
         with _credentials_for_models():
             return original(*args, **kwargs)
     except sys.modules["google.auth"].exceptions.DefaultCredentialsError:
-        return _google_placeholder(), os.environ.get("GOOGLE_CLOUD_PROJECT") or NO_PROJECT
+        project = os.environ.get("GOOGLE_CLOUD_PROJECT") or NO_PROJECT
+        return _make_google_placeholder(), project
 
 
-def _google_instance_credentials(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    if _for_models.get() and _is_answering():
+def _load_google_instance_credentials(
+    original: Callable[..., Any], *args: Any, **kwargs: Any
+) -> Any:
+    if _is_for_models.get() and _is_answering():
         return None, None
     return original(*args, **kwargs)
 
 
-def _google_placeholder() -> Any:
+def _make_google_placeholder() -> Any:
+    # Imported here, as few projects have the package.
     from google.auth.credentials import Credentials
 
     class PlaceholderCredentials(Credentials):
-        """Credentials that never expire."""
+        """Google credentials that never expire."""
 
         def refresh(self, request: Any) -> None:
-            """Do nothing: older SDKs refresh credentials that are valid."""
+            """Do nothing; older SDKs refresh valid credentials too."""
 
     credentials: Any = PlaceholderCredentials()  # type: ignore[no-untyped-call]
     credentials.token = PLACEHOLDER_KEY
@@ -234,18 +243,19 @@ def _google_placeholder() -> Any:
 
 
 def _is_answering() -> bool:
-    # Imported when a client is made: the package is needed by few runs.
+    # Imported when a client is made: few runs need the HTTP boundary.
     from llm_mock.boundaries.http.interception import is_answering
 
     return is_answering()
 
 
 def _are_for_models() -> bool:
-    """Return whether credentials that are being looked for can only be meant for calling models."""
-    return _is_answering() and (_for_models.get() or _is_asked_by_model_sdk())
+    """Return True if the current search for credentials can only be for calling models."""
+    return _is_answering() and (_is_for_models.get() or _is_called_by_model_sdk())
 
 
-def _is_asked_by_model_sdk() -> bool:
+def _is_called_by_model_sdk() -> bool:
+    # inspect.stack() reads source files; only the names of the modules are needed.
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_part_of(frame.f_globals, CREDENTIAL_PACKAGES):
         frame = frame.f_back
@@ -259,8 +269,8 @@ def _is_part_of(namespace: dict[str, Any], packages: tuple[str, ...]) -> bool:
 
 @contextmanager
 def _credentials_for_models() -> Iterator[None]:
-    token = _for_models.set(True)
+    token = _is_for_models.set(True)
     try:
         yield
     finally:
-        _for_models.reset(token)
+        _is_for_models.reset(token)

@@ -127,6 +127,7 @@ DOMAINS = {
     "spark-api-open.xf-yun.com": "spark",
 }
 """Providers by domain."""
+# Checked after the domains, which a dictionary finds faster.
 HOST_PATTERNS = (
     (re.compile(r"(^|[.-])(aiplatform|generativelanguage)[a-z0-9.-]*\.googleapis\.com$"), "google"),
     (
@@ -270,6 +271,7 @@ def find_provider_of_host(host: str, port: int | None, listed: tuple[str, ...] =
         return None
     labels = host.split(".")
     for start in range(len(labels) - 1):
+        # The longest domain first, and never a top-level domain alone.
         domain = ".".join(labels[start:])
         if domain in DOMAINS:
             return DOMAINS[domain]
@@ -366,6 +368,7 @@ def parse_base_urls(variables: tuple[tuple[str, str], ...]) -> tuple[BaseURL, ..
     for name, value in variables:
         if not value:
             continue
+        # Some variables hold a host without a scheme, such as OLLAMA_HOST.
         try:
             parts = urlsplit(value if "://" in value else f"//{value}")
             host = normalize_host(parts.hostname or "")

@@ -1,4 +1,4 @@
-"""A server that answers as the providers do, for programs that are not in this process."""
+"""A server that answers in place of the providers, for programs outside of this process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
-from llm_mock.boundaries.http.connection import Answering, Connection
+from llm_mock.boundaries.http.connection import Connection, ServerContext
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.error_formats import get_error_format
-from llm_mock.boundaries.http.errors import NO_RETRY_HEADERS, ConnectionFailure, WireError
+from llm_mock.boundaries.http.errors import NO_RETRY_HEADERS, WireError
 from llm_mock.boundaries.http.forwarding import forward
-from llm_mock.boundaries.http.http1 import Head
+from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond_async
 from llm_mock.boundaries.http.routing import error_response, exception_response
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
@@ -29,26 +29,29 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 BACKLOG = 128
+"""The connections that may wait to be accepted."""
 LOCAL_NAMES = ("localhost", "host.docker.internal", "host.containers.internal")
-"""Names of this machine; the last ones are those that containers have for it."""
+"""Names of this machine; the last two are those inside of containers."""
 
 
 class MockServer:
-    """Answers requests of OpenAI's, Anthropic's, Google's and Mistral's APIs, on a thread of its own.
+    """A server with the APIs of OpenAI, Anthropic, Google and Mistral, on a thread of its own.
 
-    Which API is asked is told by the path. A context manager: it serves from `__init__` to `__exit__`.
+    The path of a request tells which API it calls. The server runs from its construction to
+    `close`, or to the end of a `with` statement.
 
     Args:
-        mock: gives the mock that answers a request; None where nothing is mocked at that moment.
-        host: where to listen.
-        port: the port; 0 for one that is free.
-        keep_alive: let clients use a connection for several requests. In a test an event loop that ends would leave
-            such connections open.
-        any_host: answer requests whatever their header `Host` says. Otherwise it must name this machine, so that no
-            page in a browser can ask the server by a name that it has resolve to this machine (DNS rebinding).
+        mock: returns the mock that answers a request; None if nothing is mocked at that moment.
+        host: the address to listen at.
+        port: the port; 0 for a free one.
+        keep_alive: let clients use a connection for several requests. In a test, an event loop
+            that ends would leave such connections open.
+        any_host: answer requests with any header `Host`. Otherwise it must name this machine, so
+            that no page in a browser can call the server by a name that it lets resolve to this
+            machine (DNS rebinding).
 
     Raises:
-        OSError: it cannot listen there.
+        OSError: the server cannot listen there.
     """
 
     def __init__(
@@ -61,61 +64,66 @@ class MockServer:
     ) -> None:
         self._mock = mock
         self._any_host = any_host
-        self._answering = Answering(self._respond, _refuse_malformed, keep_alive)
+        self._context = ServerContext(self._respond, _refuse_malformed, keep_alive)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # Bound here and not on the thread, so that the caller sees the error and knows the port.
         self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"
-        """Where it serves, without a path: any provider's path that is put behind it is known."""
+        url_host = f"[{host}]" if ":" in host else host
+        self.url = f"http://{url_host}:{self._socket.getsockname()[1]}"
+        """The base URL, without a path: any provider's path can follow."""
+        # Not the loop of the policy: an application may have replaced it by uvloop.
         self._loop = asyncio.SelectorEventLoop()
         self._ended = self._loop.create_future()
+        # A daemon: a server that nobody closes must not keep the process alive.
         self._thread = threading.Thread(target=self._run, name="llm-mock server", daemon=True)
         self._thread.start()
 
     @property
     def openai_url(self) -> str:
-        """What is given to OpenAI's SDKs as `base_url`."""
+        """The `base_url` for OpenAI's SDKs."""
         return f"{self.url}/openai/v1"
 
     @property
     def anthropic_url(self) -> str:
-        """What is given to Anthropic's SDKs as `base_url`."""
+        """The `base_url` for Anthropic's SDKs."""
         return f"{self.url}/anthropic"
 
     @property
     def gemini_url(self) -> str:
-        """What is given to Google's SDKs as `base_url` of the `http_options`."""
+        """The `base_url` in the `http_options` of Google's SDKs."""
         return f"{self.url}/gemini"
 
     @property
     def mistral_url(self) -> str:
-        """What is given to Mistral's SDKs as `server_url`."""
+        """The `server_url` for Mistral's SDKs."""
         return f"{self.url}/mistral"
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """The environment for a program that is to ask this server: base URLs, and what stands for keys.
+        """Return the environment for a program that is to call this server.
 
         Args:
             variables: further environment variables.
 
         Returns:
-            The environment of this process with them, for `subprocess.run(…, env=…)`. Real keys are not in it.
+            The environment of this process with base URLs of this server and placeholder keys,
+            for `subprocess.run(…, env=…)`. It holds no real keys.
         """
-        return {**self.environment_of(os.environ), **variables}
+        return {**self.adapt_environment(os.environ), **variables}
 
-    def environment_of(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """An environment with these base URLs and keys in place of others."""
+    def adapt_environment(self, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return an environment with base URLs of this server and placeholder keys."""
         return make_environment(self.url, environment)
 
     def end_calls(self) -> None:
-        """Close the connections that are open."""
-        self._loop.call_soon_threadsafe(self._end_connections)
+        """Close all open connections."""
+        self._loop.call_soon_threadsafe(self._abort_connections)
 
     def wait(self) -> None:
         """Wait until the server has ended."""
         self._thread.join()
 
     def close(self) -> None:
-        """End the server, with all its connections."""
+        """End the server and all its connections."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end)
         self._thread.join()
@@ -131,7 +139,7 @@ class MockServer:
     ) -> None:
         self.close()
 
-    # On the thread
+    # On the thread of the server
 
     def _run(self) -> None:
         try:
@@ -141,62 +149,72 @@ class MockServer:
 
     async def _serve(self) -> None:
         server = await self._loop.create_server(
-            lambda: Connection(self._answering), sock=self._socket
+            lambda: Connection(self._context), sock=self._socket
         )
         await self._ended
         server.close()
-        self._end_connections()
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(others)
-        while self._answering.connections:
+        self._abort_connections()
+        # A loop that closes before its tasks and transports have ended warns of each.
+        while True:
+            other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            if not other_tasks:
+                break
+            await asyncio.wait(other_tasks)
+        while self._context.connections:
             await asyncio.sleep(0)
 
     def _end(self) -> None:
         if not self._ended.done():
             self._ended.set_result(None)
 
-    def _end_connections(self) -> None:
-        for connection in [*self._answering.connections]:
-            connection.end()
+    def _abort_connections(self) -> None:
+        # A copy, as connections that end remove themselves.
+        for connection in list(self._context.connections):
+            connection.abort()
 
-    async def _respond(self, head: Head, body: bytes) -> WireResponse:
+    async def _respond(self, head: RequestHead, body: bytes) -> WireResponse:
         sent, provider = resolve_request(head, body)
+        # Before anything can be reported about the request.
         hide_carried(*_list_credentials(sent))
-        if not (self._any_host or head.host is None or is_local_host(head.host)):
-            return self._misdirected(head.host, provider)
-        if sent.path == "/" and head.method in ("GET", "HEAD"):  # whether somebody is there
+        if not self._any_host and not is_local_host(head.host):
+            return self._refuse_host(head.host or "", provider)
+        # Programs and people look at this path to see if the server is up.
+        if sent.path == "/" and head.method in ("GET", "HEAD"):
             return json_response({"llm-mock": self.url})
         try:
             mock = self._mock()
             if mock is None:
-                raise WireError(
-                    503, "No test that is mocked runs at this moment, so llm_mock has no answer."
-                )
-            asked = parse_request(sent, provider, mock, served=True)
-            if not isinstance(asked, ModelRequest):
-                return asked
-            response = await respond_async(asked, mock)
-            return response if isinstance(response, WireResponse) else await forward(sent, response)
-        except ConnectionFailure:
-            raise
+                raise WireError(503, "No mock is active: no mocked test runs at this moment.")
+            request = parse_request(sent, provider, mock, served=True)
+            if not isinstance(request, ModelRequest):
+                return request
+            response = await respond_async(request, mock)
+            if isinstance(response, WireResponse):
+                return response
+            return await forward(sent, response)
+        # The client gets any exception in the format of its provider. A `ConnectionFailure` is
+        # raised again, and makes the connection fail.
         except Exception as error:
             return exception_response(get_error_format(provider), error)
 
-    def _misdirected(self, host: str, provider: str) -> WireResponse:
-        """Refuse a request that was meant for another host."""
+    def _refuse_host(self, host: str, provider: str) -> WireResponse:
         message = (
-            f"The request was for the host {shorten(host)}, which does not name this machine, so it was refused: a "
-            "page in a browser may have sent it. To answer other hosts, start llm-mock serve with --host."
+            f"The host {shorten(host)} does not name this machine, so the request is refused: a "
+            "page in a browser may have sent it. To answer other hosts, start llm-mock serve with "
+            "--host."
         )
-        if (mock := self._mock()) is not None:
+        mock = self._mock()
+        if mock is not None:
             mock.note_problem(message)
-        return error_response(
-            get_error_format(provider), WireError(421, message, headers=NO_RETRY_HEADERS)
-        )
+        error = WireError(421, message, headers=NO_RETRY_HEADERS)
+        return error_response(get_error_format(provider), error)
 
 
-def is_local_host(host: str) -> bool:
-    """Return whether a header `Host` names this machine."""
+def is_local_host(host: str | None) -> bool:
+    """Return True if a header `Host` names this machine, or the request has none."""
+    # No page in a browser can send such a request.
+    if host is None:
+        return True
     try:
         name = urlsplit(f"//{host}").hostname or ""
     except ValueError:
@@ -210,16 +228,17 @@ def is_local_host(host: str) -> bool:
 
 
 def _list_credentials(sent: WireRequest) -> Iterator[str]:
-    """Yield what a request carries to say who asks: nothing of it may be shown."""
+    """Yield the credentials in a request, which must not appear in any output."""
     for value in sent.secrets():
-        if PLACEHOLDER_KEY not in value:
-            yield value
-            yield value.rpartition(" ")[2]  # without `Bearer`
-            yield from (
-                part.partition("=")[2] for part in value.split(";")
-            )  # the values of cookies
+        if PLACEHOLDER_KEY in value:
+            continue
+        yield value
+        # Without the scheme, such as `Bearer`.
+        yield value.rpartition(" ")[2]
+        for cookie in value.split(";"):
+            yield cookie.partition("=")[2]
 
 
-def _refuse_malformed(head: Head | None, error: WireError) -> WireResponse:
+def _refuse_malformed(head: RequestHead | None, error: WireError) -> WireResponse:
     provider = "openai" if head is None else resolve_request(head, b"")[1]
     return error_response(get_error_format(provider), error)

@@ -16,7 +16,7 @@ class HTTPSettings:
 
     def __init__(self) -> None:
         self.mode = "answer"
-        """The handling of requests to providers: answer, refuse (`error`), or leave alone (`off`)."""
+        """The handling of requests to providers: answer, refuse (`error`) or pass on (`off`)."""
         self.hosts: tuple[str, ...] = ()
         """Further hosts of model APIs, such as `example.com`.
 
@@ -57,8 +57,9 @@ class HTTPSettings:
 
     def restore(self, previous: HTTPSettings) -> None:
         """Set everything as it is in a copy."""
+        # In place, as other modules hold this object.
         vars(self).update(vars(previous))
 
 
 http_settings = HTTPSettings()
-"""The settings of this process; always changed in place, as other modules import this name."""
+"""The settings of this process."""

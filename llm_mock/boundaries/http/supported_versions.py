@@ -35,51 +35,61 @@ USER_AGENTS = {
     "requests": "python-requests/",
     "botocore": "botocore[/#]",
 }
-"""How the SDKs begin their version in the header `User-Agent`; the others are asked when they are imported."""
+"""Patterns for the text before the version in the user agents of SDKs.
+
+The versions of the other libraries are checked when they are imported.
+"""
 
 _outdated: ContextVar[str | None] = ContextVar("outdated", default=None)
+"""The message for the calls of an outdated library that is calling at this moment."""
 
 
 def explain_version(library: str, version: str) -> str | None:
-    """Return the message for an unsupported version of a library; None for one that is supported."""
+    """Return the message for an unsupported version of a library; None for a supported one."""
     oldest = OLDEST.get(library)
     if oldest is None or _parse_version(version) >= _parse_version(oldest):
         return None
     return (
-        f"{library} {version} is older than {oldest}, the oldest version that llm_mock supports; its calls are "
-        f"refused, and nothing was sent. Install a newer one: pip install '{library}>={oldest}'"
+        f"{library} {version} is older than {oldest}, the oldest version that llm_mock supports; "
+        "its calls are refused, and nothing was sent. Install a newer one: "
+        f"pip install '{library}>={oldest}'"
     )
 
 
 def explain_request(user_agent: str) -> str | None:
-    """Return the message for a request of an unsupported version; None if all of them are supported."""
+    """Return the message for a request of an unsupported version; None for other requests."""
     return _outdated.get() or _explain_user_agent(user_agent)
 
 
+# Cached: this is checked for every request, and an application has few clients.
 @functools.lru_cache(maxsize=256)
 def _explain_user_agent(user_agent: str) -> str | None:
     for library, start in USER_AGENTS.items():
-        found = re.search(rf"{start}(\d[\w.]*)", user_agent, re.IGNORECASE)
-        if found and (message := explain_version(library, found[1])):
+        match = re.search(rf"{start}(\d[\w.]*)", user_agent, re.IGNORECASE)
+        message = explain_version(library, match[1]) if match else None
+        if message is not None:
             return message
     return None
 
 
 def _parse_version(version: str) -> list[int]:
+    # Not `packaging`, which is slow to import; three numbers are enough to compare.
     return [int(number) for number in re.findall(r"\d+", version)[:3]]
 
 
 def refuse_outdated(library: ModuleType) -> None:
-    """Mark the calls of a library of an unsupported version, after a transport attached to it."""
+    """Refuse the calls of a library of an unsupported version, after a transport attached to it."""
     version = getattr(library, "__version__", None)
     message = explain_version(library.__name__, version) if isinstance(version, str) else None
     if message is None:
         return
+    # The transports are the only ones that know the provider, so they refuse what is marked here.
     for owner, name, function in _find_replaced_functions(library):
         setattr(owner, name, _mark_calls(function, message))
 
 
 def _find_replaced_functions(library: ModuleType) -> Iterator[tuple[type, str, Callable[..., Any]]]:
+    # Copies, as the caller replaces what it gets.
     for owner in list(vars(library).values()):
         if isinstance(owner, type):
             for name, function in list(vars(owner).items()):

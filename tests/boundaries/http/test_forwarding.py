@@ -77,7 +77,7 @@ def test_what_no_reply_is_there_for_is_asked_of_the_provider_once(
     ("key", "told"),
     [
         (PLACEHOLDER_KEY, "There is no key for api.openai.com"),
-        (KEY, "api.openai.com could not be asked: "),
+        (KEY, "Cannot reach api.openai.com: "),
     ],
 )
 def test_a_provider_that_cannot_be_asked_is_an_error_that_says_so(

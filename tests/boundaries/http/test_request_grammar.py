@@ -102,7 +102,7 @@ def by_us(data: bytes) -> Parsed | str:
     reader = RequestReader()
     reader.feed(data)
     try:
-        asked = reader.request()
+        asked = reader.read_request()
     except WireError:
         return "refused"
     if asked is None:

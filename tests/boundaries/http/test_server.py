@@ -213,7 +213,7 @@ def test_a_body_is_waited_for_where_the_client_asks_first(server: MockServer) ->
 def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(
     server: MockServer, chunked: bool
 ) -> None:
-    size = http1.LARGEST_BODY + 1
+    size = http1.MAX_BODY_BYTES + 1
     header = "transfer-encoding: chunked" if chunked else f"content-length: {size}"
     head = f"POST /v1/messages HTTP/1.1\r\nhost: localhost\r\n{header}\r\n\r\n".encode() + (
         b"%x\r\n" % size if chunked else b""
@@ -222,7 +222,7 @@ def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(
     assert status == 413
     assert body["error"] == {
         "type": "request_too_large",
-        "message": f"The body has more than {size - 1:,} bytes.",
+        "message": f"The body is too large; it must have at most {size - 1:,} bytes.",
     }
 
 
@@ -332,12 +332,12 @@ def test_clients_that_vanish_or_never_end_leave_nothing_behind(
 def test_a_client_that_takes_too_long_is_left(
     mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "SLOW_SECONDS", 0.1)
+    monkeypatch.setattr(connection, "CLIENT_TIMEOUT_SECONDS", 0.1)
     mock.set("m", Reply(chunks=["x" * 100_000] * 300))
     with MockServer(lambda: mock) as server, closing(connected(server)) as reader:
         reader.sendall(request_of({**QUESTION, "stream": True}))  # and never reads
         assert sent(server, request_of()[:-1]) == b""
-        while server._answering.connections:
+        while server._context.connections:
             pass
 
 
@@ -369,7 +369,7 @@ def test_nothing_is_answered_where_nothing_is_mocked() -> None:
     with MockServer(lambda: None) as server:
         with pytest.raises(urllib.error.HTTPError, match="503") as raised:
             urllib.request.urlopen(f"{server.url}/v1/chat/completions", data=b"{}")
-        assert "No test that is mocked runs" in json.load(raised.value)["error"]["message"]
+        assert "No mock is active" in json.load(raised.value)["error"]["message"]
         raised.value.close()
 
 
