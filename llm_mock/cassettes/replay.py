@@ -78,8 +78,8 @@ class RecordedReply(Reply):
             error=error,
             error_after=None if error is None else len(chunks),
         )
-        for tool_call, recorded_call in zip(self.tool_calls, recorded.tool_calls, strict=True):
-            vars(tool_call).update(copy.deepcopy(recorded_call.attributes))
+        for made_call, recorded_call in zip(self.tool_calls, recorded.tool_calls, strict=True):
+            vars(made_call).update(copy.deepcopy(recorded_call.attributes))
         # Not by assignment, because a reply is immutable.
         self.__dict__.update(
             response_json=recorded.raw,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.tool_calls import get_further_attributes
 
 if TYPE_CHECKING:
+    from llm_mock.core.events import Chunk
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
 
@@ -43,7 +44,7 @@ class Answer:
         self.real_time = real_time
         self.raw_json = raw_json
 
-    def events(self, stream: bool) -> Iterator[Any]:
+    def events(self, stream: bool) -> Iterator[Chunk]:
         """Yield the events in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`.
 
         Args:
@@ -59,7 +60,7 @@ class Answer:
         waits = self.waits if stream else [sum(self.waits)]
         return _add_waits(events, waits)
 
-    def _events(self, stream: bool) -> Iterator[Any]:
+    def _events(self, stream: bool) -> Iterator[Chunk]:
         __tracebackhide__ = True
         reply = self.reply
         error = None if reply.error is None else reply.exception()
@@ -78,7 +79,7 @@ class Answer:
             raise error
 
 
-def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Any]:
+def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Chunk]:
     """Yield the tool calls of a reply, each after the stream events that providers send for it."""
     has_stream_events = reply.is_recorded
     for chunk in reply.chunks or ():
@@ -98,7 +99,7 @@ def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Any]:
         yield MadeToolCall(call.name, arguments_copy, call_id, get_further_attributes(call))
 
 
-def _add_waits(events: Iterator[Any], waits: Sequence[float]) -> Iterator[Any]:
+def _add_waits(events: Iterator[Chunk], waits: Sequence[float]) -> Iterator[Chunk]:
     """Yield the events, each after its wait; the remaining waits come before the end or error."""
     __tracebackhide__ = True
     remaining = iter(waits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.core.matchers import Matchers, TextMatcher
 from llm_mock.core.records import CallRecord, format_call_history, format_schema
@@ -108,14 +108,14 @@ class CallAssertions:
     def assert_called_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: Any = None,
+        schema: object = None,
         *,
         prompt_equals: str | None = None,
         system: TextMatcher | None = None,
         tools: Iterable[str] | None = None,
         turn: int | None = None,
         attachments: Iterable[str] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         """Assert that at least one call matches all arguments.
 
@@ -147,14 +147,14 @@ class CallAssertions:
     def assert_called_once_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: Any = None,
+        schema: object = None,
         *,
         prompt_equals: str | None = None,
         system: TextMatcher | None = None,
         tools: Iterable[str] | None = None,
         turn: int | None = None,
         attachments: Iterable[str] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         """Assert that there was exactly one call, and that it matches all arguments.
 

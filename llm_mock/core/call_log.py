@@ -5,16 +5,18 @@ Imported only if a report is requested, here or by the test that started this pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.request import describe_attachments, describe_tool_call, to_plain_json
 from llm_mock.support.redaction import KNOWN
 
 if TYPE_CHECKING:
+    from llm_mock.core.events import Chunk
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
+    from llm_mock.core.value_types import JSON, JSONObject
 
 Details = dict[str, Any]
 """`request` (see `Request.describe`), `response` (see `describe_reply`), `error_type`, and
@@ -43,7 +45,7 @@ class CallLog:
         """Return an empty log with the same settings, for a mock on top."""
         return CallLog(self.detailed)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # A copy, because other threads may add calls while this is pickled.
         return {**self.__dict__, "_calls": self._calls.copy()}
 
@@ -63,7 +65,7 @@ class CallLog:
         if self.detailed and id(call) in self._calls:
             self._describe(call, "response", lambda: describe_reply(reply, call["number"]))
 
-    def _describe(self, call: CallRecord, part: str, describe: Callable[[], Any]) -> None:
+    def _describe(self, call: CallRecord, part: str, describe: Callable[[], object]) -> None:
         """Add a description; an error in making it is noted, as it must not fail the test."""
         details = self._calls[id(call)][1]
         try:
@@ -95,7 +97,7 @@ class CallLog:
         return list(self._calls.values())[number:]
 
 
-def describe_reply(reply: Reply, number: int = 0) -> dict[str, Any]:
+def describe_reply(reply: Reply, number: int = 0) -> JSONObject:
     """Return the content of a reply as JSON values.
 
     Args:
@@ -128,7 +130,7 @@ def describe_reply(reply: Reply, number: int = 0) -> dict[str, Any]:
     return {name: value for name, value in description.items() if value not in (None, [], "")}
 
 
-def _join_texts(chunks: Iterable[Any]) -> str:
+def _join_texts(chunks: Iterable[JSON]) -> str:
     texts = []
     for chunk in chunks:
         if isinstance(chunk, str):
@@ -138,7 +140,7 @@ def _join_texts(chunks: Iterable[Any]) -> str:
     return "".join(texts)
 
 
-def _describe_chunk(chunk: Any) -> str | Mapping[str, Any]:
+def _describe_chunk(chunk: Chunk) -> str | JSONObject:
     if isinstance(chunk, str):
         return chunk
     fields = ("type", "chunk", "tool_name", "tool_call_id")

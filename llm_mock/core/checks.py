@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.core.records import format_schema
 from llm_mock.core.reply import Reply
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from llm_mock.core.records import CallRecord
     from llm_mock.core.request import Request
     from llm_mock.core.settings import Settings
+    from llm_mock.core.value_types import ToolCallLike
 
 SHOWN_VIOLATIONS = 10
 """The maximum number of schema violations in a message."""
@@ -83,13 +84,13 @@ def _is_final_answer(reply: Reply) -> bool:
 
 
 def _check_tool_call(
-    call: Any, request: Request, location: SourceLocation | None
+    call: ToolCallLike, request: Request, location: SourceLocation | None
 ) -> InvalidToolCall | None:
     """Return the error for a tool call of an unknown tool or with wrong arguments, or None."""
     # A `BrokenToolCall` is wrong on purpose.
     if isinstance(call, BrokenToolCall):
         return None
-    offered: dict[str, Any] = {tool.name: tool for tool in request.tools}
+    offered = {tool.name: tool for tool in request.tools}
     beginning = f"The reply{_format_origin(location)} calls the tool {call.name!r}"
     if call.name not in offered:
         names = ", ".join(sorted(offered))

@@ -102,15 +102,15 @@ class ResponseConfigurator:
         self,
         /,
         model: str,
-        response: Any,
+        response: object,
         *,
-        schema: Any = None,
+        schema: object = None,
         prompt: TextMatcher | None = None,
         system: TextMatcher | None = None,
         tools: Iterable[str] | None = None,
         turn: int | None = None,
         attachments: Iterable[str] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
         **unknown: NoReturn,
     ) -> None:
         """Set a standing reply to every call of a model that matches all arguments.
@@ -153,9 +153,9 @@ class ResponseConfigurator:
     def add(
         self,
         model: str,
-        response: Any,
+        response: object,
         *,
-        schema: Any = None,
+        schema: object = None,
         times: int = 1,
         optional: bool = False,
         prompt: TextMatcher | None = None,
@@ -163,7 +163,7 @@ class ResponseConfigurator:
         tools: Iterable[str] | None = None,
         turn: int | None = None,
         attachments: Iterable[str] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         """Queue a reply that is used once (or `times`), before any standing answer, in the order
         of the `add` calls.
@@ -210,7 +210,7 @@ class ResponseConfigurator:
         self.script.queue(reply)
         self._changed()
 
-    def add_all(self, /, model: str, responses: Iterable[Any], **details: Any) -> None:
+    def add_all(self, /, model: str, responses: Iterable[object], **details: Any) -> None:
         """Queue several replies, one for each call, in order.
 
         Example:
@@ -287,7 +287,9 @@ class ResponseConfigurator:
             self.script.latencies[model_id] = check_latency(latency)
         self._changed()
 
-    def set_response(self, model: str, response: Any, *more: Any, schema: Any = None) -> None:
+    def set_response(
+        self, model: str, response: object, *more: object, schema: object = None
+    ) -> None:
         """Set a standing reply, as `set` without a schema.
 
         Raises:
@@ -305,7 +307,7 @@ class ResponseConfigurator:
         self.set(model, response)
 
 
-def _check_reply(model: str, response: Any, schema: Any) -> ReplyOrFunction:
+def _check_reply(model: str, response: object, schema: object) -> ReplyOrFunction:
     """Return a response as a reply, or as the function that returns it.
 
     Warns of a list of texts without a schema, which may be meant as one reply for each call.
@@ -314,8 +316,8 @@ def _check_reply(model: str, response: Any, schema: Any) -> ReplyOrFunction:
         InvalidReply: the response is not a reply.
     """
     __tracebackhide__ = True
-    is_list = isinstance(response, list) and bool(response) and schema is None
-    if is_list and all(isinstance(item, str) for item in response):
+    texts = response if isinstance(response, list) and schema is None else []
+    if texts and all(isinstance(item, str) for item in texts):
         message = (
             f"This list of texts is data: each call of {model!r} is answered {shorten(response)}. "
             f"For one reply after the other write add_all({model!r}, [...]); a list that is meant "
@@ -325,7 +327,7 @@ def _check_reply(model: str, response: Any, schema: Any) -> ReplyOrFunction:
     try:
         return to_reply(response)
     except InvalidReply as error:
-        if is_list:
+        if texts:
             raise InvalidReply(
                 f"{error} For one reply after the other write add_all({model!r}, [...])."
             ) from None

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.core.value_types import JSONObject
+
+
+# `Any`, because the events of `llm` are not known here.
+Chunk = Any
+"""A `str`, an `Event`, or an event of a library, such as `llm.parts.StreamEvent`."""
 
 
 class Event:
@@ -28,7 +36,7 @@ class Event:
     redacted = False
     part_index: int | None = None
     message_index = 0
-    provider_metadata: dict[str, Any] | None = None
+    provider_metadata: JSONObject | None = None
 
     def __init__(
         self,
@@ -41,7 +49,7 @@ class Event:
         redacted: bool = False,
         part_index: int | None = None,
         message_index: int = 0,
-        provider_metadata: dict[str, Any] | None = None,
+        provider_metadata: JSONObject | None = None,
     ) -> None:
         self.type = type
         self.chunk = chunk
@@ -66,7 +74,7 @@ class CompletedEvent(Event):
     """An event whose plugin completed it at the end of the answer."""
 
     __slots__ = ("later",)
-    later: dict[str, Any]
+    later: JSONObject
     """The fields at the end of the answer."""
 
 
@@ -78,9 +86,9 @@ class MadeToolCall:
     def __init__(
         self,
         name: str,
-        arguments: dict[str, Any],
+        arguments: JSONObject,
         tool_call_id: str | None,
-        attributes: dict[str, Any],
+        attributes: JSONObject,
     ) -> None:
         self.name = name
         self.arguments = arguments
@@ -112,12 +120,12 @@ class Silence(Wait):
     served = True
 
 
-def is_event(value: Any) -> bool:
+def is_event(value: object) -> bool:
     """Return whether a value is an `Event`, or an event of a library."""
     return hasattr(value, "type") and hasattr(value, "chunk")
 
 
-def get_event_text(event: Any) -> str:
+def get_event_text(event: Chunk) -> str:
     """Return the text that an event adds to the answer."""
     if isinstance(event, str):
         return event

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call_log import CallLog, Details
     from llm_mock.core.request import Request
     from llm_mock.core.script import StandingReply
+    from llm_mock.core.value_types import JSONObject
 
 
 class LateCall(NamedTuple):
@@ -39,9 +40,9 @@ class ModelState:
     def __init__(self, parent: ModelState | None = None) -> None:
         self.calls: list[CallRecord] = []
         self.answer: Reply | ReplyFunction | None = parent.answer if parent else None
-        self.default_response: Any = parent.default_response if parent else {"success": True}
+        self.default_response: object = parent.default_response if parent else {"success": True}
 
-    def set_default(self, reply: Any) -> None:
+    def set_default(self, reply: object) -> None:
         """Set the answer to calls that no configured reply matches."""
         self.answer = to_reply(reply)
         self.default_response = reply
@@ -78,7 +79,7 @@ class History:
         self._last_number = 0
         self._lock = Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # The lock, because other threads may make calls while this is copied.
         with self._lock:
             states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
@@ -126,7 +127,7 @@ class History:
             self.log.add_response(record, reply)
 
     def fail(
-        self, record: CallRecord, error: BaseException, more: dict[str, Any] | None = None
+        self, record: CallRecord, error: BaseException, more: JSONObject | None = None
     ) -> None:
         """Record the error of a call.
 

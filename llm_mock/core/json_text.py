@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described
 
+if TYPE_CHECKING:
+    from llm_mock.core.value_types import JSON
 
-def to_json_text(value: Any) -> str:
+
+def to_json_text(value: object) -> str:
     """Return the JSON of a structured reply, also of pydantic instances inside it.
 
     Raises:
@@ -23,7 +26,7 @@ def to_json_text(value: Any) -> str:
         raise InvalidReply(_explain_not_json(value, error)) from None
 
 
-def is_json(value: Any) -> bool:
+def is_json(value: object) -> bool:
     """Return whether a value survives a round trip through JSON."""
     try:
         return bool(json.loads(json.dumps(value, allow_nan=False)) == value)
@@ -31,13 +34,13 @@ def is_json(value: Any) -> bool:
         return False
 
 
-def _dump(value: Any) -> Any:
+def _dump(value: Any) -> JSON:
     if hasattr(type(value), "model_dump"):
         return value.model_dump(mode="json", by_alias=True)
     raise TypeError
 
 
-def _explain_not_json(value: Any, error: Exception) -> str:
+def _explain_not_json(value: object, error: Exception) -> str:
     """Return a message that names the first part without JSON form."""
     for path, item in _iter_leaves(value, "reply", 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
@@ -49,7 +52,7 @@ def _explain_not_json(value: Any, error: Exception) -> str:
     return f"The structured reply has no JSON form: {error}."
 
 
-def _iter_leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+def _iter_leaves(value: object, path: str, depth: int) -> Iterator[tuple[str, object]]:
     """Yield the path and value of each invalid key and of each part that is no container."""
     # A value may contain itself.
     if depth > 50:

@@ -87,7 +87,7 @@ class Latency:
         return waits
 
 
-def check_latency(latency: Any) -> Latency:
+def check_latency(latency: object) -> Latency:
     """Return a latency as it is.
 
     Raises:

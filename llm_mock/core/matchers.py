@@ -45,7 +45,7 @@ class Matchers:
         tools: Iterable[str] | None = None,
         turn: int | None = None,
         attachments: Iterable[str] | None = None,
-        options: Mapping[str, Any] | None = None,
+        options: Mapping[str, object] | None = None,
     ) -> None:
         __tracebackhide__ = True
         if turn is not None and not is_whole(turn, 1):
@@ -90,7 +90,7 @@ class Matchers:
             if types != self.attachments:
                 yield f"the attachments are {types}, not {self.attachments}"
 
-    def _find_option_misses(self, options: Mapping[str, Any], call: CallRecord) -> Iterator[str]:
+    def _find_option_misses(self, options: Mapping[str, object], call: CallRecord) -> Iterator[str]:
         for name, expected in options.items():
             if name not in call["options"]:
                 yield f"the option {name} was not given"
@@ -121,7 +121,7 @@ class Matchers:
         return ", ".join(parts)
 
 
-def _check_options(options: Any) -> None:
+def _check_options(options: object) -> None:
     """Raise an InvalidReply unless options are None or a mapping without NaN."""
     __tracebackhide__ = True
     if options is None:
@@ -136,7 +136,7 @@ def _check_options(options: Any) -> None:
         )
 
 
-def _check_text_matcher(name: str, matcher: Any) -> Any:
+def _check_text_matcher(name: str, matcher: object) -> Any:
     """Return a text matcher as it is, or None.
 
     Raises:
@@ -171,7 +171,7 @@ def _check_text_matcher(name: str, matcher: Any) -> Any:
     return matcher
 
 
-def _has_nan(value: Any) -> bool:
+def _has_nan(value: object) -> bool:
     """Return whether a value, or one within it, is NaN."""
     if isinstance(value, Mapping):
         return any(map(_has_nan, value.values()))
@@ -181,7 +181,7 @@ def _has_nan(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def _check_names(condition: str, values: Any, expected: str) -> list[str] | None:
+def _check_names(condition: str, values: object, expected: str) -> list[str] | None:
     """Return names as a list, or None.
 
     Args:
@@ -204,7 +204,7 @@ def _check_names(condition: str, values: Any, expected: str) -> list[str] | None
     return names
 
 
-def _describe_name(value: Any) -> str:
+def _describe_name(value: object) -> str:
     # A tool is often given as its function, whose name helps more than its type.
     return to_compact_json(value) if callable(value) else described(value)
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         RecordedAnswers,
     )
     from llm_mock.core.request import Request
+    from llm_mock.core.value_types import JSONObject
     from llm_mock.core.vectors import EmbeddingState
 
 logger = logging.getLogger("llm_mock")
@@ -458,7 +459,7 @@ class Mock:
         self._fail(record, error)
 
     def _fail(
-        self, record: CallRecord, error: BaseException, more: dict[str, Any] | None = None
+        self, record: CallRecord, error: BaseException, more: JSONObject | None = None
     ) -> None:
         """Record the error of a call; see `History.fail`."""
         self.history.fail(record, error, more)

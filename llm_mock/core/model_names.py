@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 ANY_MODEL = "*"
 Value = TypeVar("Value")
@@ -43,7 +43,7 @@ class ByModel(dict[str, Value]):
         dict.update(copied, self)
         return copied
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return ByModel, (), {"globs": self.globs}, None, iter(list(self.items()))
 
     def find(self, model_id: str) -> Value | None:

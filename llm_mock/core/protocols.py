@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
     from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
+    from llm_mock.core.value_types import JSON, AttachmentLike, JSONObject, ToolCallLike
 
 
 class NameResolver(Protocol):
@@ -52,7 +54,7 @@ class Behaviour(Protocol):
     def create_misbehaviour(self, name: str, times: int | None) -> AppliedMisbehaviour:
         """Return a misbehaviour of the catalogue."""
 
-    def generate_reply(self, schema: dict[str, Any]) -> Reply:
+    def generate_reply(self, schema: JSONObject) -> Reply:
         """Return a reply that fits a schema."""
 
     def replace_provider_error(self, reply: Reply, record: CallRecord) -> Reply:
@@ -83,7 +85,7 @@ class PassthroughCall(Protocol):
             outcome: returns what is known so far of the answer; may be called at any time.
         """
 
-    def take(self, event: Any) -> None:
+    def take(self, event: Chunk) -> None:
         """Receive an event of the answer."""
 
     def end(self, error: BaseException | None) -> None:
@@ -97,19 +99,19 @@ class PassthroughCall(Protocol):
 class AnswerMetadata(NamedTuple):
     """The metadata of a real answer, as far as it is known, beside its events."""
 
-    tool_calls: Sequence[Any]
-    attachments: Sequence[Any]
-    usage: dict[str, Any]
+    tool_calls: Sequence[ToolCallLike]
+    attachments: Sequence[AttachmentLike]
+    usage: JSONObject
     """`input` and `output` (tokens) and `details`."""
     resolved_model: str | None
-    raw: Any
-    sent: Any
+    raw: JSON
+    sent: JSON
     """The request to the provider, as far as the plugin reports it."""
-    sent_before: Any
+    sent_before: JSON
     """The request of the previous call of the conversation."""
-    attributes: dict[str, Any]
+    attributes: JSONObject
     """Attributes that the plugin added to the response, under names of its own."""
-    http: dict[str, Any] | None = None
+    http: JSONObject | None = None
     """For an answer over HTTP: `api`, `streamed` and `headers`; `raw` is its body without texts."""
 
 
@@ -117,7 +119,7 @@ class RecordedAnswers(Protocol):
     """A source of recorded answers for calls without a configured reply, such as a cassette."""
 
     @property
-    def mode(self) -> Any:
+    def mode(self) -> object:
         """The record mode; in mode `none` no call is made for real."""
 
     def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | PassthroughCall:

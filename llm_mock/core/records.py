@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import time_ns
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
     from llm_mock.core.request import Request
+    from llm_mock.core.value_types import JSON, JSONObject
 
 
 NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
@@ -42,21 +43,21 @@ class CallRecord(TypedDict):
     message."""
     prompt_length: int
     """Its length in characters."""
-    kwargs: dict[str, Any]
+    kwargs: JSONObject
     """`schema` (its name), `temperature` and `model` (None when not passed), and whatever else was
     passed."""
-    schema: dict[str, Any] | None
+    schema: JSONObject | None
     """The whole JSON schema that was asked for."""
-    tools: list[dict[str, Any]]
+    tools: list[JSONObject]
     """The whole of each tool that was offered: `name`, `description` and `input_schema`; `kwargs`
     has the names."""
-    options: dict[str, Any]
+    options: JSONObject
     """The options of the call: those that `llm` was given, and what else was passed to
     `prompt()`."""
     key: PassedKey | None
     """Equal to the key that was passed, or assigned to the model; it reads `[redacted]`. None
     without a key."""
-    response: Any
+    response: JSON
     """What the model answered: text, or the data of a structured reply. None for an error."""
     error: str | None
     """The message of the error that was raised, else None."""

@@ -18,8 +18,10 @@ from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described, shorten, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
     from llm_mock.core.request import Request
+    from llm_mock.core.value_types import JSON, AttachmentLike, ToolCallLike
 
 
 class _Unset:
@@ -43,7 +45,7 @@ class Received(NamedTuple):
     streamed: bool
     status: int
     headers: Mapping[str, str]
-    body: Any
+    body: JSON
     """The body as a JSON value without the texts of the answer, a list of events where it was
     streamed; of an error, its text."""
     unfinished: bool
@@ -98,11 +100,11 @@ class Reply:
         InvalidLatency: `latency` is not a `Latency`.
     """
 
-    data: Any
-    chunks: tuple[Any, ...] | None
-    tool_calls: tuple[Any, ...]
+    data: JSON
+    chunks: tuple[Chunk, ...] | None
+    tool_calls: tuple[ToolCallLike, ...]
     reasoning: str | None
-    attachments: tuple[Any, ...]
+    attachments: tuple[AttachmentLike, ...]
     invalid: bool
     latency: Latency | None
     notes: tuple[str, ...]
@@ -110,7 +112,7 @@ class Reply:
     usage: Any
     finish_reason: str | None
     resolved_model: str | None
-    response_json: Any
+    response_json: JSON
     error: BaseException | type[BaseException] | None
     error_after: int | None
     content: str
@@ -119,22 +121,22 @@ class Reply:
     """Whether the answer is only text, in one piece or in chunks."""
     is_recorded = False
     """Whether the answer is from a cassette, and therefore as the model gave it."""
-    attributes: Mapping[str, Any] = MappingProxyType({})
+    attributes: Mapping[str, object] = MappingProxyType({})
     """Attributes that a provider's plugin added to the response, under names of its own."""
 
     def __init__(
         self,
         text: str | None = None,
         *,
-        data: Any = UNSET,
-        chunks: Iterable[Any] | None = None,
-        tool_calls: Iterable[Any] = (),
+        data: object = UNSET,
+        chunks: Iterable[Chunk] | None = None,
+        tool_calls: Iterable[ToolCallLike] = (),
         reasoning: str | None = None,
-        attachments: Iterable[Any] = (),
+        attachments: Iterable[AttachmentLike] = (),
         usage: Any = None,
         finish_reason: str | None = None,
         resolved_model: str | None = None,
-        response_json: Any = None,
+        response_json: object = None,
         error: BaseException | type[BaseException] | None = None,
         error_after: int | None = None,
         invalid: bool = False,
@@ -189,7 +191,7 @@ class Reply:
         has_events = bool(chunks) and not all(isinstance(chunk, str) for chunk in chunks)
         fields["is_text"] = is_plain and not has_events
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
             f"A Reply cannot be changed, so {name} cannot be assigned. Make a new Reply."
         )
@@ -197,7 +199,7 @@ class Reply:
     def __repr__(self) -> str:
         return f"Reply({shorten(self.outcome) if self.error is None else repr(self.error)})"
 
-    def stream(self, stream: bool) -> Iterable[Any]:
+    def stream(self, stream: bool) -> Iterable[Chunk]:
         """Return the chunks of the answer: as scripted, or else the text in one piece.
 
         Args:
@@ -222,7 +224,7 @@ class Reply:
             return usage.get("input_tokens"), usage.get("output_tokens")
         return usage.input, usage.output
 
-    def usage_details(self) -> Any:
+    def usage_details(self) -> JSON:
         """Return the scripted details of the usage, or None."""
         usage = self.usage
         if isinstance(usage, Mapping):
@@ -238,7 +240,7 @@ class Reply:
             error.__notes__[:] = self.notes
         return error
 
-    def raw_json(self) -> Any:
+    def raw_json(self) -> JSON:
         """Return a new copy of the provider's payload for `llm`; None for plain text."""
         if self.response_json is not None:
             return copy.deepcopy(self.response_json)
@@ -248,7 +250,7 @@ class Reply:
         """Return the HTTP response of a recorded answer; None if it did not come over HTTP."""
         return None
 
-    def sent(self, before: Any) -> Any:
+    def sent(self, before: JSON) -> JSON:
         """Return the recorded request to the provider; None if it is not known.
 
         Args:
@@ -256,7 +258,7 @@ class Reply:
         """
 
     @property
-    def outcome(self) -> Any:
+    def outcome(self) -> JSON:
         """The response in the history: a new copy of the data or text, and any tool calls."""
         if self.error_after is not None:
             chunks = tuple(self.stream(stream=True))[: self.error_after]
@@ -277,7 +279,7 @@ ReplyOrFunction = Reply | ReplyFunction
 """A configured reply, which may depend on the call."""
 
 
-def to_exception(error: Any) -> BaseException:
+def to_exception(error: object) -> BaseException:
     """Return an exception instance as it is, or a new instance of an exception class.
 
     Raises:
@@ -300,7 +302,7 @@ def to_exception(error: Any) -> BaseException:
         ) from None
 
 
-def to_reply(value: Any) -> ReplyOrFunction:
+def to_reply(value: object) -> ReplyOrFunction:
     """Return a value as a reply; a function is returned as it is.
 
     Args:
@@ -371,7 +373,7 @@ def _check_error(error: object, error_after: object) -> None:
         )
 
 
-def _check_latency(latency: Any) -> Latency:
+def _check_latency(latency: object) -> Latency:
     # Imported here, because few replies have a latency.
     from llm_mock.core.latency import check_latency
 
@@ -379,7 +381,7 @@ def _check_latency(latency: Any) -> Latency:
     return check_latency(latency)
 
 
-def _check_chunks(chunks: Any) -> tuple[Any, ...]:
+def _check_chunks(chunks: object) -> tuple[Chunk, ...]:
     """Return chunks as a tuple.
 
     Raises:
@@ -395,14 +397,14 @@ def _check_chunks(chunks: Any) -> tuple[Any, ...]:
     return frozen
 
 
-def _make_chunk_error(value: Any) -> InvalidReply:
+def _make_chunk_error(value: object) -> InvalidReply:
     return InvalidReply(
         f"This is not a chunk: {described(value)}. The chunks of a Reply are a list of str or "
         "Event objects."
     )
 
 
-def _check_texts(**texts: Any) -> None:
+def _check_texts(**texts: object) -> None:
     """Raise an InvalidReply if an argument is neither text nor None."""
     __tracebackhide__ = True
     for name, text in texts.items():
@@ -410,7 +412,7 @@ def _check_texts(**texts: Any) -> None:
             raise InvalidReply(f"{name}={described(text)} must be a str or None.")
 
 
-def _check_attachments(attachments: Any) -> tuple[Any, ...]:
+def _check_attachments(attachments: object) -> tuple[AttachmentLike, ...]:
     """Return attachments as a tuple.
 
     Raises:
@@ -426,7 +428,7 @@ def _check_attachments(attachments: Any) -> tuple[Any, ...]:
     return frozen
 
 
-def _make_attachment_error(value: Any) -> InvalidReply:
+def _make_attachment_error(value: object) -> InvalidReply:
     return InvalidReply(
         f"This is not an attachment: {described(value)}. Give llm.Attachment objects, in a list."
     )
@@ -460,7 +462,7 @@ def _check_usage(usage: Any) -> None:
     _check_details(values.get("details"))
 
 
-def _check_details(details: Any) -> None:
+def _check_details(details: object) -> None:
     """Raise an InvalidReply for details of the usage that no provider sends."""
     __tracebackhide__ = True
     if details is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location
@@ -23,14 +23,14 @@ _NOT_OF_THE_FUNCTION = (
 """The folders of this module and of asyncio, whose frames are not those of the function."""
 
 
-def call_reply_function(function: ReplyFunction, native: Any) -> Reply:
+def call_reply_function(function: ReplyFunction, native: object) -> Reply:
     """Call a reply function, running the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
     return _check_result(function, _run(result) if inspect.iscoroutine(result) else result)
 
 
-async def call_reply_function_async(function: ReplyFunction, native: Any) -> Reply:
+async def call_reply_function_async(function: ReplyFunction, native: object) -> Reply:
     """Call a reply function, awaiting the coroutine of an async one, and return its reply."""
     __tracebackhide__ = True
     result = function(native)
@@ -82,7 +82,7 @@ def _format_origin(first_frame: FrameSummary, last_frame: FrameSummary) -> str:
     return f" at {first}, by {last}"
 
 
-def _check_result(function: ReplyFunction, result: Any) -> Reply:
+def _check_result(function: ReplyFunction, result: object) -> Reply:
     """Return the result of a reply function as a reply, or raise an InvalidReply."""
     __tracebackhide__ = True
     try:
@@ -99,7 +99,7 @@ def _check_result(function: ReplyFunction, result: Any) -> Reply:
     return answer
 
 
-def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+def _run(coroutine: Coroutine[object, object, object]) -> object:
     """Run a coroutine in a new event loop; raise an InvalidReply inside of a running loop."""
     import asyncio
 

@@ -7,7 +7,18 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from llm_mock.core.value_types import (
+        JSON,
+        AttachmentLike,
+        JSONObject,
+        ToolCallLike,
+        ToolLike,
+        ToolResultLike,
+    )
+
 
 DEEPEST = 50
 """The maximum depth of a described argument, because one may contain itself."""
@@ -40,7 +51,7 @@ class Request:
     message."""
     system: str
     """The system prompt, empty without one."""
-    schema: dict[str, Any] | None
+    schema: JSONObject | None
     """The requested JSON schema."""
     tools: Sequence[Any]
     """The tools on offer, each with `name`, `description` and `input_schema`."""
@@ -49,7 +60,7 @@ class Request:
     `attachments`."""
     attachments: Sequence[Any]
     """The attachments, each with `type`, `path`, `url` and `content`."""
-    options: dict[str, Any]
+    options: JSONObject
     """The options as JSON values; the record of the call shares this object."""
     passed: bool
     """Whether the call came through `MockLLMModel.prompt`, which has defaults of its own."""
@@ -68,7 +79,7 @@ class Request:
     native: Any
     """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[JSONObject]:
         """Return all messages of the conversation: `{"role",
         "parts"}`.
 
@@ -82,7 +93,7 @@ class Request:
         """Return the number of characters of all messages, to estimate tokens."""
         raise NotImplementedError
 
-    def given_messages(self) -> list[dict[str, Any]]:
+    def given_messages(self) -> list[JSONObject]:
         """Return the messages that the application passed as history, without the system prompt."""
         raise NotImplementedError
 
@@ -90,15 +101,15 @@ class Request:
         """Return the system prompt, which may be set by an earlier message."""
         return self.system
 
-    def common_options(self) -> dict[str, Any]:
+    def common_options(self) -> JSONObject:
         """Return the options under the names of `llm`, which makes all libraries comparable."""
         return self.options
 
-    def describe_http(self) -> dict[str, Any]:
+    def describe_http(self) -> JSONObject:
         """Return `api`, `provider`, `sdk`, `stream` and `tool_choice` of a call over HTTP."""
         return {}
 
-    def describe_failure(self, error: BaseException, begun: bool) -> dict[str, Any]:
+    def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:
         """Return `status`, `retry_after` and `cut_off` of an error over HTTP.
 
         Args:
@@ -107,7 +118,7 @@ class Request:
         """
         return {}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JSONObject:
         """Return the request as JSON values: `conversation`, `messages`, `schema` and `tools`."""
         return {
             "conversation": self.conversation_id,
@@ -117,7 +128,7 @@ class Request:
         }
 
 
-def to_plain_json(value: Any, depth: int = 0) -> Any:
+def to_plain_json(value: Any, depth: int = 0) -> JSON:
     """Return a copy of a value as JSON values; other objects become their `repr`."""
     if value is None or isinstance(value, (str, int, float)):
         return value
@@ -144,7 +155,7 @@ def _format_object(value: object) -> str:
     return text
 
 
-def describe_tool(tool: Any) -> dict[str, Any]:
+def describe_tool(tool: ToolLike) -> JSONObject:
     """Return `name`, `description` and `input_schema` of an offered tool."""
     return {
         "name": tool.name,
@@ -153,7 +164,7 @@ def describe_tool(tool: Any) -> dict[str, Any]:
     }
 
 
-def describe_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, Any]:
+def describe_tool_call(call: ToolCallLike, tool_call_id: str | None = None) -> JSONObject:
     """Return `name`, `arguments` and `tool_call_id` of a tool call."""
     return {
         "name": call.name,
@@ -162,9 +173,9 @@ def describe_tool_call(call: Any, tool_call_id: str | None = None) -> dict[str, 
     }
 
 
-def describe_tool_result(result: Any) -> dict[str, Any]:
+def describe_tool_result(result: ToolResultLike) -> JSONObject:
     """Return a tool result as JSON values, with `exception` and `attachments` if it has them."""
-    described: dict[str, Any] = {
+    described: JSONObject = {
         "type": "tool_result",
         "name": result.name,
         "output": to_plain_json(result.output),
@@ -180,7 +191,9 @@ def describe_tool_result(result: Any) -> dict[str, Any]:
     return described
 
 
-def describe_attachments(attachments: Iterable[Any], hashed: bool = True) -> list[dict[str, Any]]:
+def describe_attachments(
+    attachments: Iterable[AttachmentLike], hashed: bool = True
+) -> list[JSONObject]:
     """Return attachments without content: the `type`, `path`, `url`, `bytes` and `sha256` of each.
 
     Args:
@@ -190,8 +203,8 @@ def describe_attachments(attachments: Iterable[Any], hashed: bool = True) -> lis
     return [_describe_attachment(attachment, hashed) for attachment in attachments]
 
 
-def _describe_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
-    described: dict[str, Any] = {
+def _describe_attachment(attachment: AttachmentLike, hashed: bool) -> JSONObject:
+    described: JSONObject = {
         "type": attachment.type,
         "path": attachment.path,
         "url": attachment.url,
@@ -210,9 +223,9 @@ def _describe_attachment(attachment: Any, hashed: bool) -> dict[str, Any]:
     return {name: value for name, value in described.items() if value is not None}
 
 
-def _describe_file(path: str) -> dict[str, Any]:
+def _describe_file(path: str) -> JSONObject:
     """Return the `bytes` and, unless it is too large, the `sha256` of a file."""
-    described: dict[str, Any] = {}
+    described: JSONObject = {}
     # A missing file fails when the provider is called, not in a description.
     with contextlib.suppress(OSError):
         described["bytes"] = os.path.getsize(path)

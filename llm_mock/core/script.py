@@ -161,7 +161,7 @@ class Script:
         self._next_position: int = after._next_position if after else 0
         self._lock = Lock()
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # The lock, because other threads may configure and use replies while this is copied.
         with self._lock:
             queues = {key: queue.copy() for key, queue in self._queues.items()}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request
+    from llm_mock.core.value_types import AttachmentLike, ToolCallLike
 
 CHARACTERS_PER_TOKEN = 4
 CHARACTERS_PER_ATTACHMENT = 765 * CHARACTERS_PER_TOKEN
@@ -34,7 +35,7 @@ def count_input_tokens(request: Request) -> int:
     return estimate_tokens(characters)
 
 
-def measure_length(value: Any) -> int:
+def measure_length(value: object) -> int:
     """Return the approximate length of a JSON value; a text counts without quotes."""
     if isinstance(value, str):
         return len(value)
@@ -42,17 +43,17 @@ def measure_length(value: Any) -> int:
     return 0 if value is None else len(repr(value))
 
 
-def measure_tool_call(call: Any) -> int:
+def measure_tool_call(call: ToolCallLike) -> int:
     """Return the length of the `name` and `arguments` of a tool call."""
     return len(call.name or "") + measure_length(call.arguments)
 
 
-def measure_attachments(attachments: Iterable[Any]) -> int:
+def measure_attachments(attachments: Iterable[AttachmentLike]) -> int:
     """Return the length of attachments: that of a text, else a fixed number for each."""
     return sum(map(_measure_attachment, attachments))
 
 
-def _measure_attachment(attachment: Any) -> int:
+def _measure_attachment(attachment: AttachmentLike) -> int:
     if (attachment.type or "").startswith(TEXTS):
         if attachment.content is not None:
             return len(attachment.content)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import check_finite
 from llm_mock.support.text import described
+
+if TYPE_CHECKING:
+    from llm_mock.core.value_types import JSONObject, ToolCallLike
 
 
 class ToolCall:
@@ -22,10 +25,10 @@ class ToolCall:
     """
 
     def __init__(
-        self, name: str, arguments: dict[str, Any] | None = None, tool_call_id: str | None = None
+        self, name: str, arguments: JSONObject | None = None, tool_call_id: str | None = None
     ) -> None:
         self.name = name
-        self.arguments: dict[str, Any] = {} if arguments is None else arguments
+        self.arguments: JSONObject = {} if arguments is None else arguments
         self.tool_call_id = tool_call_id
 
     def __repr__(self) -> str:
@@ -44,19 +47,19 @@ class BrokenToolCall(ToolCall):
     """
 
     def __init__(
-        self, name: str, arguments: dict[str, Any] | str, tool_call_id: str | None = None
+        self, name: str, arguments: JSONObject | str, tool_call_id: str | None = None
     ) -> None:
         self.text = arguments if isinstance(arguments, str) else json.dumps(arguments)
         super().__init__(name, _parse_arguments(self.text), tool_call_id)
 
 
-def get_further_attributes(call: Any) -> dict[str, Any]:
+def get_further_attributes(call: ToolCallLike) -> JSONObject:
     """Return the attributes that a plugin added to a tool call, such as a `thought_signature`."""
     own = ("name", "arguments", "tool_call_id", "text")
     return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
 
 
-def _parse_arguments(text: str) -> dict[str, Any]:
+def _parse_arguments(text: str) -> JSONObject:
     """Return the JSON object in a text, or the text under `_raw`, as `llm` does."""
     try:
         arguments = json.loads(text)
@@ -65,7 +68,7 @@ def _parse_arguments(text: str) -> dict[str, Any]:
     return arguments if isinstance(arguments, dict) else {"_raw": text}
 
 
-def check_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
+def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
     """Return a copy of the tool calls of a reply.
 
     Raises:
@@ -83,14 +86,14 @@ def check_tool_calls(tool_calls: Any) -> tuple[Any, ...]:
     return copy.deepcopy(calls)
 
 
-def _make_call_error(value: Any) -> InvalidReply:
+def _make_call_error(value: object) -> InvalidReply:
     return InvalidReply(
         f"This is not a tool call: {described(value)}. Give ToolCall or BrokenToolCall "
         "objects, in a list."
     )
 
 
-def _check_call(call: Any) -> None:
+def _check_call(call: ToolCallLike) -> None:
     """Raise an InvalidReply for a tool call that no provider can send."""
     __tracebackhide__ = True
     if not isinstance(call.name, str) or not call.name:

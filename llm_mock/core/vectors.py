@@ -5,10 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import to_exception
+
+if TYPE_CHECKING:
+    pass
+
 
 WORD_WEIGHT = 2
 """The weight of a word; three neighbouring characters have weight 1."""

@@ -91,7 +91,7 @@ def test_the_schema_and_the_tools_are_recorded_whole_beside_their_names() -> Non
         "properties": {"at": {"type": "integer"}},
     }
     [tool] = call["tools"]
-    assert (tool["name"], tool["description"]) == ("look_up", "Looks a word up.")
+    assert (tool["name"], tool["description"]) == ("look_up", "Look a word up.")
     assert tool["input_schema"]["properties"] == {"word": {"type": "string"}}
     model.prompt("Hi")
     assert (model.last_call["schema"], model.last_call["tools"]) == (None, [])
