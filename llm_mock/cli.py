@@ -41,7 +41,7 @@ def main() -> None:
       migrate                pip install 'pytest-llm-mock[migrate]'
     """
     # Keys are read when the first text is redacted, which most commands never do.
-    KNOWN.ask(_get_stored_keys)
+    KNOWN.add_source(_get_stored_keys)
 
 
 def _get_stored_keys() -> list[str]:

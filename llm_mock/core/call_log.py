@@ -57,7 +57,7 @@ class CallLog:
         """Add the request of a call."""
         if self.detailed and id(call) in self._calls:
             # A variable that is set for this call alone may hold a secret, too.
-            KNOWN.look()
+            KNOWN.refresh()
             self._describe(call, "request", request.describe)
 
     def add_response(self, call: CallRecord, reply: Reply) -> None:

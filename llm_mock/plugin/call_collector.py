@@ -63,7 +63,7 @@ class CallCollector:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        KNOWN.look()  # before the variables that the test set are gone
+        KNOWN.refresh()  # before the variables that the test set are gone
         mock = current_mock()
         if mock is not None and mock is not self._run_mock:
             self._mock_of_test = mock

@@ -113,7 +113,7 @@ class TestRun:
         os.environ.pop(FOLDER_VARIABLE, None)  # a test of another run started this one
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the person who runs the tests; a worker is told them by its controller."""
-        KNOWN.ask(self._stored_keys)
+        KNOWN.add_source(self._stored_keys)
         self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)

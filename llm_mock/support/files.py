@@ -28,17 +28,19 @@ def read_file(path: Path, largest: int = LARGEST_FILE) -> bytes:
     """
     with open(path, "rb", opener=_open_without_waiting) as file:
         status = os.fstat(file.fileno())
+        size = status.st_size
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no regular file, but a pipe or a device")
-        if status.st_size > largest:
-            raise OSError(errno.EFBIG, f"it is larger than {largest // 1_000_000:,} MB")
-        return file.read(status.st_size)
+        if size > largest:
+            megabytes = largest // 1_000_000
+            raise OSError(errno.EFBIG, f"it is larger than {megabytes:,} MB")
+        return file.read(size)
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    return os.open(
-        path, flags | getattr(os, "O_NONBLOCK", 0)
-    )  # else a pipe waits for who writes into it
+    # Opening a pipe waits for a process that writes into it. Windows has neither.
+    without_waiting = getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | without_waiting)
 
 
 def write_atomically(
@@ -62,12 +64,14 @@ def write_atomically(
     else:
         data = content.encode()
     path.parent.mkdir(parents=True, exist_ok=True)
-    start = f".{_cut(path.name)}."
+    start = f".{_cut_name(path.name)}."
     if durable:
         remove_leftovers(path.parent, start, r"\d+-\d+")
     temporary = path.with_name(f"{start}{os.getpid()}-{threading.get_ident()}")
     try:
-        with open(temporary, "xb", opener=lambda name, flags: _made(name, flags, mode)) as file:
+        with open(
+            temporary, "xb", opener=lambda name, flags: _open_locked(name, flags, mode)
+        ) as file:
             file.write(data)
             if durable:
                 file.flush()
@@ -89,7 +93,8 @@ def _replace(temporary: Path, path: Path) -> None:
     os.replace(temporary, path)
 
 
-def _made(name: str, flags: int, mode: int) -> int:
+def _open_locked(name: str, flags: int, mode: int) -> int:
+    # Another process may remove a new file before it is locked.
     while True:
         descriptor = os.open(name, flags, mode)
         if hold(descriptor, name):
@@ -98,15 +103,18 @@ def _made(name: str, flags: int, mode: int) -> int:
 
 
 def check_writable(path: Path) -> None:
-    """Raise an OSError before a run if a file cannot be written after it; missing folders are
-    made."""
+    """Raise an OSError if a file cannot be written; missing folders are created.
+
+    Called before a run, as its result would be lost after it.
+    """
     if path.is_dir():
         raise IsADirectoryError("it is a folder")
-    probe = path.with_name(f".{_cut(path.name)}.probe")
+    probe = path.with_name(f".{_cut_name(path.name)}.probe")
     write_atomically(probe, "", durable=False)
     probe.unlink()
 
 
-def _cut(name: str) -> str:
+def _cut_name(name: str) -> str:
     """Return the start of a name, as file systems limit a name with additions to 255 bytes."""
-    return name.encode()[:60].decode(errors="ignore")
+    start = name.encode()[:60]
+    return start.decode(errors="ignore")

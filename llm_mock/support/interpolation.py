@@ -16,7 +16,9 @@ _REFERENCE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 
 def references_in(text: str) -> list[str]:
     """Return the names of all references in a text, in order."""
-    return [match[2] for match in _REFERENCE.finditer(text) if not match[1]]
+    matches = _REFERENCE.finditer(text)
+    # An escaped reference has a first group.
+    return [match[2] for match in matches if not match[1]]
 
 
 def whole_reference(text: str) -> str | None:

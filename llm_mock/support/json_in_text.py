@@ -9,22 +9,22 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 
-def _each_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicate_keys(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(fields)
     if len(data) != len(fields):
         raise ValueError("a key stands twice, and may contradict itself")
     return data
 
 
-_JSON = json.JSONDecoder(strict=False, object_pairs_hook=_each_once)
+_JSON = json.JSONDecoder(strict=False, object_pairs_hook=_refuse_duplicate_keys)
 _BEGINNING = re.compile(r"[\[{]")
 
 
-def _no_constant(name: str) -> NoReturn:
+def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON value")
 
 
-_STRICT = json.JSONDecoder(parse_constant=_no_constant)
+_STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 _FENCED = re.compile(r"\s*```[^\n]*\n.*```\s*", re.DOTALL)
@@ -38,7 +38,7 @@ def parse_json(text: str) -> Any:
         ValueError: the text is not JSON; the message says why.
     """
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         if _FENCED.fullmatch(text):
             raise FencedJSON("it stands in a code fence") from None
@@ -61,12 +61,14 @@ class FoundObject(NamedTuple):
 
 def find_json_values(text: str) -> Iterator[Any]:
     """Yield the outermost JSON objects and lists in a text, in order."""
-    position = 0
-    while (found := _BEGINNING.search(text, position)) is not None:
+    found = _BEGINNING.search(text)
+    while found is not None:
         position = found.end()
+        # A bracket in prose begins no value: the search goes on behind it.
         with contextlib.suppress(ValueError, RecursionError):
             value, position = _STRICT.raw_decode(text, found.start())
             yield value
+        found = _BEGINNING.search(text, position)
 
 
 def find_json_objects(text: str, key: str) -> Iterator[FoundObject]:

@@ -9,7 +9,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.text import shorten, suggest_name
 
 _STEP = re.compile(r"""\.?([^.\[\]\s"'$*]+)|\[(-?\d+)\]|\[(?:"([^"]+)"|'([^']+)')\]""")
-WANTED = "keys and positions, such as choices.0.message.content"
+STEPS = "keys and positions, such as choices.0.message.content"
 
 
 def parse_path(path: str) -> list[str]:
@@ -18,15 +18,20 @@ def parse_path(path: str) -> list[str]:
     Raises:
         ValueError: it is not a path.
     """
-    rest, steps = path.removeprefix("$"), list[str]()
+    rest = path.removeprefix("$")
+    steps: list[str] = []
     while rest:
         match = _STEP.match(rest)
-        if match is None or (steps and rest[0] not in ".["):
+        # Only the first step may be without a dot or a bracket.
+        is_separate = not steps or rest[0] in ".["
+        if match is None or not is_separate:
             break
-        steps.append(next(filter(None, match.groups())))
+        # Each form of a step has a group of its own.
+        groups = filter(None, match.groups())
+        steps.append(next(groups))
         rest = rest[match.end() :]
     if rest or not steps:
-        raise ValueError(f"{path!r} is no path of {WANTED}")
+        raise ValueError(f"{path!r} is no path of {STEPS}")
     return steps
 
 
@@ -36,27 +41,32 @@ def get_value(value: Any, path: str) -> Any:
     Raises:
         LLMMockError: there is no value; the message says what there is.
     """
-    there = "$"
+    place = "$"
     for step in parse_path(path):
         if isinstance(value, dict):
-            if step not in value:
-                if value:
-                    keys = suggest_name(step, list(value))
-                else:
-                    keys = ", which is empty"
-                raise LLMMockError(f"there is no {shorten(step, 60)} in {there}{keys}")
-            value = value[step]
+            value = _get_field(value, step, place)
         elif isinstance(value, list) and re.fullmatch(r"-?\d+", step):
-            if not -len(value) <= int(step) < len(value):
+            position = int(step)
+            if not -len(value) <= position < len(value):
                 raise LLMMockError(
-                    f"there is no position {step} in {there}, a list of {len(value)}"
+                    f"there is no position {step} in {place}, a list of {len(value)}"
                 )
-            value = value[int(step)]
+            value = value[position]
         else:
             if isinstance(value, list):
                 kind = "a list"
             else:
                 kind = shorten(value, 60)
-            raise LLMMockError(f"there is no {shorten(step, 60)} in {there}, which is {kind}")
-        there = f"{there}.{step}"
+            raise LLMMockError(f"there is no {shorten(step, 60)} in {place}, which is {kind}")
+        place = f"{place}.{step}"
     return value
+
+
+def _get_field(data: dict[str, Any], key: str, place: str) -> Any:
+    if key in data:
+        return data[key]
+    if data:
+        suggestion = suggest_name(key, list(data))
+    else:
+        suggestion = ", which is empty"
+    raise LLMMockError(f"there is no {shorten(key, 60)} in {place}{suggestion}")

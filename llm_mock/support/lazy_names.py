@@ -31,9 +31,8 @@ def lazy_names(
                 place if place.startswith("llm_mock.") else f"{package}.{place}"
             )
         except MissingExtra as error:
-            raise error.with_traceback(
-                None
-            ) from None  # where in the package it was noticed helps nobody
+            # The place in the package that noticed it helps nobody.
+            raise error.with_traceback(None) from None
         # Set in the package, so that the next use does not come here.
         value = getattr(module, name)
         setattr(importlib.import_module(package), name, value)

@@ -36,12 +36,15 @@ def remove_leftovers(folder: str | os.PathLike[str], start: str, rest: str) -> N
     """
     if sys.platform == "win32":
         return
+    name = re.compile(f"{re.escape(start)}(?:{rest})")
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if not entry.name.startswith(start) or not re.fullmatch(rest, entry.name[len(start) :]):
+            if not name.fullmatch(entry.name):
                 continue
-            with contextlib.suppress(OSError):  # another process may have removed it meanwhile
-                if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+            # Another process may have removed it meanwhile.
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if status.st_uid == os.getuid():
                     _remove_unless_held(entry.path)
 
 

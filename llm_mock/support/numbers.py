@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 LONGEST = 86_400
 """The maximum duration in seconds: a day. Python's waiting functions fail for far more."""
@@ -14,12 +16,14 @@ MOST_RETRIES = 1_000
 """The maximum number of retries."""
 
 
-def is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
+def is_whole(value: object, least: int = 0, most: float = math.inf) -> bool:
     """Return whether a value is a whole number in a range; a bool is not."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+    if isinstance(value, bool) or not isinstance(value, int):
+        return False
+    return least <= value <= most
 
 
-def is_number(value: Any, least: float = 0, most: float = math.inf) -> bool:
+def is_number(value: object, least: float = 0, most: float = math.inf) -> bool:
     """Return whether a value is a finite number in a range; a bool is not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
@@ -29,13 +33,13 @@ def is_number(value: Any, least: float = 0, most: float = math.inf) -> bool:
     return least <= value <= most
 
 
-def check_finite(value: Any) -> Any:
+def check_finite(value: Value) -> Value:
     """Return a JSON value as it is.
 
     Raises:
         ValueError: a number in it is NaN or infinite.
     """
-    waiting = [value]
+    waiting: list[object] = [value]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Mapping):

@@ -41,10 +41,9 @@ def find_settings(folder: Path) -> Mapping[str, Any]:
     for place in (folder, *folder.parents):
         for name, section in SECTIONS.items():
             path = place / name
-            if path.is_file():
-                settings = _settings_of(path, section)
-            else:
-                settings = None
+            if not path.is_file():
+                continue
+            settings = _read_section(path, section)
             if settings is not None:
                 return settings
     return {}
@@ -58,12 +57,12 @@ def get_words(settings: Mapping[str, Any], key: str) -> tuple[str, ...]:
     return tuple(map(str, value))
 
 
-def _settings_of(path: Path, section: str) -> Mapping[str, Any] | None:
+def _read_section(path: Path, section: str) -> Mapping[str, Any] | None:
     try:
         if path.suffix == ".toml":
-            settings = _toml(path, section)
+            settings = _read_toml(path, section)
         else:
-            settings = _ini(path, section)
+            settings = _read_ini(path, section)
     except (OSError, ValueError, configparser.Error) as error:
         raise InvalidFile(f"{path}: cannot be read: {error}") from None
     if settings is None and path.name in ALWAYS_CHOSEN:
@@ -71,25 +70,25 @@ def _settings_of(path: Path, section: str) -> Mapping[str, Any] | None:
     return settings
 
 
-def _toml(path: Path, section: str) -> Mapping[str, Any] | None:
-    table: Any = tomllib.loads(path.read_text(encoding="utf-8"))
+def _read_toml(path: Path, section: str) -> Mapping[str, Any] | None:
+    table: object = tomllib.loads(path.read_text(encoding="utf-8"))
     for name in section.split("."):
         if isinstance(table, dict):
-            table = table.get(name, {})
-        else:
-            table = {}
-    if isinstance(table, dict):
-        found = table.get("ini_options", table)
-    else:
-        found = {}
-    if isinstance(found, dict) and found:
-        return found
+            table = table.get(name)
+    if not isinstance(table, dict):
+        return None
+    # `pyproject.toml` has a table within the section, `pytest.toml` need not.
+    settings = table.get("ini_options", table)
+    if isinstance(settings, dict) and settings:
+        return settings
     return None
 
 
-def _ini(path: Path, section: str) -> Mapping[str, Any] | None:
+def _read_ini(path: Path, section: str) -> Mapping[str, Any] | None:
+    # Values may contain `%`, and keys may be repeated or without a value, as pytest permits.
     parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
-    parser.read_string(path.read_text(encoding="utf-8"), str(path))
+    text = path.read_text(encoding="utf-8")
+    parser.read_string(text, str(path))
     if parser.has_section(section):
         return dict(parser[section])
     return None

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import json
 import weakref
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described
+
+if TYPE_CHECKING:
+    import pydantic
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
@@ -26,27 +29,34 @@ def get_schema_name(schema: Any) -> str | None:
         return schema
     if not isinstance(schema, dict):
         __tracebackhide__ = True
-        if not (isinstance(schema, type) and hasattr(schema, "model_json_schema")):
-            wanted = "a pydantic class, a JSON-schema dict, or the name of one"
-            raise InvalidReply(f"This is not a schema: {described(schema)}. Give {wanted}.")
+        if not _is_pydantic_class(schema):
+            expected = "a pydantic class, a JSON-schema dict, or the name of one"
+            raise InvalidReply(f"This is not a schema: {described(schema)}. Give {expected}.")
         schema = to_json_schema(schema)
-    reference, definitions = str(schema.get("$ref")).rpartition("/")[2], schema.get("$defs")
-    itself = (
-        definitions.get(reference) if isinstance(definitions, dict) else None
-    )  # as a recursive class refers to
-    for part in (schema, itself):
-        if isinstance(part, dict) and isinstance(part.get("title"), str):
-            return cast("str", part["title"])
+    definitions = schema.get("$defs")
+    # The schema of a recursive class is only a reference to its definition.
+    target = None
+    if isinstance(definitions, dict):
+        reference = str(schema.get("$ref"))
+        target = definitions.get(reference.rpartition("/")[2])
+    for part in (schema, target):
+        if isinstance(part, dict):
+            title = part.get("title")
+            if isinstance(title, str):
+                return title
     return json.dumps(schema, sort_keys=True, default=repr)
 
 
-def to_json_schema(schema: Any) -> Any:
-    """Return a new dict with the JSON schema of a pydantic class; any other value as it is.
+def _is_pydantic_class(schema: object) -> TypeGuard[type[pydantic.BaseModel]]:
+    # Recognised by its method, as importing pydantic takes long.
+    return isinstance(schema, type) and hasattr(schema, "model_json_schema")
 
-    It is kept as text, because generating it takes far longer than the rest of a mocked call.
-    """
-    if not isinstance(schema, type) or not hasattr(schema, "model_json_schema"):
+
+def to_json_schema(schema: Any) -> Any:
+    """Return a new dict with the JSON schema of a pydantic class; any other value as it is."""
+    if not _is_pydantic_class(schema):
         return schema
+    # Kept as text, because generating it takes far longer than the rest of a mocked call.
     if schema not in _generated:
         _generated[schema] = json.dumps(schema.model_json_schema())
     return json.loads(_generated[schema])
@@ -64,7 +74,7 @@ def find_schema_problem(schema: dict[str, Any]) -> str | None:
     except (TypeError, ValueError, RecursionError) as error:
         return f"it holds what is no JSON ({error})"
     except SchemaError as error:
-        where = _path(error.absolute_path).removeprefix(".")
+        where = _format_path(error.absolute_path).removeprefix(".")
         if where:
             return f"{where}: {error.message}"
         return str(error.message)
@@ -97,7 +107,7 @@ def find_violations(
             yield f"{called}: the schema refers to {reference!r}, which is not in it"
         return
     for error in errors:
-        yield f"{called}{_path(error.absolute_path)}: {error.message}"
+        yield f"{called}{_format_path(error.absolute_path)}: {error.message}"
 
 
 def find_text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
@@ -127,9 +137,8 @@ def get_validator(schema: str) -> tuple[Any, type[Exception]]:
         validator.check_schema(loaded)
     except SchemaError:
         return None, Unresolvable
-    return validator(
-        loaded, registry=Registry()
-    ), Unresolvable  # without one of its own it would ask the network
+    # Without a registry of its own, the validator would fetch references from the network.
+    return validator(loaded, registry=Registry()), Unresolvable
 
 
 def _validator_class(schema: Any) -> Any:
@@ -139,5 +148,11 @@ def _validator_class(schema: Any) -> Any:
     return validator_for(schema, default=Draft202012Validator)
 
 
-def _path(path: Any) -> str:
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+def _format_path(path: Iterable[str | int]) -> str:
+    steps = []
+    for step in path:
+        if isinstance(step, int):
+            steps.append(f"[{step}]")
+        else:
+            steps.append(f".{step}")
+    return "".join(steps)

@@ -33,8 +33,8 @@ class TemporaryFolder:
     def __init__(self, purpose: str) -> None:
         __tracebackhide__ = True
         try:
-            _remove_those_of_killed_processes()
-            self.path, descriptor = _made(purpose)
+            _remove_old_folders()
+            self.path, descriptor = _create_folder(purpose)
         except OSError as error:
             raise LLMMockError(
                 f"No temporary folder can be made: {error}. Set the environment variable TMPDIR to "
@@ -51,11 +51,11 @@ class TemporaryFolder:
 
 
 @functools.cache
-def _remove_those_of_killed_processes() -> None:
+def _remove_old_folders() -> None:
     remove_leftovers(tempfile.gettempdir(), START, REST)
 
 
-def _made(purpose: str) -> tuple[Path, int | None]:
+def _create_folder(purpose: str) -> tuple[Path, int | None]:
     """Create and lock a folder, again if another process removes it before it is locked."""
     while True:
         path = tempfile.mkdtemp(prefix=f"{START}{purpose}-")

@@ -16,6 +16,7 @@ from typing import Any
 
 from llm_mock.support.redaction import redact
 
+# The limits of what a message shows of a value, a text and a list of names
 SHOWN_CHARACTERS = 120
 SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
@@ -27,23 +28,26 @@ COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 """The limits of the search for the nearest name, as comparing two names takes long."""
 
 
-def shorten(value: Any, length: int = SHOWN_CHARACTERS) -> str:
+def shorten(value: object, length: int = SHOWN_CHARACTERS) -> str:
     """Return a value on one line without secrets, cut at a length: text in quotes, data as JSON."""
     if isinstance(value, str):
         start = redact_start(value, length)
-        if (
-            len(value) > length and len(start) < length
-        ):  # its end is not shown, so neither is the closing quote
-            return f"{shorten_name(repr(start)[:-1], length)}…"
-        return shorten_name(repr(start), length)
-    return shorten_name(to_compact_json(redact(_start_of(value, [length + MARGIN]))), length)
+        literal = repr(start)
+        if len(value) > length and len(start) < length:
+            # The end of the text is left out, and so is the closing quote.
+            beginning = shorten_name(literal[:-1], length)
+            return f"{beginning}…"
+        return shorten_name(literal, length)
+    part = _copy_start(value, [length + MARGIN])
+    return shorten_name(to_compact_json(redact(part)), length)
 
 
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """Return a name or a message on one line without secrets or control characters."""
-    text = escape_unprintable(" ".join(redact_start(name, length + MARGIN).split()))
-    is_whole = len(text) <= length and len(name) <= length + MARGIN
-    if is_whole:
+    examined = length + MARGIN
+    words = redact_start(name, examined).split()
+    text = escape_unprintable(" ".join(words))
+    if len(text) <= length and len(name) <= examined:
         return text
     return f"{text[: length - 1]}…"
 
@@ -51,49 +55,56 @@ def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
 def redact_start(text: str, length: int) -> str:
     """Return at least the first `length` characters of a text without secrets.
 
-    What comes long after is not even looked at, so a message about a huge prompt costs no more
+    The rest of a long text is not even examined, so a message about a huge prompt costs no more
     than about a small one.
     """
-    if len(text) <= length + MARGIN:
+    end = length + MARGIN
+    if len(text) <= end:
         return str(redact(text))
     from llm_mock.support.redaction import OUTPUT
 
-    return str(OUTPUT.clean_pieces([text[:length], text[length : length + MARGIN] + "…"])[0])
+    pieces = [text[:length], f"{text[length:end]}…"]
+    return OUTPUT.clean_pieces(pieces)[0]
 
 
-def _start_of(value: Any, left: list[int]) -> Any:
-    """Return a copy of a JSON value with so much of it as a line shows.
+def _copy_start(value: Any, left: list[int]) -> Any:
+    """Return a copy of the first part of a JSON value, as much as a line has room for.
 
     Args:
         value: the value.
-        left: how many characters may follow; it is counted down.
+        left: the number of characters that may follow; it is counted down.
     """
     if left[0] <= 0:
         return None
     if isinstance(value, str):
-        if len(value) <= left[0] + MARGIN:
-            start = value
-        else:
-            start = f"{value[: left[0] + MARGIN]}…"
+        end = left[0] + MARGIN
+        start = value
+        if len(value) > end:
+            start = f"{value[:end]}…"
         left[0] -= len(start) + 1
         return start
+    # Exact types: a subclass may have a representation of its own.
     if type(value) is dict:
-        kept = {}
-        for name, item in value.items():
-            if left[0] <= 0:
-                break
-            left[0] -= len(name) if isinstance(name, str) else 1
-            kept[name] = _start_of(item, left)
-        return kept
+        return _copy_start_of_dict(value, left)
     if type(value) is list or type(value) is tuple:
         items = []
         for item in value:
             if left[0] <= 0:
                 break
-            items.append(_start_of(item, left))
+            items.append(_copy_start(item, left))
         return items
     left[0] -= 1
     return value
+
+
+def _copy_start_of_dict(data: dict[object, Any], left: list[int]) -> dict[object, Any]:
+    copied = {}
+    for name, item in data.items():
+        if left[0] <= 0:
+            break
+        left[0] -= len(name) if isinstance(name, str) else 1
+        copied[name] = _copy_start(item, left)
+    return copied
 
 
 def escape_unprintable(text: str) -> str:
@@ -114,41 +125,44 @@ def escape_json_text(text: str) -> str:
     )
 
 
-def to_compact_json(value: Any) -> str:
+def to_compact_json(value: object) -> str:
     """Return a value as JSON, or the name of a function."""
-    if callable(value) or hasattr(
-        value, "__qualname__"
-    ):  # a function, or the coroutine that one returned
-        return f"{getattr(value, '__qualname__', type(value).__qualname__)}()"
+    # A coroutine is not callable, but has the name of its function.
+    if callable(value) or hasattr(value, "__qualname__"):
+        name = getattr(value, "__qualname__", type(value).__qualname__)
+        return f"{name}()"
     return _as_json(value)
 
 
-def _as_json(value: Any) -> str:
+def _as_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         return repr(value)
 
 
-def described(value: Any) -> str:
+def described(value: object) -> str:
     """Return a description of an invalid value: a small value itself, else its type."""
     if isinstance(value, type):
         return f"the class {value.__qualname__}"
-    if isinstance(value, int) and abs(value) >= 10**4000:  # Python does not write it
+    # Python refuses to write longer numbers as text.
+    if isinstance(value, int) and abs(value) >= 10**4000:
         return "a number of thousands of digits"
-    if value is None or isinstance(value, (str, bytes, int, float, dict, list)):
-        if isinstance(value, (dict, list)):
-            return shorten(value)
+    if isinstance(value, (dict, list)):
+        return shorten(value)
+    if value is None or isinstance(value, (str, bytes, int, float)):
         return repr(value)
     return f"an object of type {type(value).__qualname__}"
 
 
-def format_tool_call(name: str, arguments: Mapping[str, Any], length: int = 300) -> str:
+def format_tool_call(name: str, arguments: Mapping[str, object], length: int = 300) -> str:
     """Return a tool call on one line, as Python code."""
-    given = ", ".join(
-        f"{argument}={_as_json(redact(value))}" for argument, value in arguments.items()
-    )
-    return shorten_name(f"{name}({given})", length)
+    formatted = []
+    for argument, value in arguments.items():
+        text = _as_json(redact(value))
+        formatted.append(f"{argument}={text}")
+    call = f"{name}({', '.join(formatted)})"
+    return shorten_name(call, length)
 
 
 def format_error(error: BaseException) -> str:
@@ -174,20 +188,23 @@ def indent_text(text: str, indent: str, length: int = SHOWN_TEXT) -> str:
     The indentation keeps its lines apart from those of the message. Empty lines and secrets are
     removed.
     """
-    cut = redact_start(text, length)[:length]
-    lines = [line.expandtabs(4).rstrip() for line in cut.splitlines()]
-    shown = [escape_unprintable(line) for line in lines if line][:SHOWN_LINES]
+    # Redacted before it is cut: half a key is not recognised.
+    start = redact_start(text, length)[:length]
+    lines = [line.expandtabs(4).rstrip() for line in start.splitlines()]
+    escaped = [escape_unprintable(line) for line in lines if line]
+    printed = escaped[:SHOWN_LINES]
     rest = len(text) - length
     if rest > 0:
-        shown.append(f"… {rest:,} more characters")
-    elif len(lines) > len(shown) == SHOWN_LINES:
-        shown.append("…")
-    return f"\n{indent}".join(shown)
+        printed.append(f"… {rest:,} more characters")
+    elif len(lines) > len(printed) == SHOWN_LINES:
+        printed.append("…")
+    return f"\n{indent}".join(printed)
 
 
 def format_count(number: int, noun: str) -> str:
     """Return a number with its noun, such as `1 case` and `2,000 cases`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    plural = "" if number == 1 else "s"
+    return f"{number:,} {noun}{plural}"
 
 
 def format_seconds(duration: float) -> str:
@@ -202,18 +219,26 @@ def format_seconds(duration: float) -> str:
 def format_short_seconds(duration: float) -> str:
     """Return a duration for a table, such as `12ms`, `1.5s` or `2m 05s`."""
     if duration >= 60:
-        return f"{int(duration // 60)}m {int(duration % 60):02}s"
-    if round(duration * 1000) >= 1000:
+        minutes, seconds = divmod(duration, 60)
+        return f"{int(minutes)}m {int(seconds):02}s"
+    milliseconds = duration * 1000
+    # Rounded before the unit is chosen: 999.9 ms are written as 1.0s.
+    if round(milliseconds) >= 1000:
         return f"{duration:.1f}s"
-    return f"{duration * 1000:.0f}ms"
+    return f"{milliseconds:.0f}ms"
 
 
 def format_dollars(amount: Decimal | None) -> str:
     """Return US dollars to six digits, and at least to the cent; `unknown` for None."""
     if amount is None:
         return "unknown"
-    whole, _, places = f"{amount:.{max(2, 5 - amount.adjusted()) if amount else 2}f}".partition(".")
-    return f"${whole}.{places[:2]}{places[2:].rstrip('0')}"
+    digits = 2
+    if amount:
+        digits = max(digits, 5 - amount.adjusted())
+    whole, _, places = f"{amount:.{digits}f}".partition(".")
+    cents = places[:2]
+    fractions = places[2:].rstrip("0")
+    return f"${whole}.{cents}{fractions}"
 
 
 def format_path(path: str | Path, folder: Path | None = None) -> str:
@@ -227,35 +252,51 @@ def format_path(path: str | Path, folder: Path | None = None) -> str:
 
 
 def format_columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
-    """Return rows as aligned lines: the first `leading` columns to the left, others to the
-    right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    sides = [str.ljust] * leading + [str.rjust] * (len(widths) - leading)
-    return [
-        "  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True))
-        for row in rows
-    ]
+    """Return rows as aligned lines.
+
+    Args:
+        rows: the cells of each row.
+        leading: the number of columns that are aligned to the left; the others to the right.
+    """
+    columns = zip(*rows, strict=True)
+    widths = [max(map(len, column)) for column in columns]
+    lines = []
+    for row in rows:
+        cells = []
+        for number, cell in enumerate(row):
+            if number < leading:
+                cells.append(cell.ljust(widths[number]))
+            else:
+                cells.append(cell.rjust(widths[number]))
+        lines.append("  ".join(cells))
+    return lines
 
 
 def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
     """Return the end of a message that suggests the nearest name, or an empty text."""
     import difflib
 
-    near = difflib.get_close_matches(
-        unknown[:COMPARED_CHARACTERS], list(islice(known, COMPARED_NAMES)), n=1
-    )
-    return f"; did you mean {near[0]!r}?" if near else ""
+    compared = list(islice(known, COMPARED_NAMES))
+    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], compared, n=1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return ""
 
 
 def suggest_name(unknown: str, known: Sequence[str]) -> str:
     """Return the end of a message that suggests the nearest known name, or all."""
-    return suggest_nearest(unknown, known) or (f"; known are {join_names(known)}" if known else "")
+    nearest = suggest_nearest(unknown, known)
+    if nearest:
+        return nearest
+    if known:
+        return f"; known are {join_names(known)}"
+    return ""
 
 
 def join_names(names: Sequence[str]) -> str:
     """Return names joined by commas, and only the first of very many."""
-    if len(names) > SHOWN_NAMES:
-        more = f" and {len(names) - SHOWN_NAMES:,} more"
-    else:
-        more = ""
-    return ", ".join(names[:SHOWN_NAMES]) + more
+    joined = ", ".join(names[:SHOWN_NAMES])
+    others = len(names) - SHOWN_NAMES
+    if others > 0:
+        return f"{joined} and {others:,} more"
+    return joined

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import pydantic
 from pydantic import ConfigDict
@@ -13,8 +13,11 @@ from pydantic import ConfigDict
 from llm_mock.support.numbers import LONGEST
 from llm_mock.support.text import shorten, suggest_name, suggest_nearest
 
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 Whole = Annotated[int, pydantic.Field(strict=True)]
-"""A whole number in a file; true is none, as it would be for pydantic."""
+"""A whole number in a file; unlike in pydantic, `true` is not one."""
 Number = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
 """A finite number in a file."""
 Seconds = Annotated[Number, pydantic.Field(gt=0, le=LONGEST)]
@@ -26,9 +29,20 @@ Location = Sequence[str | int]
 QUOTABLE = (bool, int, float, datetime.date)
 """The types that YAML reads from a text without quotes."""
 SHOWN_NUMBER = 10**20
+"""The number from which messages leave a whole number out."""
 EXTENSION = "x-"
+Schema = dict[str, Any]
+"""A JSON schema."""
 
-_WANTED = {
+_TYPE_NAMES: dict[type, str] = {
+    datetime.date: "a date",
+    dict: "a mapping",
+    list: "a list",
+    bytes: "binary data",
+    set: "a set",
+}
+
+_EXPECTED = {
     **dict.fromkeys(("string_type", "string_unicode"), "text"),
     **dict.fromkeys(
         ("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"
@@ -55,8 +69,10 @@ _LIMITS: dict[str, Callable[[Any], str]] = {
 
 
 class WithExtensions(pydantic.BaseModel):
-    """A whole file: keys at its top that begin with `x-` are the author's own, such as what
-    anchors stand in."""
+    """A file whose top-level keys with the prefix `x-` are ignored.
+
+    Authors use them for parts that YAML anchors refer to.
+    """
 
     model_config = ConfigDict(json_schema_extra={"patternProperties": {f"^{EXTENSION}": {}}})
 
@@ -68,7 +84,7 @@ class WithExtensions(pydantic.BaseModel):
         return data
 
 
-def is_extension(key: Any) -> bool:
+def is_extension(key: object) -> bool:
     """Return whether a key at the top of a file is an extension of its author."""
     return isinstance(key, str) and key.startswith(EXTENSION)
 
@@ -82,136 +98,177 @@ class Problem(NamedTuple):
     """Whether the text itself names the last key of the location."""
 
 
-def list_problems(error: pydantic.ValidationError, schema: dict[str, Any]) -> Iterator[Problem]:
+def list_problems(error: pydantic.ValidationError, schema: Schema) -> Iterator[Problem]:
     """Yield the problems of a pydantic error.
 
     Args:
         error: the error.
         schema: the JSON schema of the pydantic model.
     """
-    for found in error.errors(include_url=False):
-        steps = [
-            "(key)" if step == "[key]" else step
-            for step in found["loc"]
-            if isinstance(step, (str, int))
-        ]
-        yield _problem(found, steps, schema)
+    for details in error.errors(include_url=False):
+        steps: list[str | int] = []
+        for step in details["loc"]:
+            # pydantic marks a problem of a key, not of its value, by a step of its own.
+            if step == "[key]":
+                steps.append("(key)")
+            elif isinstance(step, (str, int)):
+                steps.append(step)
+        yield _create_problem(details, steps, schema)
 
 
-def _problem(found: Any, steps: list[str | int], schema: dict[str, Any]) -> Problem:
-    kind = found["type"]
+def _create_problem(
+    details: ErrorDetails,
+    steps: list[str | int],
+    schema: Schema,
+) -> Problem:
+    kind = details["type"]
     if kind == "extra_forbidden":
-        location, parts = _followed(steps[:-1], schema)
-        known = [name for part in parts for name in part.get("properties", {})]
-        return Problem(
-            (*location, steps[-1]),
-            f"unknown key {steps[-1]!r}{suggest_name(str(steps[-1]), known)}",
-            True,
-        )
-    location, parts = _followed(steps, schema)
+        *owner, key = steps
+        location, parts = _resolve_steps(owner, schema)
+        known: list[str] = []
+        for part in parts:
+            known += part.get("properties", {})
+        suggestion = suggest_name(str(key), known)
+        text = f"unknown key {key!r}{suggestion}"
+        return Problem((*location, key), text, True)
+    location, parts = _resolve_steps(steps, schema)
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return _unknown_tag(found["input"], location, parts)
+        return _describe_unknown_tag(details["input"], location, parts)
     if kind == "missing":
         return Problem(location, f"{location[-1]!r} is missing", True)
-    return Problem(location, _text(found), False)
+    return Problem(location, _describe_problem(details), False)
 
 
-def _unknown_tag(given: Any, location: tuple[str | int, ...], parts: Sequence[Any]) -> Problem:
+def _describe_unknown_tag(
+    data: object,
+    location: tuple[str | int, ...],
+    parts: Sequence[Schema],
+) -> Problem:
+    """Return the problem of a part whose `type` is missing or unknown."""
     union = next(part["discriminator"] for part in parts if "discriminator" in part)
-    key, known = union["propertyName"], list(union["mapping"])
-    if isinstance(given, dict):
-        there = given.get(key)
-    else:
-        there = None
-    if isinstance(there, str):
-        near = suggest_nearest(there, known)
-    else:
-        near = ""
-    if there is None:
+    key = union["propertyName"]
+    known = list(union["mapping"])
+    tag = data.get(key) if isinstance(data, dict) else None
+    if tag is None:
         problem = f"{key!r} is missing"
     else:
-        problem = f"unknown {key} {describe_data(there)}{near}"
-    return Problem(
-        (*location, key), f"{problem}{' Known' if near else '; known'} are {', '.join(known)}", True
-    )
+        problem = f"unknown {key} {describe_data(tag)}"
+    separator = "; known"
+    if isinstance(tag, str):
+        suggestion = suggest_nearest(tag, known)
+        if suggestion:
+            # A suggestion ends with a question mark.
+            problem += suggestion
+            separator = " Known"
+    text = f"{problem}{separator} are {', '.join(known)}"
+    return Problem((*location, key), text, True)
 
 
-def _text(found: Any) -> str:
-    kind, given = found["type"], found["input"]
-    if kind in _WANTED:
-        if _WANTED[kind] == "text" and isinstance(given, QUOTABLE):
-            in_quotes = "; put it in quotes"
-        else:
-            in_quotes = ""
-        return f"should be {_WANTED[kind]}, not {describe_data(given)}{in_quotes}"
+def _describe_problem(details: ErrorDetails) -> str:
+    """Return a problem in the terms of the author of the file."""
+    kind = details["type"]
+    data = details["input"]
+    context = details.get("ctx", {})
+    if kind in _EXPECTED:
+        expected = _EXPECTED[kind]
+        text = f"should be {expected}, not {describe_data(data)}"
+        if expected == "text" and isinstance(data, QUOTABLE):
+            text += "; put it in quotes"
+        return text
     if kind == "literal_error":
-        return f"should be {found['ctx']['expected']}, not {describe_data(given)}"
+        return f"should be {context['expected']}, not {describe_data(data)}"
     if kind in _LIMITS:
-        return _LIMITS[kind](found["ctx"])
+        return _LIMITS[kind](context)
     if kind == "value_error":
-        return str(found["ctx"]["error"])
-    return str(found["msg"][:1].lower() + found["msg"][1:])
+        return str(context["error"])
+    message = details["msg"]
+    return message[:1].lower() + message[1:]
 
 
-def describe_data(value: Any) -> str:
+def describe_data(value: object) -> str:
     """Return a value in the notation of its file."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and not math.isfinite(value):
-        return {math.inf: ".inf", -math.inf: "-.inf"}.get(value, ".nan")
     if isinstance(value, (int, float)):
-        if isinstance(value, float) or abs(value) < SHOWN_NUMBER:
-            return f"the number {value}"
-        return "a number"
+        return _describe_number(value)
     if isinstance(value, str):
         return shorten(value, 60)
-    names = {
-        datetime.date: "a date",
-        dict: "a mapping",
-        list: "a list",
-        bytes: "binary data",
-        set: "a set",
-    }
-    return next(
-        (name for kind, name in names.items() if isinstance(value, kind)),
-        f"a {type(value).__name__}",
-    )
+    # A datetime is a date, too.
+    for kind, name in _TYPE_NAMES.items():
+        if isinstance(value, kind):
+            return name
+    return f"a {type(value).__name__}"
 
 
-def _followed(
-    steps: Sequence[str | int], schema: dict[str, Any]
-) -> tuple[tuple[str | int, ...], list[Any]]:
+def _describe_number(value: float) -> str:
+    if isinstance(value, float):
+        # YAML has names of its own for these.
+        if math.isnan(value):
+            return ".nan"
+        if math.isinf(value):
+            return ".inf" if value > 0 else "-.inf"
+    elif abs(value) >= SHOWN_NUMBER:
+        return "a number"
+    return f"the number {value}"
+
+
+def _resolve_steps(
+    steps: Sequence[str | int],
+    schema: Schema,
+) -> tuple[tuple[str | int, ...], list[Schema]]:
     """Return the location in the file for steps of pydantic, and the schemas that apply there.
 
     Where a key such as `type` says which of several forms a part has, pydantic has a step of its
-    own for the form.
+    own for the form, which is not in the file.
     """
     definitions = schema.get("$defs", {})
     location: tuple[str | int, ...] = ()
-    parts = _alternatives(schema, definitions)
+    parts = _list_alternatives(schema, definitions)
     for step in steps:
-        forms = [part["discriminator"]["mapping"] for part in parts if "discriminator" in part]
-        form = next((mapping[step] for mapping in forms if step in mapping), None)
+        form = _find_form(parts, step)
         if form is not None:
-            parts = _alternatives({"$ref": form}, definitions)
-        else:
-            location = (*location, step)
-            inside = [found for part in parts if (found := _inside(part, step)) is not None]
-            parts = [part for found in inside for part in _alternatives(found, definitions)]
+            parts = _list_alternatives({"$ref": form}, definitions)
+            continue
+        location = (*location, step)
+        children: list[Schema] = []
+        for part in parts:
+            child = _get_child(part, step)
+            if child is not None:
+                children += _list_alternatives(child, definitions)
+        parts = children
     return location, parts
 
 
-def _alternatives(schema: Any, definitions: Any) -> list[Any]:
+def _find_form(parts: Sequence[Schema], step: str | int) -> str | None:
+    """Return the reference of the form that a step of pydantic names, if it names one."""
+    for part in parts:
+        if "discriminator" in part:
+            mapping: dict[str | int, str] = part["discriminator"]["mapping"]
+            if step in mapping:
+                return mapping[step]
+    return None
+
+
+def _list_alternatives(schema: Schema, definitions: Mapping[str, Schema]) -> list[Schema]:
+    """Return the schemas of which a part must fit one, with references resolved."""
     if "$ref" in schema:
-        schema = definitions[schema["$ref"].rsplit("/", 1)[-1]]
+        name = schema["$ref"].rsplit("/", 1)[-1]
+        schema = definitions[name]
     if "anyOf" not in schema:
         return [schema]
-    return [part for branch in schema["anyOf"] for part in _alternatives(branch, definitions)]
+    alternatives: list[Schema] = []
+    for branch in schema["anyOf"]:
+        alternatives += _list_alternatives(branch, definitions)
+    return alternatives
 
 
-def _inside(schema: Any, step: str | int) -> Any:
+def _get_child(schema: Schema, step: str | int) -> Schema | None:
+    """Return the schema of an item, or of the value of a key."""
+    child: Schema | None
     if isinstance(step, int):
-        return schema.get("items")
-    return schema.get("properties", {}).get(step)
+        child = schema.get("items")
+    else:
+        child = schema.get("properties", {}).get(step)
+    return child

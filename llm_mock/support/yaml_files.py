@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,31 +20,31 @@ from llm_mock.support.validation import Location, Problem, list_problems
 if TYPE_CHECKING:
     from yaml import CSafeDumper as SafeDumper
     from yaml import CSafeLoader as SafeLoader
-else:  # libyaml is ten times as fast, and not everywhere
+else:
+    # libyaml is ten times as fast, and not everywhere.
     SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 WIDTH = 110
 LARGEST = 200_000
-"""How many nodes a file with references may have when each reference is written out."""
+"""The maximum number of nodes of a file when each reference is written out."""
 
 MOST_PARTS = 100_000
-"""How many keys and values a file that people write may have: to read more takes seconds."""
+"""The maximum number of keys and values of a hand-written file, as more take seconds to read."""
 
 DEEPEST = 300
-"""How deep the parts of a file may be nested. `libyaml` crashes where they are far deeper."""
+"""The maximum depth of nested parts; `libyaml` crashes for far more."""
 TOO_DEEP = "it is nested too deep"
 LARGEST_NUMBER = 10**4000
-"""Python does not write larger ones as text."""
+"""The number from which Python refuses to write a number as text."""
 SHOWN_PROBLEMS = 50
 MOST_PROBLEMS = 1_000
-"""How many problems are put into words, of which the first in the file are shown."""
+"""The number of problems that are described, of which the first in the file are printed."""
 
 Model = TypeVar("Model", bound=pydantic.BaseModel)
 Owner = Callable[[Location], tuple[str, int]]
 
 _INDENTED = re.compile(r"^[ \-?:\t]{100}", re.MULTILINE)
-_BRACKETS = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 @dataclass(eq=False, repr=False)
@@ -55,81 +55,108 @@ class Document:
     data: Any
     _root: yaml.Node | None
     _parts: dict[yaml.Node, dict[str, tuple[yaml.Node, int]]] = field(default_factory=dict)
-    """Of mappings that were asked for: each key with its value and its line. To search them each
-    time takes long."""
+    """The value and the line of each key, for mappings that were searched before."""
 
     def line_of(self, location: Iterable[str | int]) -> int:
         """Return the line, from 1, of the part at a location, or of the nearest part above it."""
-        node, line = self._root, 1
+        node = self._root
+        line = 1
         for step in location:
-            node, line = self._child(node, step, line)
+            node, line = self._find_child(node, step, line)
         return line
 
-    def _child(
-        self, node: yaml.Node | None, step: str | int, line: int
+    def _find_child(
+        self,
+        node: yaml.Node | None,
+        step: str | int,
+        line: int,
     ) -> tuple[yaml.Node | None, int]:
+        """Return a part of a node with its line; None with the given line if there is none."""
         if isinstance(node, yaml.MappingNode):
             if node not in self._parts:
-                self._parts[node] = {
-                    key.value: (value, key.start_mark.line + 1) for key, value in node.value[::-1]
-                }
+                self._parts[node] = _index_mapping(node)
             return self._parts[node].get(str(step), (None, line))
-        if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            child = node.value[step]
-            return child, child.start_mark.line + 1
-        return None, line
+        if not isinstance(node, yaml.SequenceNode) or not isinstance(step, int):
+            return None, line
+        if step >= len(node.value):
+            return None, line
+        child = node.value[step]
+        return child, child.start_mark.line + 1
 
     def error(self, problem: str, location: Iterable[str | int] = ()) -> InvalidFile:
         """Return the error for a problem at a location of the file."""
-        return InvalidFile(f"{self.path}:{self.line_of(location)}: {problem}")
+        line = self.line_of(location)
+        return InvalidFile(f"{self.path}:{line}: {problem}")
 
     def as_model(self, model: type[Model], owner: Owner | None = None) -> Model:
         """Return the validated content.
 
-        The error names the line of each problem, and the nearest known key for an unknown one.
+        Args:
+            model: the pydantic model.
+            owner: returns the name of the part of the file that a location belongs to, such as a
+                case, and the number of steps to it; by default, messages have the whole location.
 
-        `owner` names the part of the file that a location belongs to, such as a case, and says how
-        many steps lead to it; by default the location is shown as a whole.
+        Raises:
+            InvalidFile: it is invalid; the message has the line of each problem, and the nearest
+                known key for an unknown one.
         """
         try:
             return model.model_validate(self.data)
         except pydantic.ValidationError as error:
-            found = list(islice(list_problems(error, model.model_json_schema()), MOST_PROBLEMS))
+            all_problems = list_problems(error, model.model_json_schema())
+            problems = list(islice(all_problems, MOST_PROBLEMS))
             total = error.error_count()
-        raise self.errors(
-            [(problem.location, locate_problem(problem, owner)) for problem in found], total
-        ) from None
+        located = []
+        for problem in problems:
+            text = locate_problem(problem, owner)
+            located.append((problem.location, text))
+        # Outside of the `except` block, as an error of pydantic in the traceback helps nobody.
+        raise self.errors(located, total) from None
 
     def errors(self, problems: Sequence[tuple[Location, str]], total: int = 0) -> InvalidFile:
         """Return one error for several problems, a line for each, in the order of the file.
 
-        `total` says how many there are, where these are not all.
+        Args:
+            problems: the location and the text of each.
+            total: the number of problems, if these are not all.
         """
-        found = sorted(
-            ((self.line_of(location), text) for location, text in problems),
-            key=lambda problem: problem[0],
-        )
-        lines = [f"{self.path}:{line}: {text}" for line, text in found[:SHOWN_PROBLEMS]]
-        if (left := max(total, len(found)) - len(lines)) > 0:
+        located = [(self.line_of(location), text) for location, text in problems]
+        # By the line alone: problems of one line stay in their order.
+        located.sort(key=lambda problem: problem[0])
+        lines = []
+        for line, text in located[:SHOWN_PROBLEMS]:
+            lines.append(f"{self.path}:{line}: {text}")
+        left = max(total, len(located)) - len(lines)
+        if left > 0:
             lines.append(f"{self.path}: … and {left} more problems")
         return InvalidFile("\n".join(lines))
 
 
+def _index_mapping(node: yaml.MappingNode) -> dict[str, tuple[yaml.Node, int]]:
+    """Return the value and the line of each key."""
+    index = {}
+    # Backwards, so that the first of equal keys remains.
+    for key, value in reversed(node.value):
+        line = key.start_mark.line + 1
+        index[key.value] = (value, line)
+    return index
+
+
 def locate_problem(problem: Problem, owner: Owner | None = None) -> str:
     """Return a problem with its location; for `owner` see `Document.as_model`."""
+    name = ""
+    steps = 0
     if owner:
         name, steps = owner(problem.location)
-    else:
-        name, steps = ("", 0)
-    if problem.names_place:
-        place = ""
-    else:
+    place = ""
+    if not problem.names_place:
         place = ".".join(map(str, problem.location[steps:]))
-    return ": ".join(filter(None, (name, place, problem.text)))
+    parts = (name, place, problem.text)
+    return ": ".join(filter(None, parts))
 
 
 class _Loader(SafeLoader):
-    """Loads plain data only, and refuses a key that stands twice."""
+    """Loads plain data only, and refuses a duplicate key."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         seen = set()
@@ -139,7 +166,7 @@ class _Loader(SafeLoader):
             else:
                 name = None
             if name in seen and key.value != "<<":
-                raise _refusal(f"the key {key.value!r} stands twice", key)
+                raise _create_error(f"the key {key.value!r} stands twice", key)
             seen.add(name)
         return super().construct_mapping(node, deep)
 
@@ -149,11 +176,11 @@ class _Loader(SafeLoader):
         except ValueError:
             value = LARGEST_NUMBER
         if abs(value) >= LARGEST_NUMBER:
-            raise _refusal("this is no whole number, or too large a one", node)
+            raise _create_error("this is no whole number, or too large a one", node)
         return value
 
 
-def _refusal(problem: str, part: Any) -> yaml.MarkedYAMLError:
+def _create_error(problem: str, part: Any) -> yaml.MarkedYAMLError:
     return yaml.MarkedYAMLError(problem=problem, problem_mark=part.start_mark)
 
 
@@ -161,7 +188,11 @@ _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
 
 
 def read(path: Path, largest: int = LARGEST_FILE) -> str:
-    """Read a text file of at most so many bytes, or raise an InvalidFile."""
+    """Return the text of a file.
+
+    Raises:
+        InvalidFile: it cannot be read, is larger, or is not UTF-8.
+    """
     try:
         return read_file(path, largest).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -174,17 +205,21 @@ def read(path: Path, largest: int = LARGEST_FILE) -> str:
 
 
 def load(path: Path) -> Document:
-    """Read a YAML file, or raise an InvalidFile with its line."""
+    """Read a YAML file.
+
+    Raises:
+        InvalidFile: it is not valid; the message names the line.
+    """
     return parse(path, read(path), MOST_PARTS)
 
 
 def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
-    """Read YAML from the text of a file, or from how it begins.
+    """Parse the text of a YAML file, or the start of it.
 
     Args:
         path: the file.
         text: its text.
-        most_parts: how many keys and values it may have; None for any number.
+        most_parts: the maximum number of keys and values; None for any.
 
     Raises:
         InvalidFile: it is not valid; the message names the line.
@@ -201,7 +236,7 @@ def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
             if root is None:
                 data = None
             else:
-                data = _constructed(loader, root)
+                data = _construct(loader, root)
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
@@ -225,30 +260,27 @@ NOT_CONSTRUCTED = (
     TypeError,
     ValueError,
 )
-"""What the constructors of PyYAML raise for a value that is not what its tag says: they do not
-look first."""
+"""The exceptions of PyYAML for a value that does not fit its tag, which it does not check."""
 
 
-def _constructed(loader: _Loader, root: yaml.Node) -> Any:
+def _construct(loader: _Loader, root: yaml.Node) -> Any:
     try:
         return loader.construct_document(root)
     except NOT_CONSTRUCTED:
-        part = next(filter(_is_wrong, _every_tagged(root)), root)
-    raise _refusal(f"{_shown(part)} is no {part.tag.rpartition(':')[2]}", part)
+        # PyYAML does not say which part it was, so each is tried on its own.
+        wrong_parts = filter(_is_wrong, _list_tagged(root))
+        part = next(wrong_parts, root)
+    value = shorten(part.value, 60) if isinstance(part, yaml.ScalarNode) else "this"
+    type_name = part.tag.rpartition(":")[2]
+    raise _create_error(f"{value} is no {type_name}", part)
 
 
-def _shown(part: yaml.Node) -> str:
-    if isinstance(part, yaml.ScalarNode):
-        return shorten(part.value, 60)
-    return "this"
-
-
-def _every_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
+def _list_tagged(node: yaml.Node) -> Iterator[yaml.Node]:
     """Yield the parts of a document that may not fit their tag: all but plain containers."""
     if node.tag not in PLAIN_TAGS or isinstance(node, yaml.ScalarNode):
         yield node
-    for child in _children(node):
-        yield from _every_tagged(child)
+    for child in _list_children(node):
+        yield from _list_tagged(child)
 
 
 def _is_wrong(part: yaml.Node) -> bool:
@@ -262,64 +294,80 @@ def _is_wrong(part: yaml.Node) -> bool:
 
 def _check_nesting(text: str) -> None:
     """Refuse what is nested too deep, before `libyaml` makes a tree of it."""
-    if not _INDENTED.search(text) and _open_brackets(text) < 100:
+    # Most files need no events: they have neither deep indentation nor many brackets.
+    if not _INDENTED.search(text) and _count_open_brackets(text) < 100:
         return
     depth = 0
     for event in yaml.parse(text, Loader=SafeLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
-            event, yaml.CollectionEndEvent
-        )
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
         if depth > DEEPEST:
-            raise _refusal(TOO_DEEP, event)
+            raise _create_error(TOO_DEEP, event)
 
 
 def _check_number_of_parts(text: str, most: int) -> None:
-    """Refuse a file of very many parts, which are counted only if the text has as many characters
-    between them."""
-    if sum(map(text.count, (":", "-", ",", "[", "{", "?"))) < most // 2:
+    """Refuse a file of very many parts."""
+    # Parts are counted only if the text has as many characters between them.
+    separators = sum(map(text.count, (":", "-", ",", "[", "{", "?")))
+    if separators < most // 2:
         return
-    events = enumerate(yaml.parse(text, Loader=SafeLoader))
-    for number, event in events:
+    events = yaml.parse(text, Loader=SafeLoader)
+    for number, event in enumerate(events):
         if number > most:
-            raise _refusal(
-                f"it has more than {most:,} keys and values; split it into several files", event
-            )
+            problem = f"it has more than {most:,} keys and values; split it into several files"
+            raise _create_error(problem, event)
 
 
-def _open_brackets(text: str) -> int:
+def _count_open_brackets(text: str) -> int:
     """Return the maximum number of open brackets; those in texts count too."""
-    steps = (_BRACKETS[bracket] for bracket in re.findall(r"[\[\]{}]", text))
-    return max(accumulate(steps, lambda opened, step: max(0, opened + step), initial=0))
+    most = 0
+    opened = 0
+    for bracket in re.findall(r"[\[\]{}]", text):
+        if bracket in "[{":
+            opened += 1
+            most = max(most, opened)
+        else:
+            opened = max(0, opened - 1)
+    return most
 
 
 def _check_aliases(root: yaml.Node | None) -> None:
-    """Refuse a file that contains itself, or that is small only because it repeats by reference
-    what is large."""
+    """Refuse references by which a file contains itself, or repeats large parts many times."""
     measured: dict[int, tuple[int, int]] = {}
 
-    def measure(node: Any) -> tuple[int, int]:
+    def measure(node: yaml.Node | None) -> tuple[int, int]:
         """Return the number of nodes and the depth of a part."""
-        if id(node) not in measured:
-            measured[id(node)] = (
-                LARGEST,
-                0,
-            )  # until it is known: what contains itself is as large as can be
-            sizes, depths = zip((0, 0), *map(measure, _children(node)), strict=True)
-            measured[id(node)] = 1 + sum(sizes), 1 + max(depths)
-        size, depth = measured[id(node)]
+        key = id(node)
+        if key not in measured:
+            # Until it is known: what contains itself is as large as can be.
+            measured[key] = (LARGEST, 0)
+            size = 1
+            depth = 0
+            for child in _list_children(node):
+                child_size, child_depth = measure(child)
+                size += child_size
+                depth = max(depth, child_depth)
+            measured[key] = (size, depth + 1)
+        size, depth = measured[key]
         if size >= LARGEST:
-            raise _refusal("the references in it contain themselves, or expand to too much", node)
+            problem = "the references in it contain themselves, or expand to too much"
+            raise _create_error(problem, node)
         if depth > DEEPEST:
-            raise _refusal(TOO_DEEP, node)
+            raise _create_error(TOO_DEEP, node)
         return size, depth
 
     measure(root)
 
 
-def _children(node: yaml.Node) -> Iterable[yaml.Node]:
+def _list_children(node: yaml.Node | None) -> Iterable[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
         return chain.from_iterable(node.value)
-    return node.value if isinstance(node, yaml.SequenceNode) else ()
+    if isinstance(node, yaml.SequenceNode):
+        items: list[yaml.Node] = node.value
+        return items
+    return ()
 
 
 class Inline(list[Any]):
@@ -331,7 +379,7 @@ class InlineFields(dict[str, Any]):
 
 
 class _Dumper(SafeDumper):
-    """Writes texts of several lines as blocks, and nothing by reference."""
+    """Writes texts of several lines as blocks, and repeats data instead of using references."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -349,7 +397,7 @@ _Dumper.add_representer(
 )
 
 
-def dump(data: Any) -> str:
+def dump(data: object) -> str:
     """Return data as YAML, in its order."""
     text: str = yaml.dump(
         data,
@@ -359,6 +407,7 @@ def dump(data: Any) -> str:
         default_flow_style=False,
         width=WIDTH,
     )
-    return (
-        text[: -len("...\n")] if text.endswith("\n...\n") else text
-    )  # `libyaml` adds it after texts such as "a\n\n"
+    # `libyaml` ends the document explicitly after texts such as "a\n\n".
+    if text.endswith("\n...\n"):
+        return text.removesuffix("...\n")
+    return text

@@ -17,7 +17,7 @@ from llm_mock.boundaries.llm.versions import get_stream_event_class
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import current_mock
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
-from llm_mock.support.redaction.known import Known
+from llm_mock.support.redaction.known import KnownSecrets
 from tests.cassettes.conftest import Run
 
 Execute = Callable[[Any, Any], Iterator[Any]]
@@ -332,7 +332,7 @@ def test_a_prompt_with_secrets_is_found_on_any_machine(
 ) -> None:
     prompt = f"{where.format(STORED)} and {PROVIDERS_KEY}."
     for known, mode, executed in ((known_at_first, "once", echo), (known_later, "none", never)):
-        machine = Known({"SOME_TOKEN": STORED} if known else {})
+        machine = KnownSecrets({"SOME_TOKEN": STORED} if known else {})
         monkeypatch.setattr("llm_mock.cassettes.cassette.KNOWN", machine)
         assert run(mode, partial(ask, prompt, executed)).startswith("You said: ")
         assert run.problems == []

@@ -11,14 +11,14 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from llm_mock.support.redaction import Redactor
-from llm_mock.support.redaction.known import Known
+from llm_mock.support.redaction.known import KnownSecrets
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"
 
 
 def knowing(*secrets: str, **environment: str) -> Redactor:
-    known = Known(environment)
+    known = KnownSecrets(environment)
     known.hide(*secrets)
     return Redactor(known=known)
 

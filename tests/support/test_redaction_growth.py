@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from llm_mock.support.redaction import Redactor, forms, known
-from llm_mock.support.redaction.known import Known
+from llm_mock.support.redaction.known import KnownSecrets
 
 if sys.version_info >= (3, 11):
     from re import _constants as constants  # type: ignore[attr-defined]
@@ -169,7 +169,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def amount(text: str, work: list[int]) -> int:
     """Return how much work it is to redact a text: calls of functions, and characters matched."""
-    secrets = Known({})
+    secrets = KnownSecrets({})
     secrets.hide("known-secret-0123456789")
     redactor = Redactor(known=secrets)
     redactor.clean(text)  # what is imported and compiled at first is not counted

@@ -1,9 +1,8 @@
-"""Keeps keys, tokens and passwords out of everything that is shown or written.
+"""Keep keys, tokens and passwords out of everything that is printed, logged or written.
 
-There is one redactor for that, `redact`, and every text goes through it where it leaves: a
-failure, a warning, a line of a log, a file. A text that is cut is redacted before, so that no half
-of a key is left. Recordings have a redactor of their own, with what the project wants hidden in
-them.
+Every text goes through one function, `redact`, where it leaves the process: a failure, a warning,
+a line of a log, a file. A text that is cut is redacted before, so that no half of a key is left.
+Recordings have a redactor of their own, with the patterns of the project.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ __all__ = [
 ]
 
 hide = KNOWN.hide
-"""Take values as secret, for the rest of the process."""
+"""Register values as secret, for the rest of the process."""
 hide_carried = KNOWN.hide_carried
-"""Take the credentials of a request as secret, for the rest of the process."""
+"""Register the credentials of a request as secret, for the rest of the process."""
 
 
 def redact(value: Any) -> Any:

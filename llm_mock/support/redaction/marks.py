@@ -7,14 +7,12 @@ stream, or into lines.
 from __future__ import annotations
 
 REDACTED = "[redacted]"
-"""In place of what has the form of a secret."""
+"""The replacement of a secret that is known by its form."""
 REDACTED_SECRET = "[redacted secret]"
-"""In place of a value that is secret only by the environment or the user's keys: another machine
-may not know it."""
+"""The replacement of a value that only this machine knows as secret, by its environment or keys."""
 
 FORM, SECRET, REST = "\ufdd0", "\ufdd1", "\ufdd2"
-"""The first character of a secret of either kind, and each further one; Unicode has no characters
-there."""
+"""The first character of a secret of either kind, and each further one: three noncharacters."""
 
 
 def make_mark(text: str, first: str) -> str:
@@ -28,13 +26,15 @@ def protect_marks(text: str) -> str:
     """Return a text with earlier marks covered, so that no part of them is taken for a secret."""
     if REDACTED[:-1] not in text:
         return text
-    return text.replace(REDACTED_SECRET, make_mark(REDACTED_SECRET, SECRET)).replace(
-        REDACTED, make_mark(REDACTED, FORM)
-    )
+    text = text.replace(REDACTED_SECRET, make_mark(REDACTED_SECRET, SECRET))
+    return text.replace(REDACTED, make_mark(REDACTED, FORM))
 
 
 def render_marks(text: str) -> str:
     """Return a text, or a piece of one, with one mark for each secret that begins in it."""
-    if FORM in text or SECRET in text or REST in text:
-        return text.replace(REST, "").replace(SECRET, REDACTED_SECRET).replace(FORM, REDACTED)
-    return text
+    is_marked = FORM in text or SECRET in text or REST in text
+    if not is_marked:
+        return text
+    text = text.replace(REST, "")
+    text = text.replace(SECRET, REDACTED_SECRET)
+    return text.replace(FORM, REDACTED)

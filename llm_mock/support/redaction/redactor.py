@@ -1,68 +1,76 @@
-"""Replaces what is secret, in texts, in the pieces of a text, and in JSON values."""
+"""Replace secrets in texts, in the pieces of a text, and in JSON values."""
 
 from __future__ import annotations
 
 import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate, pairwise
 from typing import Any
 
 from llm_mock.support.redaction.forms import cover_forms, is_secret_field
-from llm_mock.support.redaction.known import KNOWN, Known, cover_known
+from llm_mock.support.redaction.known import KNOWN, KnownSecrets, cover_known
 from llm_mock.support.redaction.marks import FORM, REDACTED, make_mark, protect_marks, render_marks
 
 LONGEST_CACHED = 2_000
-"""Longer texts are not kept, as ten thousand of them could fill the memory."""
+"""The maximum length of a cached text, as ten thousand longer ones could fill the memory."""
 
 
 class Redactor:
-    """Replaces what is secret by `[redacted]`, and known values by `[redacted secret]`.
+    """Replaces secrets by `[redacted]`, and known values by `[redacted secret]`.
 
-    Secret are the known values, also as base64, in JSON or in a URL, or cut; what has the form of
-    a key of a known provider, of a bearer token, a private key, a password or a signature in a
-    URL; what the patterns fit; and the texts of fields whose name says so (`authorization`,
+    Secrets are the known values, also as base64, in JSON or in a URL, or cut; texts with the form
+    of a key of a known provider, of a bearer token, a private key, a password or a signature in a
+    URL; texts that the patterns match; and the texts of fields whose name says so (`authorization`,
     `api_key`, `password`, …). The arguments of tools have names of the tool's own, so these do not
     count.
 
     Args:
-        patterns: regular expressions of what else is secret.
+        patterns: regular expressions of further secrets.
         known: the secrets that are known by their value; by default none.
     """
 
     def __init__(
-        self, patterns: Iterable[str | re.Pattern[str]] = (), known: Known | None = None
+        self,
+        patterns: Iterable[str | re.Pattern[str]] = (),
+        known: KnownSecrets | None = None,
     ) -> None:
         self._known = known
         self._forms: tuple[str, ...] = ()
+        """The forms of the known secrets at the last search."""
         self._patterns: list[re.Pattern[str]] = []
-        self._cover_short = functools.lru_cache(10_000)(
-            self._covered
-        )  # the same texts come up again and again
+        # The same texts come up again and again.
+        self._cover_short = functools.lru_cache(10_000)(self._cover_secrets)
         self.hide_pattern(*patterns)
 
     def hide_pattern(self, *patterns: str | re.Pattern[str]) -> None:
-        """Take what further regular expressions fit as secret."""
+        """Take as secret what further regular expressions match."""
         compiled = [re.compile(pattern) for pattern in patterns]
         self._patterns += [pattern for pattern in compiled if pattern not in self._patterns]
         self._cover_short.cache_clear()
 
     def clean(self, value: Any) -> Any:
         """Return a copy of a text or of a JSON value without secrets."""
-        self._look()
+        self._update_known()
         return self._clean(value, True)
 
     def clean_pieces(self, pieces: Sequence[str]) -> list[str]:
         """Return the pieces of a text without secrets, even of those that span several pieces."""
-        self._look()
-        text, ends = self._cover("".join(pieces)), [0, *accumulate(map(len, pieces))]
-        return [render_marks(text[start:end]) for start, end in pairwise(ends)]
+        self._update_known()
+        whole = self._cover("".join(pieces))
+        # A covered text has the same length, so it is cut at the same positions.
+        cleaned = []
+        start = 0
+        for piece in pieces:
+            end = start + len(piece)
+            cleaned.append(render_marks(whole[start:end]))
+            start = end
+        return cleaned
 
-    def _look(self) -> None:
-        """Find out what is secret now."""
+    def _update_known(self) -> None:
+        """Read the known secrets again, and drop cached texts if there are new ones."""
         if self._known is None:
             return
-        forms = self._known.look()
+        forms = self._known.refresh()
         if forms is not self._forms:
             self._forms = forms
             self._cover_short.cache_clear()
@@ -79,18 +87,20 @@ class Redactor:
             return [self._clean(item, by_name) for item in value]
         return value
 
-    def _clean_field(self, name: Any, value: Any, by_name: bool) -> Any:
+    def _clean_field(self, name: object, value: object, by_name: bool) -> Any:
         if by_name and isinstance(value, str) and is_secret_field(str(name), value):
             return REDACTED
+        # The arguments of a tool have names of the tool's own.
         return self._clean(value, by_name and name != "arguments")
 
     def _cover(self, text: str) -> str:
         if len(text) <= LONGEST_CACHED:
             return self._cover_short(text)
-        return self._covered(text)
+        return self._cover_secrets(text)
 
-    def _covered(self, text: str) -> str:
+    def _cover_secrets(self, text: str) -> str:
         """Return a text of the same length with each secret covered."""
+        # Earlier marks first, and known values before forms, as a form may contain a value.
         text = protect_marks(text)
         if self._known is not None:
             text = cover_known(text, self._known)
@@ -101,4 +111,4 @@ class Redactor:
 
 
 OUTPUT = Redactor(known=KNOWN)
-"""What all that is shown or written goes through."""
+"""The redactor of everything that is printed, logged or written."""
