@@ -102,7 +102,11 @@ def llm_assert(answer: Answer, criterion: str, *, judge: str) -> Finding:
     text, attachments = _split_answer(answer)
     _check_text(criterion, "The criterion")
     example = {"reason": "…", "met": True}
-    verdict = _ask(judge, lambda: judge_output(judge, text, criterion, attachments), example)
+    verdict = _ask(
+        judge,
+        lambda: judge_output(judge, text, criterion, attachments),
+        example,
+    )
     reason = _shorten_reason(verdict.reason)
     _note("passed" if verdict.met else "failed", f"{shorten_name(criterion)}: {reason}")
     if not verdict.met:
@@ -150,7 +154,11 @@ def llm_score(
         example = grade_example
     else:
         example = dict.fromkeys(by_name, grade_example)
-    grades = _ask(judge, lambda: grade_output(judge, text, by_name, attachments), example)
+    grades = _ask(
+        judge,
+        lambda: grade_output(judge, text, by_name, attachments),
+        example,
+    )
     for name, grade in grades.items():
         label = shorten_name(name or by_name[name])
         _note("scored", f"{label} {grade.score:.4g}: {_shorten_reason(grade.reason)}")

@@ -70,7 +70,12 @@ class ToolCalls:
             implementation = self._new_async_call(tool)
         else:
             implementation = self._new_call(tool)
-        return llm.Tool(tool.name, tool.description or None, tool.input_schema, implementation)
+        return llm.Tool(
+            tool.name,
+            tool.description or None,
+            tool.input_schema,
+            implementation,
+        )
 
     def begin(self, requested: Sequence[Any]) -> None:
         """Start a turn with the `llm` tool calls that the model requested."""

@@ -41,7 +41,14 @@ def new_command_tool(server: CLIServer, loop: BackgroundLoop) -> ServerTool:
         command = shlex.join(server.command)
         description = f"Run the command `{command}` and return what it writes to stdout."
     name = f"{server.tool_prefix}_execute"
-    return ServerTool(name, description, schema, server, partial(execute, server), loop)
+    return ServerTool(
+        name,
+        description,
+        schema,
+        server,
+        partial(execute, server),
+        loop,
+    )
 
 
 async def execute(

@@ -88,7 +88,13 @@ async def aitest_run(
     else:
         server_tools = []
     tools = with_skill_tools(server_tools, session.agent.skill)
-    run = _Run(session, model, ToolCalls(tools, model, on_tool_call), prompt, attachments)
+    run = _Run(
+        session,
+        model,
+        ToolCalls(tools, model, on_tool_call),
+        prompt,
+        attachments,
+    )
     if is_async(model):
         return await run.finish_async()
     # Some providers have only synchronous models.
@@ -181,7 +187,12 @@ class _Run:
         calls.deadline = self._deadline
         offline = is_answered_by_mock(model)
         self._rate_limiter = RateLimiter(provider, str(model.model_id), offline)
-        self._retries = Retries(provider.retries, offline, self._deadline, self._rate_limiter)
+        self._retries = Retries(
+            provider.retries,
+            offline,
+            self._deadline,
+            self._rate_limiter,
+        )
         self._turns: list[Turn] = []
         self._start = time.perf_counter()
         self._turn_start = self._start

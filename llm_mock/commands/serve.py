@@ -98,7 +98,8 @@ def _activate(mock: Mock) -> Iterator[None]:
     logger = logging.getLogger("llm_mock")
     printer = _CallPrinter()
     previous_mock = activate(mock)
-    previous_level, previous_propagate = logger.level, logger.propagate
+    previous_level = logger.level
+    previous_propagate = logger.propagate
     logger.addHandler(printer)
     # Calls are logged at this level.
     logger.setLevel(logging.DEBUG)

@@ -65,7 +65,13 @@ def _configure_from_file(responses: ResponseConfigurator, path: Path) -> None:
             times = scripted.times or UNLIMITED
             matchers = build_matchers(scripted)
             # A server has no end at which all replies must have been used.
-            responses.add(scripted.model, reply, times=times, optional=True, **matchers)
+            responses.add(
+                scripted.model,
+                reply,
+                times=times,
+                optional=True,
+                **matchers,
+            )
             continue
         key = scripted.model, scripted.schema_name
         if key in unconditional:

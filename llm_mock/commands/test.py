@@ -255,9 +255,19 @@ class _Run:
             return results
         # Only the variants of a matrix, or of several models, have names.
         if variants[0].name:
-            show_side_by_side(self.terminal, results, suite.path, self.options.verbose)
+            show_side_by_side(
+                self.terminal,
+                results,
+                suite.path,
+                self.options.verbose,
+            )
         else:
-            show_result(self.terminal, results[0], suite.path, self.options.verbose)
+            show_result(
+                self.terminal,
+                results[0],
+                suite.path,
+                self.options.verbose,
+            )
         # With a baseline, cases may fail that failed before; a score must be reached all the same.
         has_min_score = any(result.min_score is not None for result in results)
         may_fail = self.baseline is not None and not has_min_score

@@ -66,7 +66,13 @@ def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
     """
     input_tokens = call["input_tokens"] or 0
     output_tokens = call["output_tokens"] or 0
-    return _compute_cost(call["model_id"], input_tokens, output_tokens, call["timestamp"], mock)
+    return _compute_cost(
+        call["model_id"],
+        input_tokens,
+        output_tokens,
+        call["timestamp"],
+        mock,
+    )
 
 
 def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:

@@ -108,7 +108,11 @@ def call_helper(
         caller: the symbol table of the calling function.
         closure: the symbol table of the function that defines the helper, if one does.
     """
-    table = SymbolTable(caller.scope, closure.values if closure else None, caller.depth + 1)
+    table = SymbolTable(
+        caller.scope,
+        closure.values if closure else None,
+        caller.depth + 1,
+    )
     table.values |= bind_arguments(function, node, caller)
     if closure is not None:
         table.functions = closure.functions
@@ -367,7 +371,11 @@ def _new_method_double(
 ) -> TestDouble:
     double = TestDouble(is_async=method.asynchronous is not None, has_any_attribute=False)
     names = get_parameter_names(method) or ["self"]
-    table = SymbolTable(caller.scope, {name: Argument(name) for name in names}, caller.depth + 1)
+    table = SymbolTable(
+        caller.scope,
+        {name: Argument(name) for name in names},
+        caller.depth + 1,
+    )
     table.values[names[0]] = fake
     try:
         if method.decorators:

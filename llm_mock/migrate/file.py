@@ -274,7 +274,13 @@ class _FileRewriter:
             line = 1
             if isinstance(position, CodeRange):
                 line = position.start.line
-            change = ManualChange(self.path, line, name, problem.reason, problem.advice)
+            change = ManualChange(
+                self.path,
+                line,
+                name,
+                problem.reason,
+                problem.advice,
+            )
             changes.append(change)
         return sorted(changes, key=lambda change: change.line)
 

@@ -134,7 +134,11 @@ class _FunctionRewriter:
         # The decorator next to the function gives the first argument.
         for decorator in reversed(self.state.function.decorators):
             expression = decorator.decorator
-            patch = parse_patch(expression, self.state.table, self.state.context.path)
+            patch = parse_patch(
+                expression,
+                self.state.table,
+                self.state.context.path,
+            )
             name = None
             if pending and self._gives_argument(expression):
                 name = pending.pop(0)

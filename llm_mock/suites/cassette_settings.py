@@ -38,7 +38,11 @@ class CassetteSettings(StrictModel):
         redact = (*config.redact, *self.redact)
         project_normalize = config.normalize
         if not callable(project_normalize):
-            return replace(config, redact=redact, normalize=(*project_normalize, *self.normalize))
+            return replace(
+                config,
+                redact=redact,
+                normalize=(*project_normalize, *self.normalize),
+            )
         # The function of the project comes first, as it may look for what the patterns remove.
         suite_config = replace(config, normalize=self.normalize)
 

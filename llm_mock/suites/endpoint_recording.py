@@ -30,7 +30,8 @@ class _EndpointRequest(Request):
         host = url.netloc.rpartition("@")[2]
         # Without the user and the query, which may contain secrets.
         self.model_id = f"POST {url.scheme}://{host}{url.path}"
-        self.prompt, self.native = prompt, prompt
+        self.prompt = prompt
+        self.native = prompt
         has_body = "body" in target.model_fields_set
         self.options = {"body": target.body} if has_body else {}
 

@@ -186,14 +186,20 @@ class _CaseExpansion:
 
     def _make_runnable(self, name: str, variables: VariableReplacer) -> TestCase:
         """Return the case with defaults and variables applied."""
-        case, defaults = self._case, self._defaults
+        case = self._case
+        defaults = self._defaults
         # The name of a row has its values already, unless it says itself where they belong.
         if name == case.name or has_reference(case.name):
             name = variables.replace_text(name)
         first = self._expand_assertions(("defaults",), defaults.assertions, variables)
         last = self._expand_assertions(self._place, case.assertions, variables)
         each = self._expand_assertions(("defaults",), defaults.each_turn, variables, "each_turn")
-        each += self._expand_assertions(self._place, case.each_turn, variables, "each_turn")
+        each += self._expand_assertions(
+            self._place,
+            case.each_turn,
+            variables,
+            "each_turn",
+        )
         turns = self._expand_turns(first, each, last, variables)
         fields = variables.replace_turn(case)
         for key in _LIMITS:
@@ -257,7 +263,11 @@ class _CaseExpansion:
         expanded = []
         for number, assertion in enumerate(assertions):
             if variables.values:
-                assertion = self._replace_variables((*place, key, number), assertion, variables)
+                assertion = self._replace_variables(
+                    (*place, key, number),
+                    assertion,
+                    variables,
+                )
             expanded.append(self._set_judge(assertion))
         return expanded
 

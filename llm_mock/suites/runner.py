@@ -170,7 +170,12 @@ def run_suite(
     }
     runner = _create_runner(get_agent_or_target(agent, suite), model_override, options)
     stop = StopCondition(None if max_cost is None else _create_budget(max_cost, runner))
-    events = run_cases(runner, suite.cases, iterate_until_stopped(len(suite.cases), stop), jobs)
+    events = run_cases(
+        runner,
+        suite.cases,
+        iterate_until_stopped(len(suite.cases), stop),
+        jobs,
+    )
     with _activate_cassettes(runner):
         results = _collect_results(events, suite.cases, stop, on_start, on_result)
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)

@@ -138,7 +138,13 @@ class SuiteCassettes:
         """
         path = get_run_path(self.path_of(case), number)
         try:
-            cassette = Cassette(path, self.mode, self.config, self.as_user, at_once=True)
+            cassette = Cassette(
+                path,
+                self.mode,
+                self.config,
+                self.as_user,
+                at_once=True,
+            )
         except LLMMockError as error:
             # A cassette that cannot be read fails its case only.
             failed = Attempt((), (), str(redact(str(error))))

@@ -263,7 +263,12 @@ def _build_request(target: Target, url: str, prompt: str) -> urllib.request.Requ
     headers = {"Content-Type": "application/json"}
     for name, value in target.headers.items():
         headers[name] = interpolate(value, _get_variable)
-    return urllib.request.Request(url, json.dumps(body).encode(), headers, method="POST")
+    return urllib.request.Request(
+        url,
+        json.dumps(body).encode(),
+        headers,
+        method="POST",
+    )
 
 
 class _LocalRedirectHandler(urllib.request.HTTPRedirectHandler):

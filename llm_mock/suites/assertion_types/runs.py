@@ -102,7 +102,8 @@ class ToolCallsAssertion(_RunAssertion):
         finding = result.tool_calls_match(expected, self.mode)
         if not finding:
             return AssertionOutcome(False, f"Tool calls: {finding.reason}")
-        first, rest = finding.reason[:1], finding.reason[1:]
+        first = finding.reason[:1]
+        rest = finding.reason[1:]
         return AssertionOutcome(True, f"{first.upper()}{rest}")
 
 
@@ -164,7 +165,11 @@ class ReasoningBudgetAssertion(_RunAssertion):
         for turn in result.turns:
             tokens += _count_reasoning_tokens(turn.usage.details)
         limit = self.max_reasoning_tokens
-        return _compare(f"Took {tokens:,} reasoning tokens", f"{limit:,}", tokens <= limit)
+        return _compare(
+            f"Took {tokens:,} reasoning tokens",
+            f"{limit:,}",
+            tokens <= limit,
+        )
 
 
 def _count_reasoning_tokens(details: Any) -> int:

@@ -297,7 +297,8 @@ def _quote_all(texts: Sequence[str]) -> str:
 def _describe_difference(value: str, output: str) -> str:
     """Return a text, and the first difference of the output from it."""
     # Redacted before they are compared, so that positions are those of the message.
-    value, output = redact(value), redact(output)
+    value = redact(value)
+    output = redact(output)
     position = 0
     for one, other in zip(value, output, strict=False):
         if one != other:

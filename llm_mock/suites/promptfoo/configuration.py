@@ -104,7 +104,8 @@ class _Importer:
 
     def convert(self) -> ImportedSuite:
         """Return the suite, the role and the report."""
-        top, findings = self.top, self.findings
+        top = self.top
+        findings = self.findings
         extensions = filter(is_extension, top.names)
         findings.report_keys(top, [*_TOP_KEYS, *extensions])
         cases = self._convert_cases()
@@ -215,7 +216,8 @@ class _Importer:
 
     def _find_tests(self) -> Iterator[_SourceTest]:
         """Yield all tests: those of the list, then those of the scenarios."""
-        tests, scenarios = self.top.at("tests"), self.top.at("scenarios")
+        tests = self.top.at("tests")
+        scenarios = self.top.at("scenarios")
         if tests.data is None and scenarios.data is None:
             # promptfoo sends prompts without tests, too.
             yield _SourceTest(())
