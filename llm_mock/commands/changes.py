@@ -20,15 +20,22 @@ def show_changes(terminal: Terminal, document: dict[str, Any]) -> None:
     file = terminal.line(document["baseline"])
     terminal.print(f"\nAgainst {file}:", "bold")
     for suite in document["suites"]:
-        terminal.print(terminal.line(summarize_changes(suite)))
-        for kind, line in _format_changes(list(list_changes(suite))):
-            terminal.print(f"  {terminal.line(line)}", KIND_STYLES[kind])
+        summary = summarize_changes(suite)
+        terminal.print(terminal.line(summary))
+        changes = list(list_changes(suite))
+        for kind, line in _format_changes(changes):
+            text = terminal.line(line)
+            terminal.print(f"  {text}", KIND_STYLES[kind])
     # New and mended cases are no reason to fail.
     succeeded = not is_worse(document)
-    subject = "Nothing is" if succeeded else "Some cases are"
+    if succeeded:
+        subject = "Nothing is"
+    else:
+        subject = "Some cases are"
     sign = terminal.signs[succeeded]
     style = VERDICT_STYLES[succeeded]
-    terminal.print(Text(f"{sign} {subject} worse than in {file}", style))
+    verdict = f"{sign} {subject} worse than in {file}"
+    terminal.print(Text(verdict, style))
 
 
 def _format_changes(changes: Sequence[Change]) -> Iterator[tuple[str, str]]:

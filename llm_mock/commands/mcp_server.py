@@ -206,11 +206,14 @@ async def _run_python(arguments: list[str], timeout: float = 300) -> dict[str, A
 def _describe_assertion(assertion: Any) -> tuple[str, str]:
     """Return the type of an assertion, and its docstring with its keys."""
     # Most assertions have two types, such as `contains` and `not_contains`.
-    kind, *opposite = get_args(assertion.model_fields["type"].annotation)
+    annotation = assertion.model_fields["type"].annotation
+    kind, *opposite = get_args(annotation)
     arguments = _format_arguments(assertion.model_json_schema())
     keys = ", ".join(key for key in arguments if key != "type")
-    first_paragraph = (inspect.getdoc(assertion) or "").split("\n\n")[0]
-    description = f"{first_paragraph} Keys: {keys}.".replace("\n", " ")
+    docstring = inspect.getdoc(assertion) or ""
+    first_paragraph = docstring.partition("\n\n")[0]
+    sentence = first_paragraph.replace("\n", " ")
+    description = f"{sentence} Keys: {keys}."
     if opposite:
         description += f" Its opposite is {opposite[0]}."
     return kind, description

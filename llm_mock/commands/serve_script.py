@@ -100,14 +100,18 @@ def _import_function(module_name: str, name: str) -> Callable[..., Any]:
     try:
         module = importlib.import_module(module_name)
     except Exception as error:
-        reason = f"{format_error(error)}{_format_location(error)}"
+        place = _format_location(error)
+        reason = f"{format_error(error)}{place}"
         raise InvalidFile(f"{module_name} cannot be imported: {reason}") from None
     function: object = getattr(module, name, None)
-    if not callable(function):
-        functions = [other for other, value in vars(module).items() if callable(value)]
-        problem = f"{module_name} has no function {shorten(name)}"
-        raise InvalidFile(f"{problem}{suggest_name(name, functions)}")
-    return function
+    if callable(function):
+        return function
+    functions = []
+    for other, value in vars(module).items():
+        if callable(value):
+            functions.append(other)
+    hint = suggest_name(name, functions)
+    raise InvalidFile(f"{module_name} has no function {shorten(name)}{hint}")
 
 
 def _call(function: Callable[..., Any], script: str, responses: ResponseConfigurator) -> None:
@@ -123,11 +127,14 @@ def _call(function: Callable[..., Any], script: str, responses: ResponseConfigur
 def _format_location(error: Exception) -> str:
     """Return the file and line of the project's code that raised an error, in brackets."""
     if isinstance(error, SyntaxError) and error.filename:
-        return f" ({format_path(error.filename)}:{error.lineno})"
+        path = format_path(error.filename)
+        return f" ({path}:{error.lineno})"
     folder = os.getcwd()
     location = ""
     # The last frame of the project is the closest to the error.
     for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename.startswith(folder) and "site-packages" not in frame.filename:
-            location = f" ({format_path(frame.filename)}:{frame.lineno})"
+        file = frame.filename
+        if not file.startswith(folder) or "site-packages" in file:
+            continue
+        location = f" ({format_path(file)}:{frame.lineno})"
     return location

@@ -54,12 +54,16 @@ def _create_table(terminal: Terminal, grid: Grid) -> Table:
     # In a pipe, each row is one line, so that `grep` finds the whole row.
     table.add_column("Case", overflow="fold", no_wrap=terminal.is_pipe)
     for name in grid.variants:
-        table.add_column(Text(terminal.line(name)), overflow="fold", min_width=4)
+        header = Text(terminal.line(name))
+        table.add_column(header, overflow="fold", min_width=4)
     for name, cases in grid.rows():
-        table.add_row(Text(terminal.line(name)), *map(_create_cell, cases))
+        title = Text(terminal.line(name))
+        cells = map(_create_cell, cases)
+        table.add_row(title, *cells)
     table.add_section()
     for label, texts in grid.sums():
-        table.add_row(terminal.line(label), *texts)
+        title_of_sum = terminal.line(label)
+        table.add_row(title_of_sum, *texts)
     return table
 
 

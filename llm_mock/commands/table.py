@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 
 from llm_mock.commands.terminal import Table, Terminal, Text
@@ -49,14 +50,19 @@ def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) ->
     """Show why cases failed, and why others were not run."""
     variant = format_variant_name(result.variant)
     for case in result.case_results:
-        if case.status == "failed":
-            text = format_failed_case(case, path, terminal.signs, variant)
-            title, *lines = [terminal.text(line) for line in text.split("\n")]
-            terminal.print(title, "bold red")
-            terminal.print("\n".join([*lines, ""]))
+        if case.status != "failed":
+            continue
+        failure = format_failed_case(case, path, terminal.signs, variant)
+        title, *details = [terminal.text(line) for line in failure.split("\n")]
+        terminal.print(title, "bold red")
+        # An empty line separates it from the next one.
+        details.append("")
+        terminal.print("\n".join(details))
     if result.stopped:
-        prefix = f"{variant}: " if variant else ""
-        terminal.print(terminal.text(f"Stopped: {prefix}{result.stopped}"))
+        reason = result.stopped
+        if variant:
+            reason = f"{variant}: {reason}"
+        terminal.print(terminal.text(f"Stopped: {reason}"))
 
 
 Column = tuple[str, Callable[[CaseResult], str | Text]]
@@ -138,16 +144,20 @@ def _format_pass_at_k(result: CaseResult) -> str:
 
 def _format_details(terminal: Terminal, result: CaseResult) -> Text:
     """Return a line for each assertion of a case, or its error."""
-    lines: list[tuple[bool | None, str]]
+    lines: list[tuple[bool | None, str]] = []
     if result.error is not None:
-        lines = [(False, result.error)]
+        lines.append((False, result.error))
     else:
-        lines = [(each.passed, format_assertion(each, result)) for each in result.assertion_results]
-    texts: list[Text] = []
+        for each in result.assertion_results:
+            text = format_assertion(each, result)
+            lines.append((each.passed, text))
+    styled_lines: list[Text] = []
     for passed, line in lines:
-        text = f"{terminal.signs[passed]} {terminal.text(line)}"
-        texts.append(Text(text, VERDICT_STYLES[passed]))
-    return Text("\n").join(texts)
+        sign = terminal.signs[passed]
+        style = VERDICT_STYLES[passed]
+        text = terminal.text(line)
+        styled_lines.append(Text(f"{sign} {text}", style))
+    return Text("\n").join(styled_lines)
 
 
 def _format_verdict(
@@ -173,33 +183,44 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     if first.cassette is not None:
         calls = [result.calls for result in results]
         totals = [sum(numbers) for numbers in zip(*calls, strict=True)]
-        terminal.print(format_cassette_usage(*totals), "dim")
+        usage = format_cassette_usage(*totals)
+        terminal.print(usage, "dim")
     pass_at_k = format_pass_at_k(first.pass_at_k)
     if pass_at_k and len(results) == 1:
         pass_rate = format_percent(first.pass_at_k[1])
-        mean = f"pass rate {pass_rate}, {', '.join(pass_at_k)}"
-        terminal.print(f"Mean of the repeated cases: {mean}", "dim")
+        means = ", ".join([f"pass rate {pass_rate}", *pass_at_k])
+        terminal.print(f"Mean of the repeated cases: {means}", "dim")
     # The tokens of a target are not known, and a dry run costs nothing.
-    if not first.dry_run and first.target is None:
+    is_priced = not first.dry_run and first.target is None
+    if is_priced:
         _show_cost(terminal, results)
 
 
 def _show_verdict(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     first = results[0]
-    passed = sum(result.passed for result in results)
-    failed = sum(result.failed for result in results)
-    skipped = sum(result.skipped for result in results)
-    not_run = sum(len(result.not_run) for result in results)
-    counts = f"{passed}/{passed + failed} passed"
+    passed = 0
+    failed = 0
+    skipped = 0
+    not_run = 0
+    for result in results:
+        passed += result.passed
+        failed += result.failed
+        skipped += result.skipped
+        not_run += len(result.not_run)
+    run = passed + failed
+    counts = f"{passed}/{run} passed"
     if skipped:
         counts += f", {skipped} skipped"
     if not_run:
         counts += f", {not_run} not run"
     counts += _format_skipped_checks(results)
     succeeded = all(result.all_passed for result in results)
+    sign = terminal.signs[succeeded]
+    style = VERDICT_STYLES[succeeded]
     verdict = _format_verdict(succeeded, failed, not_run, first.min_score)
-    signed_verdict = f"{terminal.signs[succeeded]} {verdict}"
-    terminal.print(Text.assemble(f"{counts} ", (signed_verdict, VERDICT_STYLES[succeeded])))
+    line = Text(f"{counts} ")
+    line.append(f"{sign} {verdict}", style)
+    terminal.print(line)
 
 
 def _format_skipped_checks(results: Sequence[SuiteResult]) -> str:
@@ -236,11 +257,14 @@ def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
 
 
 def _show_cost(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
-    cases = [case for result in results for case in result.case_results]
-    attempts = [attempt for case in cases for attempt in case.attempts]
-    tokens = sum(attempt.tokens for attempt in attempts)
-    # The cost of a case includes runs that were retried.
-    cost = total_cost([case.cost for case in cases])
+    tokens = 0
+    costs: list[Decimal | None] = []
+    for result in results:
+        for case in result.case_results:
+            tokens += sum(attempt.tokens for attempt in case.attempts)
+            # The cost of a case includes runs that were retried.
+            costs.append(case.cost)
+    cost = total_cost(costs)
     text = f"{format_count(tokens, 'token')}, cost {format_dollars(cost)}"
     if cost is None and not has_provider_prices():
         text += f"; {PRICES_ADVICE}"

@@ -81,11 +81,14 @@ class Terminal:
                 if not column.no_wrap:
                     continue
                 # rich cuts off such cells unless the column has this width.
-                text = "\n".join(str(cell) for cell in (column.header, *column.cells))
-                column.min_width = max(cell_len(line) for line in text.split("\n"))
+                width = 0
+                for cell in (column.header, *column.cells):
+                    for line in str(cell).split("\n"):
+                        width = max(width, cell_len(line))
+                column.min_width = width
             unlimited = self._console.options.update(max_width=sys.maxsize)
-            min_width = self._console.measure(table, options=unlimited).minimum
-            self._console.width = max(PIPE_WIDTH, _get_columns(), min_width)
+            measured = self._console.measure(table, options=unlimited)
+            self._console.width = max(PIPE_WIDTH, _get_columns(), measured.minimum)
         self._console.print(table)
 
     @contextmanager

@@ -145,15 +145,17 @@ class _Run:
         if is_worse(self.document):
             self.exit_code = 1
 
-    @cached_property
+    @property
     def document(self) -> dict[str, Any]:
         """The results of all suites, compared with the baseline; read it after the last suite."""
         document: dict[str, Any] = redact(new_document(self.finished))
-        if self.baseline is None or self.options.baseline is None:
+        file = self.options.baseline
+        baseline = self.baseline
+        if baseline is None or file is None:
             return document
         # If cases are selected, the others are not missing.
         is_whole = not self.options.selects_cases
-        return compare_with_baseline(document, self.options.baseline, self.baseline, is_whole)
+        return compare_with_baseline(document, file, baseline, is_whole)
 
     def write_outputs(self) -> None:
         """Write the result files."""
@@ -276,12 +278,15 @@ class _Run:
         return results
 
     def _show_header(self, variants: Variants) -> None:
+        terminal = self.terminal
         suite = variants[0].suite
-        name = self.terminal.line(suite.metadata.name)
+        name = terminal.line(suite.metadata.name)
         cases = format_count(len(suite.cases), "case")
-        subject = self.terminal.line(_describe_subject(variants))
-        suffix = " (dry-run)" if self.options.dry_run else ""
-        self.terminal.print(f"Running {name} ({cases}) against {subject}{suffix}", "bold")
+        subject = terminal.line(_describe_subject(variants))
+        header = f"Running {name} ({cases}) against {subject}"
+        if self.options.dry_run:
+            header += " (dry-run)"
+        terminal.print(header, "bold")
 
     def _run_variant(self, variant: Variant, progress: Progress) -> SuiteResult:
         options = self.options
@@ -331,17 +336,25 @@ def _explain_empty_selection(options: RunOptions, cases: Sequence[TestCase]) -> 
     """Return the error for a selection without cases, with the tags and names there are."""
     conditions: list[str] = []
     if options.tag:
-        conditions.append(f"the tag {' or '.join(map(shorten, options.tag))}")
+        selected_tags = " or ".join(map(shorten, options.tag))
+        conditions.append(f"the tag {selected_tags}")
     if options.text is not None:
-        conditions.append(f"{shorten(options.text)} in its name")
-    all_tags = sorted({tag for case in cases for tag in case.tags})
-    tags = ", ".join(map(shorten_name, all_tags)) or "none"
-    names = ", ".join(shorten_name(case.name) for case in cases[:MAX_NAMES]) or "none"
+        text = shorten(options.text)
+        conditions.append(f"{text} in its name")
+    all_tags: set[str] = set()
+    for case in cases:
+        all_tags.update(case.tags)
+    tags = ", ".join(map(shorten_name, sorted(all_tags)))
+    names = ", ".join(shorten_name(case.name) for case in cases[:MAX_NAMES])
     left = len(cases) - MAX_NAMES
     if left > 0:
         names += f" and {left} more"
-    problem = f"No case has {' and '.join(conditions)}."
-    return f"{problem} Tags there are: {tags}. Cases there are: {names}."
+    selection = " and ".join(conditions)
+    return (
+        f"No case has {selection}. "
+        f"Tags there are: {tags or 'none'}. "
+        f"Cases there are: {names or 'none'}."
+    )
 
 
 def _describe_subject(variants: Variants) -> str:
