@@ -138,9 +138,13 @@ class ServerTools:
 def serve() -> None:
     """Serve MCP on stdio until standard input ends."""
     # The schema of each tool is made from the signature of its method.
-    server_tools = ServerTools()
-    names = [name for name in vars(ServerTools) if not name.startswith("_")]
-    tools = {name: ToolFunction(name, getattr(server_tools, name)) for name in names}
+    methods = ServerTools()
+    tools = {}
+    for name in vars(ServerTools):
+        if name.startswith("_"):
+            continue
+        method = getattr(methods, name)
+        tools[name] = ToolFunction(name, method)
     asyncio.run(_serve(tools))
 
 

@@ -90,16 +90,21 @@ def _create_table(terminal: Terminal, results: Sequence[CaseResult], verbose: bo
 
 def _select_columns(results: Sequence[CaseResult], verbose: bool) -> list[Column]:
     """Return the columns that say something about these results."""
-    columns: list[Column] = [("Status", _format_status), ("Duration", _format_duration)]
+    columns: list[Column] = [
+        ("Status", _format_status),
+        ("Duration", _format_duration),
+    ]
     # With `verbose` the details show which checks were skipped.
     if not verbose and any(map(_has_skipped_checks, results)):
         columns.append(("Checked", _format_checks))
     if any(result.is_scored for result in results):
         columns.append(("Score", _format_score))
     if any(len(result.attempts) > 1 for result in results):
-        columns.append(("Pass rate", _format_pass_rate))
-        columns.append(("95% interval", _format_interval))
-        columns.append(("pass@k", _format_pass_at_k))
+        columns += [
+            ("Pass rate", _format_pass_rate),
+            ("95% interval", _format_interval),
+            ("pass@k", _format_pass_at_k),
+        ]
     return columns
 
 

@@ -145,7 +145,7 @@ class _Run:
         if is_worse(self.document):
             self.exit_code = 1
 
-    @property
+    @cached_property
     def document(self) -> dict[str, Any]:
         """The results of all suites, compared with the baseline; read it after the last suite."""
         document: dict[str, Any] = redact(new_document(self.finished))

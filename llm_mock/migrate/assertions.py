@@ -138,9 +138,11 @@ def _convert_arguments(
     kwargs = f'{call}["kwargs"]'
     statements = []
     if _is_checked(prompt, reader):
-        statements.append(f'assert {call}["prompt"] == {to_source(prompt)}')
+        text = to_source(prompt)
+        statements.append(f'assert {call}["prompt"] == {text}')
     if _is_checked(system, reader):
-        statements.append(f'assert {kwargs}["system"] == {to_source(system)}')
+        text = to_source(system)
+        statements.append(f'assert {kwargs}["system"] == {text}')
     if schema is None:
         # A record always has a schema, if only None.
         statements.append(f'assert {kwargs}["schema"] is None')
@@ -151,11 +153,14 @@ def _convert_arguments(
     absent = ['"attachments"', '"tools"']
     if system is None:
         absent.insert(1, '"system"')
-    statements.append(f"assert not {{{', '.join(absent)}}} & {kwargs}.keys()")
+    absent_keys = ", ".join(absent)
+    statements.append(f"assert not {{{absent_keys}}} & {kwargs}.keys()")
     items = []
     for name, value in options.items():
-        items.append(f'"{name}": {to_source(value)}')
-    statements.append(f'assert {call}["options"] == {{{", ".join(items)}}}')
+        text = to_source(value)
+        items.append(f'"{name}": {text}')
+    checked_options = ", ".join(items)
+    statements.append(f'assert {call}["options"] == {{{checked_options}}}')
     return statements
 
 
@@ -177,4 +182,8 @@ def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -
             raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
     for name in keywords:
         if name in UNSUPPORTED_KEYWORDS:
-            raise CannotRewrite(f"{to_source(node)} names {name}", SEE_CALLS, node)
+            raise CannotRewrite(
+                f"{to_source(node)} names {name}",
+                SEE_CALLS,
+                node,
+            )

@@ -122,7 +122,11 @@ def call_helper(
 def new_function_double(function: cst.FunctionDef, closure: SymbolTable) -> TestDouble:
     """Return the double for a function that a test uses as a mock."""
     double = TestDouble(is_async=function.asynchronous is not None, has_any_attribute=False)
-    table = SymbolTable(closure.scope, closure.values, closure.depth + 1)
+    table = SymbolTable(
+        closure.scope,
+        closure.values,
+        closure.depth + 1,
+    )
     for name, definition in closure.functions.items():
         # Without itself, a function that names itself does not recurse here.
         if definition[0] is not function:
@@ -237,20 +241,21 @@ def _compared_name(test: cst.BaseExpression, table: SymbolTable) -> str | None:
 
 def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> bool:
     """Apply a statement that makes or configures a mock; return False for any other."""
+    if isinstance(node, cst.Pass):
+        return True
+    if isinstance(node, cst.Expr):
+        return _apply_configure_mock(node.value, table)
     if isinstance(node, cst.AnnAssign):
         if node.value is None or not isinstance(node.target, cst.Name):
             return False
         return _assign(node.target, node.value, table)
-    if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        [assign_target] = node.targets
-        target = assign_target.target
-        value = node.value
-        if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
-            return _unpack(target, value, table)
-        return _assign(target, value, table)
-    if isinstance(node, cst.Expr) and _apply_configure_mock(node.value, table):
-        return True
-    return isinstance(node, cst.Pass)
+    if not isinstance(node, cst.Assign) or len(node.targets) != 1:
+        return False
+    value = node.value
+    target = node.targets[0].target
+    if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
+        return _unpack(target, value, table)
+    return _assign(target, value, table)
 
 
 def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
@@ -315,9 +320,19 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
             methods[part.name.value] = part
         else:
             _set_class_attribute(fake, definition.name.value, part, caller)
-    _initialize(fake, definition, methods.pop("__init__", None), node, caller)
+    _initialize(
+        fake,
+        definition,
+        methods.pop("__init__", None),
+        node,
+        caller,
+    )
     for name, method in methods.items():
-        fake.attributes[name] = _new_method_double(method, fake, caller)
+        fake.attributes[name] = _new_method_double(
+            method,
+            fake,
+            caller,
+        )
     return fake
 
 

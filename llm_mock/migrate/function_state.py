@@ -74,10 +74,18 @@ class FunctionState:
         self.table.unrelated = unrelated
         self.table.plain.update(collect_parametrized_values(function))
         self.getters: list[PatchedGetter] = []
-        self.reader = CallReader(self.table, self.getters, context.resolve_model)
+        self.reader = CallReader(
+            self.table,
+            self.getters,
+            context.resolve_model,
+        )
         self.slots: list[Slot] = [Slot()]
         """The statements that configured mocks; the first slot is the start of the body."""
-        self.replies = ConfiguredReplies(self.getters, self.table, self.slots)
+        self.replies = ConfiguredReplies(
+            self.getters,
+            self.table,
+            self.slots,
+        )
         self.given_value: Value | None = None
         """The value that a fixture gives to its tests, if it is a mock."""
         self._asserted_models = asserted_models

@@ -135,13 +135,16 @@ def _get_bound_name(alias: cst.ImportAlias) -> str:
 
 def _add_reply_import(body: list[cst.BaseStatement]) -> list[cst.BaseStatement]:
     """Import `Reply`: in an import of `llm_mock`, or in a line of its own in sorted order."""
+    changed = list(body)
     for number, node in enumerate(body):
         extended = _extend_import(node)
         if extended is not None:
-            return [*body[:number], extended, *body[number + 1 :]]
+            changed[number] = extended
+            return changed
     line = parse_statement("from llm_mock import Reply")
     position = _find_import_position(body)
-    return [*body[:position], line, *body[position:]]
+    changed.insert(position, line)
+    return changed
 
 
 def _extend_import(node: cst.BaseStatement) -> cst.BaseStatement | None:

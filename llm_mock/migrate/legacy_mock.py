@@ -83,10 +83,12 @@ def convert_set_response(node: cst.Call) -> str:
     if not required <= values.keys() <= {*required, "schema"}:
         raise _unknown_arguments(node)
     model = to_source(values["model"])
-    arguments = [model, to_source(values["response"])]
-    schema = values.get("schema")
-    if schema is not None and to_source(schema) != "None":
-        arguments.append(f"schema={to_source(schema)}")
+    response = to_source(values["response"])
+    arguments = [model, response]
+    if "schema" in values:
+        schema = to_source(values["schema"])
+        if schema != "None":
+            arguments.append(f"schema={schema}")
     return f"mock_llm_responses.set({', '.join(arguments)})"
 
 

@@ -203,17 +203,20 @@ class _PatchCall:
 
 def _evaluate_new(node: cst.BaseExpression, table: SymbolTable) -> Value:
     """Evaluate a replacement of `get_model`: a mock, a function, or a class of fake models."""
-    if not isinstance(node, cst.Name) or node.value in table.values:
+    if not isinstance(node, cst.Name):
         return table.evaluate(node)
-    if node.value not in table.scope.classes:
+    scope = table.scope
+    is_class = node.value in scope.classes and node.value not in table.values
+    if not is_class:
         return table.evaluate(node)
     # The application calls the class with the model name.
     name = "model_name"
     values = dict(table.values)
     values[name] = Argument(name)
-    inner = SymbolTable(table.scope, values, table.depth + 1)
+    inner = SymbolTable(scope, values, table.depth + 1)
     argument = cst.Arg(cst.Name(name))
-    fake = inner.evaluate(cst.Call(node, [argument]))
+    call = cst.Call(node, [argument])
+    fake = inner.evaluate(call)
     return TestDouble(has_any_attribute=False, return_value=fake)
 
 

@@ -441,20 +441,18 @@ def no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRe
 
 def _is_used_as_record(name: str, node: cst.CSTNode) -> bool:
     """Return whether a loop variable is only used like `call["prompt"]`."""
+    variable = m.Name(name)
     key = m.SubscriptElement(m.Index(m.SimpleString()))
-    subscript = m.Subscript(m.Name(name), [key])
-    allowed: set[int] = set()
     # Nodes are compared by identity: the name occurs in nodes that are equal.
-    for found in m.findall(node, subscript):
+    allowed: set[int] = set()
+    for found in m.findall(node, m.Subscript(variable, [key])):
         record = cst.ensure_type(found, cst.Subscript)
         allowed.add(id(record.value))
     # The loop itself binds the name.
-    loop = m.CompFor() | m.For()
-    for found in m.findall(node, loop):
+    for found in m.findall(node, m.CompFor() | m.For()):
         target = getattr(found, "target", None)
         allowed.add(id(target))
-    uses = m.findall(node, m.Name(name))
-    return all(id(use) in allowed for use in uses)
+    return all(id(use) in allowed for use in m.findall(node, variable))
 
 
 def get_schema_name(node: cst.BaseExpression) -> cst.BaseExpression:

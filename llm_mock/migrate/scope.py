@@ -59,9 +59,11 @@ class Scope:
         self.constants: dict[str, cst.BaseExpression] = {}
         for node in module.body:
             if isinstance(node, cst.FunctionDef):
-                self.functions[node.name.value] = node
+                name = node.name.value
+                self.functions[name] = node
             elif isinstance(node, cst.ClassDef):
-                self.classes[node.name.value] = node
+                name = node.name.value
+                self.classes[name] = node
             elif isinstance(node, cst.SimpleStatementLine):
                 for part in node.body:
                     self._add_small_statement(part)
@@ -172,8 +174,13 @@ def _split_row(row: cst.BaseExpression, length: int) -> list[cst.BaseExpression]
 
 
 def _split_parameter_names(node: cst.BaseExpression) -> list[str]:
+    names = []
     if isinstance(node, (cst.List, cst.Tuple)):
-        # A name that is not literal keeps its position.
-        return [get_string(element.value) or "" for element in node.elements]
-    names = get_string(node) or ""
-    return [name.strip() for name in names.split(",")]
+        for element in node.elements:
+            # A name that is not literal keeps its position.
+            name = get_string(element.value)
+            names.append(name or "")
+    else:
+        text = get_string(node) or ""
+        names += [name.strip() for name in text.split(",")]
+    return names

@@ -421,12 +421,14 @@ def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
     part = get_small_statement(node)
     if not isinstance(part, cst.Assert):
         return node
-    argument = m.Arg(m.Attribute(m.Name("mock_llm_calls")))
-    call = m.Call(m.Name("bool"), [argument])
-    if m.matches(part.test, call):
-        test = _unwrap_bool(part.test)
-    elif m.matches(part.test, m.UnaryOperation(m.Not(), call)):
-        negation = cst.ensure_type(part.test, cst.UnaryOperation)
+    calls = m.Attribute(m.Name("mock_llm_calls"))
+    call = m.Call(m.Name("bool"), [m.Arg(calls)])
+    negated_call = m.UnaryOperation(m.Not(), call)
+    test = part.test
+    if m.matches(test, call):
+        test = _unwrap_bool(test)
+    elif m.matches(test, negated_call):
+        negation = cst.ensure_type(test, cst.UnaryOperation)
         inner = _unwrap_bool(negation.expression)
         test = negation.with_changes(expression=inner)
     else:

@@ -203,7 +203,11 @@ class SymbolTable:
             value = fakes.call_helper(helper, node, self, None)
             return value
         if name in self.scope.classes:
-            value = fakes.new_fake(self.scope.classes[name], node, self)
+            value = fakes.new_fake(
+                self.scope.classes[name],
+                node,
+                self,
+            )
             return value
         if name in ("iter", "list", "tuple") and len(node.args) == 1:
             inner = self._evaluate(node.args[0].value)

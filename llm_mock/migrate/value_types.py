@@ -37,13 +37,17 @@ def is_text(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> boo
     if isinstance(node, (cst.FormattedString, cst.ConcatenatedString)):
         return True
     if isinstance(node, cst.Call):
-        if table.scope.qualify(node.func) in TEXT_FUNCTIONS:
+        function = node.func
+        if table.scope.qualify(function) in TEXT_FUNCTIONS:
             return True
-        return isinstance(node.func, cst.Attribute) and node.func.attr.value in TEXT_METHODS
+        if not isinstance(function, cst.Attribute):
+            return False
+        return function.attr.value in TEXT_METHODS
     if isinstance(node, cst.BinaryOperation):
         # `"a" + b`, `"%s" % b` and `"a" * 3` are strings if the left side is one.
-        keeps_type = isinstance(node.operator, (cst.Add, cst.Modulo, cst.Multiply))
-        return keeps_type and is_text(node.left, table, depth)
+        if not isinstance(node.operator, (cst.Add, cst.Modulo, cst.Multiply)):
+            return False
+        return is_text(node.left, table, depth)
     return _all_values(node, table, is_text, depth)
 
 
@@ -88,7 +92,9 @@ def _all_values(
     if depth >= MAX_NAMES or not isinstance(node, cst.Name):
         return False
     values = _find_values(node, table)
-    return bool(values) and all(condition(value, table, depth + 1) for value in values)
+    if not values:
+        return False
+    return all(condition(value, table, depth + 1) for value in values)
 
 
 def _find_values(node: cst.Name, table: SymbolTable) -> list[cst.BaseExpression]:

@@ -44,12 +44,14 @@ class Grid(NamedTuple):
         suites = self.suites
         yield "Passed", [_format_passed(suite) for suite in suites]
         if any(suite["scored"] for suite in suites):
-            yield "Score", [format_score_cell(suite["score"]) for suite in suites]
+            scores = [suite["score"] for suite in suites]
+            yield "Score", [format_score_cell(score) for score in scores]
         yield from self._metrics()
         yield from self._pass_rates()
         # Dry runs cost nothing, and the cost of a target is unknown.
         if not any(suite["dry_run"] or suite["target"] for suite in suites):
-            yield "Cost", [format_dollars(decimal_of(suite["cost_usd"])) for suite in suites]
+            costs = [decimal_of(suite["cost_usd"]) for suite in suites]
+            yield "Cost", [format_dollars(cost) for cost in costs]
         yield "Time per case", [_format_time_per_case(suite) for suite in suites]
 
     def _metrics(self) -> Iterator[tuple[str, list[str]]]:
