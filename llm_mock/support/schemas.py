@@ -6,13 +6,10 @@ import functools
 import json
 import weakref
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described
-
-if TYPE_CHECKING:
-    import pydantic
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
@@ -47,7 +44,7 @@ def get_schema_name(schema: Any) -> str | None:
     return json.dumps(schema, sort_keys=True, default=repr)
 
 
-def _is_pydantic_class(schema: object) -> TypeGuard[type[pydantic.BaseModel]]:
+def _is_pydantic_class(schema: object) -> TypeGuard[Any]:
     # Recognised by its method, as importing pydantic takes long.
     return isinstance(schema, type) and hasattr(schema, "model_json_schema")
 
