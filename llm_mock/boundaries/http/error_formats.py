@@ -52,7 +52,7 @@ ANTHROPIC_TYPES = {
     413: "request_too_large",
     429: "rate_limit_error",
     504: "timeout_error",
-    # 529 is Anthropic's own: no standard status stands for an overloaded provider.
+    # No standard status: only Anthropic has it.
     529: "overloaded_error",
 }
 AWS_TYPES = {
