@@ -20,12 +20,13 @@ from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import EndlessToolCalls
 
+# "The following is the answer to your question."
 ANOTHER_LANGUAGE = "以下是对您问题的回答。"
 MAX_TOOL_CALLS = 100
 """The number of tool calls after which the application is taken to loop for ever."""
-SLOW_START = SlowStart(first_chunk=60.0)
 # Longer than a usable client waits, shorter than the default timeouts of OpenAI's and Anthropic's
 # SDKs (600 s).
+SLOW_START = SlowStart(first_chunk=60.0)
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
 Change = Callable[[FaultContext], "Reply | None"]
 
@@ -105,11 +106,13 @@ def _change_types(context: FaultContext) -> Reply | None:
         wrong = {}
         for name, value in target.items():
             for other in _iter_other_types(value):
-                changed = context.replace_object(position, {**target, name: other})
-                if context.breaks_the_schema(changed):
+                data = context.replace_object(position, {**target, name: other})
+                # The last value that breaks the schema stays: it is the likeliest.
+                if context.breaks_the_schema(data):
                     wrong[name] = other
         if wrong:
-            return context.change_reply(data=context.replace_object(position, {**target, **wrong}))
+            data = context.replace_object(position, {**target, **wrong})
+            return context.change_reply(data=data)
     return None
 
 
@@ -174,10 +177,15 @@ def _refuse(context: FaultContext) -> Reply | None:
 )
 def _change_language(context: FaultContext) -> Reply | None:
     if context.data is UNSET:
-        return context.change_reply(ANOTHER_LANGUAGE) if context.reply.content else None
+        if not context.reply.content:
+            return None
+        return context.change_reply(ANOTHER_LANGUAGE)
     data = copy.deepcopy(context.data)
+    # A list first, because the loop changes what it runs over.
     for container, key in list(_iter_texts(data)):
-        text, container[key] = container[key], ANOTHER_LANGUAGE
+        text = container[key]
+        container[key] = ANOTHER_LANGUAGE
+        # Texts of an enum or a format stay as they are.
         if context.schema is not None and context.breaks_the_schema(data):
             container[key] = text
     if data == context.data:
@@ -216,8 +224,10 @@ def _change_tool_arguments(context: FaultContext) -> Reply | None:
     if call is None:
         return None
     name, arguments = call
+    # A slightly wrong name is the likeliest mistake of a model.
     first = next(iter(arguments), "input")
-    wrong = {f"{first}_value": arguments.pop(first, ""), **arguments}
+    value = arguments.pop(first, "")
+    wrong = {f"{first}_value": value, **arguments}
     return context.change_reply(tool_calls=[BrokenToolCall(name, wrong)])
 
 
@@ -254,6 +264,7 @@ def _repeat_answer(context: FaultContext) -> Reply | None:
     "broken-stream", TEXT, "The connection breaks when half of the answer was streamed."
 )
 def _break_stream(context: FaultContext) -> Reply | None:
+    # Without a stream nothing arrives before the connection breaks.
     if context.request.stream is False:
         return _cut_by_error(context, ConnectionError(DISCONNECTED))
     provider = context.request.provider
@@ -268,8 +279,12 @@ def _truncate_stream(context: FaultContext) -> Reply | None:
     if context.request.stream is None:
         # Through `llm` there is no wire: a stream that ends early is one with fewer chunks.
         chunks = _split_chunks(context.reply)
-        return context.change_reply(chunks=_take_first_half(chunks)) if chunks else None
-    return _cut_by_error(context, StreamEnds()) if context.request.stream else None
+        if not chunks:
+            return None
+        return context.change_reply(chunks=_take_first_half(chunks))
+    if not context.request.stream:
+        return None
+    return _cut_by_error(context, StreamEnds())
 
 
 @_register_fault(
@@ -289,8 +304,11 @@ def _break_event(context: FaultContext) -> Reply | None:
 def _stall_stream(context: FaultContext) -> Reply | None:
     if context.request.stream is None:
         # Through `llm` the SDK inside its plugin times out, and raises this.
-        return _cut_by_error(context, make_provider_error(context.model_id, "timeout"))
-    return _cut_by_error(context, StreamStalls()) if context.request.stream else None
+        timeout = make_provider_error(context.model_id, "timeout")
+        return _cut_by_error(context, timeout)
+    if not context.request.stream:
+        return None
+    return _cut_by_error(context, StreamStalls())
 
 
 @_register_fault("slow-first-token", ANY, "The answer begins only after a minute.")

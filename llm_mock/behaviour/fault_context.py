@@ -80,13 +80,15 @@ class FaultContext:
 
         With a tool's result at hand a model answers, unless the script calls a tool again.
         """
-        if not self.tools or (self.request.tool_results and not self.reply.tool_calls):
+        has_results_only = self.request.tool_results and not self.reply.tool_calls
+        if not self.tools or has_results_only:
             return None
         return self.choose_any_tool_call()
 
     def choose_any_tool_call(self) -> tuple[str, dict[str, Any]]:
         """Return the scripted tool call, else the last one, else one of the first offered tool."""
         call = next(iter(self.reply.tool_calls), self.last_tool_call)
+        # The last call may be one of a tool that is no longer offered.
         if call is not None and call.name in self.tools:
             return call.name, dict(call.arguments)
         name, tool = next(iter(self.tools.items()))
@@ -119,6 +121,7 @@ def _generate_arguments(schema: Any) -> dict[str, Any]:
 
     try:
         arguments = generate_instance(schema or {"type": "object"})
-    except LLMMockError:  # for example a `pattern`, which is not generated
+    except LLMMockError:
+        # For example a `pattern`, which is not generated.
         return {}
     return arguments if isinstance(arguments, dict) else {}

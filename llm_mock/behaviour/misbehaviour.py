@@ -36,9 +36,10 @@ def read_markers(markers: Iterable[Any]) -> list[tuple[str, int | None]]:
     # pytest lists the marker that is written last first.
     for marker in reversed(list(markers)):
         times = marker.kwargs.get("times")
-        chosen += [(name, times) for name in marker.args or CATALOGUE]
-    for name, times in chosen:
-        Misbehaviour(name, times)  # for its checks
+        for name in marker.args or CATALOGUE:
+            # Only for its checks: a wrong name fails before any test runs.
+            Misbehaviour(name, times)
+            chosen.append((name, times))
     return chosen
 
 
@@ -88,9 +89,12 @@ class Misbehaviour:
         numbers = ", ".join(map(str, self.calls[:MAX_SHOWN_CALLS]))
         if len(self.calls) > MAX_SHOWN_CALLS:
             numbers += ", …"
-        noun = "calls" if len(self.calls) > 1 else "call"
-        where = f"{noun} {numbers}" if numbers else "no call"
-        return f"{self.name}: {self.description}\nApplied to {where}."
+        applied_to = f"calls {numbers}"
+        if len(self.calls) == 1:
+            applied_to = f"call {numbers}"
+        elif not self.calls:
+            applied_to = "no call"
+        return f"{self.name}: {self.description}\nApplied to {applied_to}."
 
     def explain_not_applied(self, calls: int) -> str:
         """Explain why a test with that many calls is skipped: none of them was changed."""
@@ -126,10 +130,15 @@ class Misbehaviour:
             self._last_tool_call,
             applied=len(self.calls),
         )
+        # Noted for calls that are not changed too, because later ones may repeat their answer.
         if reply.content:
             self._first_answers.setdefault(model_id, context.reply)
-        self._last_tool_call = next(iter(reply.tool_calls), self._last_tool_call)
-        changed = None if self._is_used_up() else change(context)
+        if reply.tool_calls:
+            self._last_tool_call = reply.tool_calls[0]
+        if self._is_used_up():
+            return reply
+        changed = change(context)
+        # Another thread may have used up `times` meanwhile, so only `_claim` decides.
         if changed is None or not self._claim(record):
             return reply
         return changed
@@ -139,7 +148,8 @@ class Misbehaviour:
 
     def _claim(self, record: CallRecord) -> bool:
         """Count a call; return False if `times` calls were counted before."""
-        with self._lock:  # calls come from several threads
+        # The lock, because calls come from several threads.
+        with self._lock:
             if self._is_used_up():
                 return False
             self.calls.append(record["number"])

@@ -40,10 +40,14 @@ def _measure_pieces(reply: Reply) -> list[int]:
     if reply.reasoning is not None:
         reasoning.append(estimate_tokens(len(reply.reasoning)))
     chunks = [1 for _ in reply.stream(stream=True)]
+    # A reply that fails does not come as far as its tool calls.
     if reply.error_after is not None:
         return reasoning + chunks[: reply.error_after]
-    arguments = [json.dumps(call.arguments) for call in reply.tool_calls]
-    return reasoning + chunks + [estimate_tokens(len(text)) for text in arguments]
+    tool_calls = []
+    for call in reply.tool_calls:
+        arguments = json.dumps(call.arguments)
+        tool_calls.append(estimate_tokens(len(arguments)))
+    return reasoning + chunks + tool_calls
 
 
 def _cut_at_timeout(
@@ -57,8 +61,10 @@ def _cut_at_timeout(
     chunks = min(max(arrived - leading, 0), number_of_chunks)
     reasoning = reply.reasoning if arrived else None
     error = make_provider_error(call["model_id"], "timeout", provider=call.get("provider"))
-    fields = reply.__dict__  # around the frozen `Reply`, as above
+    # Around the frozen `Reply`, as above.
+    fields = reply.__dict__
     fields.update(error=error, error_after=chunks, notes=(), reasoning=reasoning)
+    # After the update, because `outcome` is only what came before the timeout.
     fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))
     last_end = ends[arrived - 1] if arrived else 0
     return [*waits[:arrived], timeout - last_end]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from llm_mock.core.value_types import JSON, JSONObject
 
 DOMAIN = "type.googleapis.com/google.rpc."
 KEY_NOT_VALID = "API key not valid. Please pass a valid API key."
@@ -17,10 +20,11 @@ class Refusal(NamedTuple):
     message: str
     code: str | None = None
     param: str | None = None
-    details: tuple[dict[str, Any], ...] = ()
+    details: tuple[JSONObject, ...] = ()
     """The machine-readable details that Google adds."""
 
 
+# The texts and fields are those that the providers send, because applications parse them.
 REFUSALS = {
     "openai": {
         "rate_limit": Refusal(
@@ -118,17 +122,17 @@ REFUSALS = {
         "invalid_key": Refusal(401, "invalid_request_error", "Unauthorized"),
     },
 }
-"""What each provider says to each kind of failure."""
+"""The error response of each provider to each kind of failure."""
 
 
-def build_body(provider: str | None, refusal: Refusal, message: str, **call: str) -> dict[str, Any]:
+def build_body(provider: str | None, refusal: Refusal, message: str, **call: str) -> JSONObject:
     """Return the JSON body of an error response.
 
     Args:
         provider: the provider; None for one with the API of OpenAI.
-        refusal: what it says.
-        message: its message.
-        call: `model` and `seconds` of the call.
+        refusal: the error response.
+        message: its message, without placeholders.
+        call: `model` and `seconds` of the call, for the placeholders in the details.
     """
     if provider == "anthropic":
         return {
@@ -137,30 +141,35 @@ def build_body(provider: str | None, refusal: Refusal, message: str, **call: str
             "request_id": "req_mock",
         }
     if provider == "google":
-        said: dict[str, Any] = {"code": refusal.status, "message": message, "status": refusal.type}
-        return {
-            "error": {**said, "details": _fill_placeholders(refusal.details, call)}
-            if refusal.details
-            else said
+        error: JSONObject = {
+            "code": refusal.status,
+            "message": message,
+            "status": refusal.type,
         }
-    if provider == "mistral" and refusal.status == 401:  # the gateway says so, not the API
+        if refusal.details:
+            error["details"] = _fill_placeholders(refusal.details, call)
+        return {"error": error}
+    # The gateway of Mistral checks keys, and has another form of errors than the API.
+    if provider == "mistral" and refusal.status == 401:
         return {"detail": message}
-    said = {"message": message, "type": refusal.type, "param": refusal.param, "code": refusal.code}
-    return (
-        {"object": "error", **said, "raw_status_code": refusal.status}
-        if provider == "mistral"
-        else {"error": said}
-    )
+    fields = {
+        "message": message,
+        "type": refusal.type,
+        "param": refusal.param,
+        "code": refusal.code,
+    }
+    if provider == "mistral":
+        return {"object": "error", **fields, "raw_status_code": refusal.status}
+    return {"error": fields}
 
 
-def _fill_placeholders(value: Any, call: dict[str, str]) -> Any:
-    """JSON values with the placeholders in their texts filled in."""
+def _fill_placeholders(value: JSON, call: dict[str, str]) -> JSON:
+    """Return JSON values with the placeholders in their texts filled in."""
     if isinstance(value, str):
         return value.format(**call)
     if isinstance(value, dict):
         return {key: _fill_placeholders(item, call) for key, item in value.items()}
-    return (
-        [_fill_placeholders(item, call) for item in value]
-        if isinstance(value, (list, tuple))
-        else value
-    )
+    # The details are tuples, so that they cannot be changed, and become lists here.
+    if isinstance(value, (list, tuple)):
+        return [_fill_placeholders(item, call) for item in value]
+    return value
