@@ -17,9 +17,15 @@ def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwar
     is called while no mock is current, and the mock of a real model.
     """
     mock = current_mock()
-    patched = None if mock is None else find_patched_embedding_model(model)
+    patched = None
+    if mock is not None:
+        patched = find_patched_embedding_model(model)
     if patched is not None:
-        model = _DelegatingModel(lambda items, key: patched.embed_batch(items), patched)
+        # Without the key: a patch by hand need not accept one.
+        def embed_patched(items: Any, key: str | None) -> Any:
+            return patched.embed_batch(items)
+
+        model = _DelegatingModel(embed_patched, patched)
     elif is_mock(model):
         if model.mock() is None:
             import llm
@@ -27,7 +33,8 @@ def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwar
             # Untyped in `llm`, so its type is given here.
             get_embedding_model: Callable[[str], Any] = llm.get_embedding_model
             real = get_embedding_model(model.model_id)
-            return getattr(real, original.__name__)(*args, **kwargs)
+            embed = getattr(real, original.__name__)
+            return embed(*args, **kwargs)
     elif mock is not None and not passes_through(model.model_id):
         refuse_real_model(model.model_id, mock)
         mocked = mock.get_mocked_model("embedding_model", model.model_id)
@@ -49,7 +56,8 @@ class _DelegatingModel:
 
     def embed_batch(self, items: Any, key: str | None = None) -> Any:
         """Embed a batch with the other model, which gets the key of this one."""
-        return self._embed(items, key=self._model.key or key)
+        own_key = self._model.key or key
+        return self._embed(items, key=own_key)
 
     # Called by llm 0.36 (a private name): its own method asks for the key first.
     _embed_batch = embed_batch

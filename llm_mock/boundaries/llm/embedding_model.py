@@ -73,7 +73,9 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
 
     @property
     def _state(self) -> EmbeddingState:
-        return (self.mock() or Mock(ModelBehaviour())).embedding_state(self.model_id)
+        # Without a mock nothing is configured, and nothing is kept.
+        mock = self.mock() or Mock(ModelBehaviour())
+        return mock.embedding_state(self.model_id)
 
     @property
     def dimensions(self) -> int:
@@ -89,7 +91,8 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
             raise InvalidReply(
                 f"`dimensions` must be a whole number from 1, but got {dimensions!r}."
             )
-        if any(len(vector) != dimensions for vector in state.vectors.values()):
+        lengths = {len(vector) for vector in state.vectors.values()}
+        if lengths - {dimensions}:
             raise InvalidReply(
                 f"`dimensions` cannot become {dimensions}, because vectors of another length are "
                 f"set ({len(state.vectors)} set so far). Assign it before you set vectors."
@@ -135,6 +138,7 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         """
         __tracebackhide__ = True
         error = exception.error if isinstance(exception, Reply) else exception
+        # A reply that is not an error has None here, which is refused.
         if exception is not None:
             to_exception(error)
         self._state.error = error
@@ -148,6 +152,7 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
             Exception: the error that was set.
             TypeError: an item is neither text nor bytes.
         """
+        # `llm` may pass a generator, which can be read only once.
         items = list(items)
         state = self._state
         if not items:
@@ -183,13 +188,18 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    # A bool is a number to Python, but hardly meant as one in a vector.
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return math.isfinite(value)
 
 
 def _format_item(item: Any) -> str:
-    if not isinstance(item, (str, bytes)):
-        raise TypeError(_format_unsupported_item(item))
-    return item if isinstance(item, str) else f"<{len(item)} bytes>"
+    if isinstance(item, str):
+        return item
+    if isinstance(item, bytes):
+        return f"<{len(item)} bytes>"
+    raise TypeError(_format_unsupported_item(item))
 
 
 def _format_unsupported_item(item: Any) -> str:

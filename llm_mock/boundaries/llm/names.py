@@ -35,12 +35,16 @@ class LLMNames:
 
     def get_every_id(self, name: str) -> set[str]:
         """Return the id of the model and the id of the embedding model with a name."""
-        return {_resolve_id(name, listing) for listing in (MODELS, EMBEDDING_MODELS)}
+        model_id = _resolve_id(name, MODELS)
+        embedding_model_id = _resolve_id(name, EMBEDDING_MODELS)
+        return {model_id, embedding_model_id}
 
     def provider_class(self, model_id: str) -> type | None:
         """Return the class of the real model of an id; None if no plugin registers one."""
         real = find_registered_model("model", model_id)
-        return None if real is None else type(real)
+        if real is None:
+            return None
+        return type(real)
 
 
 def set_real_listing(listing: str, function: Callable[[], list[Any]]) -> None:
@@ -65,7 +69,9 @@ def _resolve_id(name: str, listing: str) -> str:
     if not _needs_lookup(name) and not may_be_alias(name):
         return name
     entry = _load_entries(listing).get(name)
-    return name if entry is None else get_model_id(entry)
+    if entry is None:
+        return name
+    return get_model_id(entry)
 
 
 def get_model_id(entry: Any) -> str:
@@ -99,12 +105,15 @@ def find_registered_model(kind: str, model_id: str) -> Any:
         kind: `model` or `async_model`.
         model_id: an id or an alias.
     """
-    return getattr(find_registered(model_id), kind, None)
+    entry = find_registered(model_id)
+    return getattr(entry, kind, None)
 
 
 def list_registered_names() -> set[str]:
     """Return every id and alias that plugins register, of models and of embedding models."""
-    return {*_load_entries(MODELS), *_load_entries(EMBEDDING_MODELS)}
+    models = _load_entries(MODELS)
+    embedding_models = _load_entries(EMBEDDING_MODELS)
+    return {*models, *embedding_models}
 
 
 def list_registered_models() -> dict[str, Any]:
@@ -116,8 +125,9 @@ def _needs_lookup(name: str) -> bool:
     """Return whether a name must be looked up, even if no source of a plugin has it."""
     plugins = sys.modules.get("llm.plugins")
     # `_loaded` is private: `load_plugins` does not return whether it loaded, and loading is slow.
-    is_loaded = plugins is not None and (plugins._loaded or plugins.pm.get_plugins())
-    if is_loaded or passes_through(name):
+    if plugins is not None and (plugins._loaded or plugins.pm.get_plugins()):
+        return True
+    if passes_through(name):
         return True
     # The user's own files may give a model any name.
     return any(file.is_file() for file in list_model_files())
@@ -140,7 +150,8 @@ def _load_entries(listing: str) -> dict[str, Any]:
             list_entries = _list_entries.__wrapped__
             break
     files = [file for file in list_model_files() if file.is_file()]
-    return list_entries(listing, plugins, tuple(file.stat().st_mtime_ns for file in files))
+    modified = tuple(file.stat().st_mtime_ns for file in files)
+    return list_entries(listing, plugins, modified)
 
 
 @functools.lru_cache(maxsize=2)
@@ -154,10 +165,15 @@ def _list_entries(
         plugins: the registered plugins; a part of the key of the cache.
         modified: when the user's files were modified; a part of the key of the cache.
     """
-    entries = _real_listings[listing]()
-    entry_by_name = {alias: entry for entry in entries for alias in entry.aliases}
+    list_all = _real_listings[listing]
+    entries = list_all()
+    entry_by_name = {}
+    for entry in entries:
+        for alias in entry.aliases:
+            entry_by_name[alias] = entry
     # Second, because an id wins over another model's alias.
-    entry_by_name |= {get_model_id(entry): entry for entry in entries}
+    for entry in entries:
+        entry_by_name[get_model_id(entry)] = entry
     return entry_by_name
 
 
@@ -175,7 +191,8 @@ def format_unknown_model(name: str, named: set[str]) -> str:
         name: the name that no plugin registers.
         named: the names that the test configures.
     """
-    suggestion = suggest_nearest(name, list_registered_names() | named) or "."
+    known_names = list_registered_names() | named
+    suggestion = suggest_nearest(name, known_names) or "."
     return (
         f"Unknown model: {name}{suggestion} No installed plugin of llm registers it, and the test "
         "does not name it (ini llm_mock_unknown_models = error): correct the name, install the "

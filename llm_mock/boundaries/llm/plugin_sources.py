@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import re
 from collections.abc import Iterator
+from importlib.machinery import ModuleSpec
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import NamedTuple
@@ -47,16 +48,22 @@ def _is_part_of_word(name: str) -> bool:
     Plugins may compute aliases by leaving a part of an id out.
     """
     part = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return any(part.search(word) for word in _read_sources().words)
+    words = _read_sources().words
+    return any(part.search(word) for word in words)
 
 
 @functools.cache
 def _read_sources() -> _Sources:
-    text = "\n".join(_read_text(file) for file in _find_default_plugins())
-    lists = re.findall(r"\baliases\s*=\s*[(\[]([^)\]]*)", text)
-    aliases = frozenset(name for each in lists for name in _find_names(each))
-    computes_names = any(_may_register_models(plugin) for plugin in entry_points(group="llm"))
-    return _Sources(computes_names, aliases, frozenset(_find_names(text)))
+    text = ""
+    for file in _find_default_plugins():
+        text += _read_text(file) + "\n"
+    aliases: set[str] = set()
+    for alias_list in re.findall(r"\baliases\s*=\s*[(\[]([^)\]]*)", text):
+        aliases.update(_find_names(alias_list))
+    words = _find_names(text)
+    plugins = entry_points(group="llm")
+    computes_names = any(_may_register_models(plugin) for plugin in plugins)
+    return _Sources(computes_names, frozenset(aliases), frozenset(words))
 
 
 def _find_names(text: str) -> list[str]:
@@ -66,9 +73,11 @@ def _find_names(text: str) -> list[str]:
 
 def _find_default_plugins() -> Iterator[Path]:
     spec = importlib.util.find_spec("llm")
-    folders = spec.submodule_search_locations if spec else None
-    for folder in folders or ():
-        yield from Path(folder, "default_plugins").glob("*.py")
+    if spec is None:
+        return
+    for folder in spec.submodule_search_locations or ():
+        default_plugins = Path(folder, "default_plugins")
+        yield from default_plugins.glob("*.py")
 
 
 def _may_register_models(plugin: EntryPoint) -> bool:
@@ -81,18 +90,34 @@ def _may_register_models(plugin: EntryPoint) -> bool:
     spec = importlib.util.find_spec(top)
     if spec is None:
         return False
-    files = []
-    for folder in spec.submodule_search_locations or ():
-        files.append(Path(folder, *inner, "__init__.py"))
-        if inner:
-            files.append(Path(folder, *inner).with_suffix(".py"))
-    if spec.origin and not inner:
-        files.append(Path(spec.origin))
-    texts = [_read_text(file) for file in files if file.suffix == ".py" and file.is_file()]
     # With an attribute, the entry point is an object of the module, which may be computed.
-    if plugin.attr or not texts:
+    if plugin.attr:
+        return True
+    texts = [_read_text(file) for file in _find_source_files(spec, inner)]
+    if not texts:
         return True
     return any(REGISTERS_MODELS.search(text) for text in texts)
+
+
+def _find_source_files(spec: ModuleSpec, inner: list[str]) -> Iterator[Path]:
+    """Yield the files that may define a module.
+
+    Args:
+        spec: the top package or module.
+        inner: the names of the packages and of the module within it.
+    """
+    files = []
+    for folder in spec.submodule_search_locations or ():
+        package = Path(folder, *inner)
+        files.append(package / "__init__.py")
+        if inner:
+            files.append(package.with_suffix(".py"))
+    if spec.origin and not inner:
+        files.append(Path(spec.origin))
+    for file in files:
+        # An extension module has no source.
+        if file.suffix == ".py" and file.is_file():
+            yield file
 
 
 def _read_text(file: Path) -> str:

@@ -77,8 +77,9 @@ def _find_subclasses(base: Any) -> Iterator[type]:
 
 
 def _forget(ref: weakref.ref[type]) -> None:
+    kept = [original for original in _originals if original[0] is not ref]
     # In place, because other functions may iterate over the list at this moment.
-    _originals[:] = [original for original in _originals if original[0] is not ref]
+    _originals[:] = kept
 
 
 def _guard_method(cls: Any, name: str, answer: Callable[..., Any]) -> None:
@@ -170,19 +171,21 @@ def find_patched_prompt(model: Any) -> Callable[..., Any] | None:
     """
     import llm
 
+    prompt: Callable[..., Any]
     real = _find_real_model(model)
     if real is not None and is_patched(real, "prompt"):
-        prompt: Callable[..., Any] = real.prompt
+        prompt = real.prompt
         return prompt
-    bases = (llm.AsyncModel, llm.AsyncKeyModel) if is_async(model) else (llm.Model, llm.KeyModel)
+    bases: tuple[type, ...] = (llm.Model, llm.KeyModel)
+    if is_async(model):
+        bases = (llm.AsyncModel, llm.AsyncKeyModel)
     for base in bases:
         if _is_patched_on_class(base, "prompt"):
-            # Static, so that a function is bound to the mocked model below.
-            patched = inspect.getattr_static(base, "prompt")
-            bound: Callable[..., Any] = (
-                patched.__get__(model) if hasattr(patched, "__get__") else patched
-            )
-            return bound
+            # Static, so that a function is bound to the mocked model. A mock is no descriptor.
+            prompt = inspect.getattr_static(base, "prompt")
+            if hasattr(prompt, "__get__"):
+                prompt = prompt.__get__(model)
+            return prompt
     return None
 
 
@@ -193,14 +196,15 @@ def find_patched_model(model: Any, prompt: Any = None) -> Any:
         model: the mocked model.
         prompt: the prompt to execute; its model may be a real one that the application created.
     """
-    own_model = getattr(prompt, "model", None)
-    if own_model is not None and not is_mock(own_model):
-        return own_model if is_patched(own_model, "execute") else None
-    # First, because finding the real model may load the plugins.
-    if not has_patched_functions():
+    real = getattr(prompt, "model", None)
+    if real is None or is_mock(real):
+        # First, because finding the real model may load the plugins.
+        if not has_patched_functions():
+            return None
+        real = _find_real_model(model)
+    if real is None or not is_patched(real, "execute"):
         return None
-    real = _find_real_model(model)
-    return real if real is not None and is_patched(real, "execute") else None
+    return real
 
 
 def find_patched_embedding_model(model: Any) -> Any:
@@ -211,18 +215,26 @@ def find_patched_embedding_model(model: Any) -> Any:
     """
     real = model
     if is_mock(model):
-        real = _find_real_model(model) if has_patched_functions() else None
-    return real if real is not None and is_patched(real, "embed_batch") else None
+        if not has_patched_functions():
+            return None
+        real = _find_real_model(model)
+    if real is None or not is_patched(real, "embed_batch"):
+        return None
+    return real
 
 
 def is_patched(model: Any, name: str) -> bool:
     """Return whether a test patched a function of a real model, on its class or on the instance."""
-    return name in vars(model) or _is_patched_on_class(type(model), name)
+    if name in vars(model):
+        return True
+    return _is_patched_on_class(type(model), name)
 
 
 def _is_patched_on_class(cls: type, name: str) -> bool:
     for ref, original_name, function in _originals:
-        if ref() is cls and original_name == name and getattr(cls, name) is not function:
+        if ref() is not cls or original_name != name:
+            continue
+        if getattr(cls, name) is not function:
             return True
     return False
 

@@ -31,12 +31,16 @@ class ReplacesRealModel(KeyMixin):
 
     def __getattr__(self, name: str) -> Any:
         """Return another value of the registered model, such as `json_replacements`; no method."""
+        value: Any = None
         if not name.startswith("_") and self._registered is not None:
             # Static, because evaluating a property of the real model may call its provider.
             value = inspect.getattr_static(self._registered, name, None)
-            if value is not None and not callable(value) and not hasattr(type(value), "__get__"):
-                return value
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        is_descriptor = hasattr(type(value), "__get__")
+        # A method of the real model would run for real.
+        if value is None or is_descriptor or callable(value):
+            class_name = type(self).__name__
+            raise AttributeError(f"{class_name!r} object has no attribute {name!r}")
+        return value
 
     def get_key(self, explicit_key: str | None = None) -> str | None:
         """Return the key that `llm` finds, or `PLACEHOLDER_KEY` if it finds none and needs one."""
@@ -46,7 +50,11 @@ class ReplacesRealModel(KeyMixin):
             return PLACEHOLDER_KEY
 
     def __str__(self) -> str:
-        return super().__str__() if self._registered is None else str(self._registered)
+        if self._registered is None:
+            return super().__str__()
+        return str(self._registered)
 
     def __repr__(self) -> str:
-        return super().__repr__() if self._registered is None else repr(self._registered)
+        if self._registered is None:
+            return super().__repr__()
+        return repr(self._registered)

@@ -153,6 +153,7 @@ class _LazyAliases(dict[str, Any]):
             self._list_all = None
 
     def __reduce__(self) -> tuple[type, tuple[dict[str, Any]]]:
+        # A copy or a pickle is a plain `dict`: the functions of this one cannot be pickled.
         return dict, (dict(self),)
 
 
@@ -168,6 +169,7 @@ def _fill_before(name: str) -> Callable[..., Any]:
     return fill_and_call
 
 
+# Every operation that reads more than one key. `__getitem__` is none: it calls `__missing__`.
 _READING_OPERATORS = (
     "__contains__",
     "__eq__",

@@ -29,7 +29,8 @@ def require_llm(version: str, feature: str) -> None:
     """
     __tracebackhide__ = True
     installed = importlib.metadata.version("llm")
-    if _parse_version(installed) < _parse_version(version):
+    is_older = _parse_version(installed) < _parse_version(version)
+    if is_older:
         raise LLMTooOld(
             f"{feature} needs llm {version} or newer, but llm {installed} is installed: "
             f"pip install 'llm>={version}'"
@@ -54,7 +55,8 @@ def get_stream_event_class() -> type[StreamEvent] | None:
 def get_sync_execution(response_class: type) -> str:
     """Return the name of the method in which an `llm.Response` executes its model."""
     # Since llm 0.32 `text()`, `json()` and the like start the model without `__iter__`.
-    return "_iter_events" if hasattr(response_class, "_iter_events") else "__iter__"
+    name = "_iter_events"
+    return name if hasattr(response_class, name) else "__iter__"
 
 
 def get_async_execution(response_class: type) -> tuple[str, bool]:
@@ -65,7 +67,9 @@ def get_async_execution(response_class: type) -> tuple[str, bool]:
     """
     # Since llm 0.32 every way to read leads to this private method; before, to the first chunk.
     name = "_ensure_async_generator"
-    return (name, False) if hasattr(response_class, name) else ("__anext__", True)
+    if hasattr(response_class, name):
+        return name, False
+    return "__anext__", True
 
 
 def is_json_read_for_log() -> bool:
@@ -88,37 +92,46 @@ def get_previous_prompt_json(response: Any) -> Any:
         The payload; None without a previous response, or if the plugin does not report it.
     """
     conversation = response.conversation
-    earlier = conversation.responses if conversation else ()
+    if not conversation or not conversation.responses:
+        return None
+    previous = conversation.responses[-1]
     # `llm` stores it in its log under this private name, and has no public one.
-    return earlier[-1]._prompt_json if earlier else None
+    return previous._prompt_json
 
 
 def describe_messages(prompt: Prompt, conversation: Any) -> list[dict[str, Any]]:
     """Return all messages that the model receives, in the format of `Request.messages`."""
     if not hasattr(prompt, "messages"):
         return list(_describe_old_conversation(prompt, conversation))
-    return [
-        {"role": message.role, "parts": [_describe_part(part) for part in message.parts]}
-        for message in prompt.messages
-    ]
+    messages = []
+    for message in prompt.messages:
+        parts = [_describe_part(part) for part in message.parts]
+        messages.append({"role": message.role, "parts": parts})
+    return messages
 
 
 def count_characters(prompt: Prompt, conversation: Any) -> int:
     """Return the number of characters in the messages that the model receives."""
     messages = get_given_messages(prompt)
+    characters = 0
+    for message in messages:
+        characters += sum(map(_measure_part, message.parts))
     if messages:
-        return sum(_measure_part(part) for message in messages for part in message.parts)
+        return characters
     characters = _measure_prompt(prompt)
     # Since llm 0.32 a conversation passes its messages to the prompt, and they are counted above.
     if conversation and not hasattr(prompt, "messages"):
         for response in conversation.responses:
-            characters += _measure_prompt(response.prompt) + len(response.text_or_raise())
-            characters += sum(map(measure_tool_call, response.tool_calls_or_raise()))
+            characters += _measure_prompt(response.prompt)
+            characters += len(response.text_or_raise())
+            tool_calls = response.tool_calls_or_raise()
+            characters += sum(map(measure_tool_call, tool_calls))
     return characters
 
 
 def _measure_prompt(prompt: Prompt) -> int:
-    characters = len(prompt.prompt or "") + len(prompt.system or "")
+    characters = len(prompt.prompt or "")
+    characters += len(prompt.system or "")
     for result in prompt.tool_results:
         characters += _measure_tool_result(result)
     # Tested first, because most prompts have none.
@@ -150,8 +163,11 @@ def _measure_part(part: Any) -> int:
 def get_system_message(prompt: Any) -> str:
     """Return the text of the system messages; empty before llm 0.32, which has no messages."""
     messages: list[Message] = getattr(prompt, "messages", [])
-    parts = [part for message in messages if message.role == "system" for part in message.parts]
-    return "\n\n".join(part.text for part in parts if hasattr(part, "text"))
+    texts = []
+    for message in messages:
+        if message.role == "system":
+            texts += _get_texts(message)
+    return "\n\n".join(texts)
 
 
 def get_last_user_text(prompt: Any) -> str:
@@ -159,13 +175,19 @@ def get_last_user_text(prompt: Any) -> str:
     messages: list[Message] = getattr(prompt, "messages", [])
     if not messages or messages[-1].role != "user":
         return ""
-    return "\n".join(part.text for part in messages[-1].parts if hasattr(part, "text"))
+    return "\n".join(_get_texts(messages[-1]))
+
+
+def _get_texts(message: Message) -> list[str]:
+    return [part.text for part in message.parts if hasattr(part, "text")]
 
 
 def _describe_part(part: Any) -> dict[str, Any]:
     """Return one part of a message in the format of `Request.messages`."""
     if hasattr(part, "attachment"):
-        attachment = describe_attachments([part.attachment])[0] if part.attachment else {}
+        attachment: dict[str, Any] = {}
+        if part.attachment:
+            [attachment] = describe_attachments([part.attachment])
         return {"type": "attachment", "attachment": attachment}
     if hasattr(part, "output"):
         return describe_tool_result(part)
