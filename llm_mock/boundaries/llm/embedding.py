@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm.execution_guard import is_mock
 from llm_mock.boundaries.llm.provider_classes import find_patched_embedding_model
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
+
+if TYPE_CHECKING:
+    from llm.models import EmbeddingModel
 
 
 def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwargs: Any) -> Any:
@@ -22,7 +25,7 @@ def embed_with_mock(original: Callable[..., Any], model: Any, *args: Any, **kwar
         patched = find_patched_embedding_model(model)
     if patched is not None:
         # Without the key: a patch by hand need not accept one.
-        def embed_patched(items: Any, key: str | None) -> Any:
+        def embed_patched(items: Iterable[str | bytes], key: str | None) -> Any:
             return patched.embed_batch(items)
 
         model = _DelegatingModel(embed_patched, patched)
@@ -50,11 +53,11 @@ class _DelegatingModel:
         model: the real model, with its batch size and the kinds of items that it accepts.
     """
 
-    def __init__(self, embed_batch: Callable[..., Any], model: Any) -> None:
+    def __init__(self, embed_batch: Callable[..., Any], model: EmbeddingModel) -> None:
         self._embed = embed_batch
         self._model = model
 
-    def embed_batch(self, items: Any, key: str | None = None) -> Any:
+    def embed_batch(self, items: Iterable[str | bytes], key: str | None = None) -> Any:
         """Embed a batch with the other model, which gets the key of this one."""
         own_key = self._model.key or key
         return self._embed(items, key=own_key)

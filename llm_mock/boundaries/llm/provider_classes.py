@@ -6,9 +6,9 @@ import functools
 import inspect
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from llm_mock.boundaries.llm.execution_guard import is_async, is_mock
 from llm_mock.boundaries.llm.names import (
@@ -20,11 +20,27 @@ from llm_mock.boundaries.llm.names import (
 from llm_mock.boundaries.passthrough import call_through
 from llm_mock.core.context import current_mock, passes_through, refuse_real_model
 
+if TYPE_CHECKING:
+    from llm import Conversation, Prompt
+    from llm.models import EmbeddingModel, _BaseModel, _BaseResponse
+
+    from llm_mock.core.mock import Mock
+
 REAL_CALL_MARK = "_llm_mock_for_real"
 """The attribute of a response that a real model executes, so that a cassette can record it."""
 
 _originals: list[tuple[weakref.ref[type], str, Any]] = []
 """Every class of models with the name of a function and the function when the class was defined."""
+
+
+class MockedModel(Protocol):
+    """A mocked model, which may replace a registered one."""
+
+    model_id: str
+
+    def mock(self) -> Mock | None:
+        """Return the mock that answers calls; None if the real model of the id answers."""
+        ...
 
 
 def guard_classes(llm: ModuleType) -> None:
@@ -51,7 +67,7 @@ def _guard_with_subclasses(
     if hasattr(inherited, "__wrapped__"):
         return
 
-    def guard(cls: Any) -> None:
+    def guard(cls: type) -> None:
         if getattr(cls, "is_llm_mock", False):
             return
         _guard_method(cls, name, answer)
@@ -70,8 +86,9 @@ def _guard_with_subclasses(
         guard(defined)
 
 
-def _find_subclasses(base: Any) -> Iterator[type]:
-    for cls in base.__subclasses__():
+def _find_subclasses(base: type) -> Iterator[type]:
+    subclasses: list[type] = base.__subclasses__()
+    for cls in subclasses:
         yield cls
         yield from _find_subclasses(cls)
 
@@ -82,7 +99,7 @@ def _forget(ref: weakref.ref[type]) -> None:
     _originals[:] = kept
 
 
-def _guard_method(cls: Any, name: str, answer: Callable[..., Any]) -> None:
+def _guard_method(cls: type, name: str, answer: Callable[..., Any]) -> None:
     """Replace a method of one class by one that has the current mock answer."""
     original: Any = getattr(cls, name, None)
     if original is None or getattr(original, "__isabstractmethod__", False):
@@ -95,7 +112,7 @@ def _guard_method(cls: Any, name: str, answer: Callable[..., Any]) -> None:
         return
 
     @functools.wraps(original)
-    def guarded(model: Any, *args: Any, **kwargs: Any) -> Any:
+    def guarded(model: _BaseModel | EmbeddingModel, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         mock = current_mock()
         if mock is None:
@@ -112,12 +129,12 @@ def _guard_method(cls: Any, name: str, answer: Callable[..., Any]) -> None:
 def _execute_with_mock(
     original: Callable[..., Any],
     mock: Any,
-    model: Any,
-    prompt: Any,
+    model: _BaseModel,
+    prompt: Prompt,
     stream: bool,
-    response: Any,
+    response: _BaseResponse,
     *args: Any,
-    conversation: Any = None,
+    conversation: Conversation | None = None,
     **kwargs: Any,
 ) -> Any:
     """Execute a prompt to a real model by its mock, unless a cassette records the real model."""
@@ -134,7 +151,11 @@ def _execute_with_mock(
 
 
 def _embed_with_mock(
-    original: Callable[..., Any], mock: Any, model: Any, items: Any, key: str | None = None
+    original: Callable[..., Any],
+    mock: Any,
+    model: EmbeddingModel,
+    items: Iterable[str | bytes],
+    key: str | None = None,
 ) -> Any:
     """Embed a batch for a real model by its mock."""
     __tracebackhide__ = True
@@ -163,7 +184,7 @@ def has_patched_functions() -> bool:
     return False
 
 
-def find_patched_prompt(model: Any) -> Callable[..., Any] | None:
+def find_patched_prompt(model: MockedModel) -> Callable[..., Any] | None:
     """Return the `prompt` that a test patched into the real model or its base; None without one.
 
     Args:
@@ -189,14 +210,15 @@ def find_patched_prompt(model: Any) -> Callable[..., Any] | None:
     return None
 
 
-def find_patched_model(model: Any, prompt: Any = None) -> Any:
+def find_patched_model(model: MockedModel, prompt: Prompt | None = None) -> Any:
     """Return the real model behind a mocked one if a test patched its `execute`; else None.
 
     Args:
         model: the mocked model.
         prompt: the prompt to execute; its model may be a real one that the application created.
     """
-    real = getattr(prompt, "model", None)
+    # An application may execute a model with an object of its own as prompt.
+    real: Any = getattr(prompt, "model", None)
     if real is None or is_mock(real):
         # First, because finding the real model may load the plugins.
         if not has_patched_functions():
@@ -223,7 +245,7 @@ def find_patched_embedding_model(model: Any) -> Any:
     return real
 
 
-def is_patched(model: Any, name: str) -> bool:
+def is_patched(model: object, name: str) -> bool:
     """Return whether a test patched a function of a real model, on its class or on the instance."""
     if name in vars(model):
         return True
@@ -239,7 +261,7 @@ def _is_patched_on_class(cls: type, name: str) -> bool:
     return False
 
 
-def _find_real_model(model: Any) -> Any:
+def _find_real_model(model: MockedModel) -> Any:
     """Return the registered model that a mocked one replaces; None if there is none."""
     import llm.models
 
