@@ -67,10 +67,10 @@ PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
 def list_base_urls(environment: Mapping[str, str]) -> list[str]:
     """Return the names of the variables that give the URL of a provider."""
-    return _list_set_names((*BASE_URLS, *OTHER_BASE_URLS), environment)
+    return _find_defined_names((*BASE_URLS, *OTHER_BASE_URLS), environment)
 
 
-def _list_set_names(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
+def _find_defined_names(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
     return [name for name in names if environment.get(name)]
 
 
@@ -88,9 +88,9 @@ def make_environment(
     for name in OVERRIDING_KEYS:
         variables.pop(name, None)
     paths = {**BASE_URLS}
-    for name in _list_set_names(OTHER_BASE_URLS, variables):
+    for name in _find_defined_names(OTHER_BASE_URLS, variables):
         paths[name] = OTHER_BASE_URLS[name]
-    keys = [*KEYS, *_list_set_names(OTHER_KEYS, variables)]
+    keys = [*KEYS, *_find_defined_names(OTHER_KEYS, variables)]
     variables.update(_bypass_proxies(url, variables))
     for name, path in paths.items():
         variables[name] = url + path
@@ -98,14 +98,14 @@ def make_environment(
         variables[name] = PLACEHOLDER_KEY
     # Last, so that no placeholder replaces a real key.
     if keep_keys:
-        for name in _list_set_names((*OVERRIDING_KEYS, *KEYS, *OTHER_KEYS), environment):
+        for name in _find_defined_names((*OVERRIDING_KEYS, *KEYS, *OTHER_KEYS), environment):
             variables[name] = environment[name]
     return variables
 
 
 def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that let programs call the server itself, if a proxy is set."""
-    if not _list_set_names(PROXIES, environment):
+    if not _find_defined_names(PROXIES, environment):
         return {}
     host = urlsplit(url).hostname or ""
     other_hosts = environment.get("no_proxy") or environment.get("NO_PROXY")

@@ -54,7 +54,7 @@ def find_provider(
     headers: Headers = (),
     *,
     is_local: bool = False,
-    asked: str = "",
+    method_and_scheme: str = "",
 ) -> str | None:
     """Return the provider that a request is for; None if the mock leaves the request alone.
 
@@ -64,8 +64,8 @@ def find_provider(
         target: its path, with or without a query.
         headers: its headers, in the form of the HTTP library.
         is_local: True if it is sent to a unix socket.
-        asked: its method and scheme, such as `POST http`, to report an SDK that calls a server on
-            this machine without a mock; empty if a lower library reports that.
+        method_and_scheme: such as `POST http`, to report an SDK that calls a server on this
+            machine without a mock; empty if a lower library reports that.
 
     Returns:
         The provider, which chooses the dialect, or `UNDECIDED`: then read the body and call
@@ -77,7 +77,9 @@ def find_provider(
     if provider is None:
         # The host of a unix socket is made up, and may be that of a provider.
         unlisted_host = "" if is_local else normalize_host(host)
-        return _find_provider_at_unlisted_host(unlisted_host, port, target, headers, asked)
+        return _find_provider_at_unlisted_host(
+            unlisted_host, port, target, headers, method_and_scheme
+        )
     # The project listed this host, so the dialect is not known from it.
     if provider == normalize_host(host):
         path = target.partition("?")[0]
@@ -86,15 +88,15 @@ def find_provider(
 
 
 def _find_provider_at_unlisted_host(
-    host: str, port: int | None, target: str, headers: Headers, asked: str
+    host: str, port: int | None, target: str, headers: Headers, method_and_scheme: str
 ) -> str | None:
     if is_listed(host, port, http_settings.hosts, "!"):
         return None
     client = read_client(headers)
     path = target.partition("?")[0]
     if is_this_machine(host):
-        if client.sdk is not None and asked and host:
-            _note_not_mocked(host, port, path, asked)
+        if client.sdk is not None and method_and_scheme and host:
+            _note_not_mocked(host, port, path, method_and_scheme)
         return None
     if http_settings.telemetry == "drop" and is_telemetry(host, path):
         return TELEMETRY
@@ -120,12 +122,12 @@ def _find_provider_by_client(client: Client, host: str, port: int | None, path: 
     return None
 
 
-def _note_not_mocked(host: str, port: int | None, path: str, asked: str) -> None:
+def _note_not_mocked(host: str, port: int | None, path: str, method_and_scheme: str) -> None:
     """Note that an SDK calls a server on this machine, unless this test run started the server."""
     # Imported here, as few runs need it.
     from llm_mock.boundaries.http.local_servers import is_foreign
 
-    method, scheme = asked.split(" ")
+    method, scheme = method_and_scheme.split(" ")
     port = port or (443 if scheme == "https" else 80)
     foreign = is_foreign(port)
     if foreign is False:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.error_formats import ErrorFormat, make_request_id
 from llm_mock.boundaries.http.errors import (
@@ -43,13 +43,17 @@ READERS = {
 
 def find_protocol(sent: WireRequest, provider: str) -> WireProtocol | None:
     """Return the protocol of a request that calls a model; None for other requests."""
-    name = _protocol_name(sent.path, provider) if sent.method == "POST" else None
-    return None if name is None else load_protocol(name)
+    if sent.method != "POST":
+        return None
+    name = _find_protocol_name(sent.path, provider)
+    if name is None:
+        return None
+    return load_protocol(name)
 
 
 # An application calls few paths, and each of them often.
 @functools.lru_cache(maxsize=256)
-def _protocol_name(path: str, provider: str) -> str | None:
+def _find_protocol_name(path: str, provider: str) -> str | None:
     for pattern, name in MODEL_PATHS:
         if not pattern.search(path):
             continue
@@ -66,7 +70,8 @@ def load_protocol(name: str) -> WireProtocol:
     # Not cached: after each of its tests pytester drops the modules that the test imported. A
     # cached one would not know the responses that a module imported later has stored.
     module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
-    return cast("WireProtocol", module.PROTOCOL)
+    protocol: WireProtocol = module.PROTOCOL
+    return protocol
 
 
 def create_reader(api: str) -> ResponseReader:
@@ -75,8 +80,10 @@ def create_reader(api: str) -> ResponseReader:
     Args:
         api: the API, as `HTTPRequest.api` names it.
     """
-    module: Any = importlib.import_module(f"{__package__}.readers.{READERS[api]}")
-    return cast("ResponseReader", module.READER())
+    name = READERS[api]
+    module: Any = importlib.import_module(f"{__package__}.readers.{name}")
+    reader: ResponseReader = module.READER()
+    return reader
 
 
 def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:

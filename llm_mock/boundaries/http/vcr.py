@@ -42,32 +42,45 @@ def read_interactions(path: Path) -> list[Interaction]:
     """
     text = read(path, MAX_BYTES)
     # The YAML parser reads JSON too, but is far slower.
-    is_json = text.lstrip()[:1] == "{"
-    data, line_of = _parse_json(path, text) if is_json else _parse_yaml(path, text)
+    is_json = text.lstrip().startswith("{")
+    data, find_line = _parse_json(path, text) if is_json else _parse_yaml(path, text)
     items = data.get("interactions") if isinstance(data, dict) else None
     if not isinstance(items, list):
         raise InvalidFile(f"{path}:1: a VCR cassette must have a list `interactions`")
     interactions = []
     for position, item in enumerate(items):
-        interactions.append(_parse_interaction(path, line_of(position), item))
+        line = find_line(position)
+        interactions.append(_parse_interaction(path, line, item))
     return interactions
 
 
 def _parse_yaml(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
+    """Return the data, and a function that returns the line of an interaction."""
     document = parse(path, text)
     return document.data, lambda position: document.line_of(["interactions", position])
 
 
 def _parse_json(path: Path, text: str) -> tuple[Any, Callable[[int], int]]:
+    """Return the data, and a function that returns the line of an interaction."""
     try:
         data = json.loads(text)
     except json.JSONDecodeError as error:
         raise InvalidFile(f"{path}:{error.lineno}: is not valid JSON: {error.msg}") from None
     # The JSON parser keeps no lines; VCR indents its files, so that each request starts one.
     lines = []
+    line = 1
+    position = 0
     for match in re.finditer(r'^\s*"request": *\{', text, re.MULTILINE):
-        lines.append(text.count("\n", 0, match.start()) + 1)
-    return data, lambda position: lines[position] if position < len(lines) else 1
+        # Counted from the last match on: large cassettes have thousands of them.
+        line += text.count("\n", position, match.start())
+        position = match.start()
+        lines.append(line)
+
+    def find_line(number: int) -> int:
+        # A file without line breaks has no such lines.
+        return lines[number] if number < len(lines) else 1
+
+    return data, find_line
 
 
 def _parse_interaction(path: Path, line: int, item: Any) -> Interaction:

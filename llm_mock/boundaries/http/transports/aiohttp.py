@@ -70,7 +70,7 @@ def _find_provider(
         url.raw_path,
         request.headers.items(),
         is_local=is_local,
-        asked=f"{request.method} {url.scheme}",
+        method_and_scheme=f"{request.method} {url.scheme}",
     )
 
 

@@ -127,8 +127,15 @@ def _find_provider(pool: ConnectionPool | AsyncConnectionPool, request: Request)
     is_local = getattr(pool, "_uds", None) is not None
     target = url.target.decode("ascii", "replace")
     host = url.host.decode("ascii")
-    asked = f"{request.method.decode()} {url.scheme.decode()}"
-    return find_provider(host, url.port, target, request.headers, is_local=is_local, asked=asked)
+    method_and_scheme = f"{request.method.decode()} {url.scheme.decode()}"
+    return find_provider(
+        host,
+        url.port,
+        target,
+        request.headers,
+        is_local=is_local,
+        method_and_scheme=method_and_scheme,
+    )
 
 
 SEAMS = {

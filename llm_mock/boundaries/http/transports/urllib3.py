@@ -84,8 +84,10 @@ class _Call:
         pool = self.pool
         headers = self._headers if self._headers is not None else pool.headers
         items = (headers or {}).items()
-        asked = f"{self.method} {pool.scheme}"
-        return find_provider(self.host, self.port, self.target, items, asked=asked)
+        method_and_scheme = f"{self.method} {pool.scheme}"
+        return find_provider(
+            self.host, self.port, self.target, items, method_and_scheme=method_and_scheme
+        )
 
     def wire_request(self, body: bytes) -> WireRequest:
         """Return the request in the form that all HTTP libraries have in common."""
