@@ -1,4 +1,4 @@
-"""Where applications obtain and execute models."""
+"""The boundaries at which the mock intercepts calls: the `llm` library, and HTTP."""
 
 from __future__ import annotations
 
@@ -6,39 +6,43 @@ import os
 from collections.abc import Mapping
 
 OWN_VARIABLE = "LLM_MOCK"
-"""The environment variable by which a person mocks a process."""
+"""The environment variable with which a user mocks a process."""
 TESTING_VARIABLE = "PFLOW_TESTING"
-"""The one that a test run sets for the processes that it starts."""
+"""The variable that a test run sets for the processes that it starts."""
 TESTING_VARIABLES = (OWN_VARIABLE, TESTING_VARIABLE)
 FOLDER_VARIABLE = "LLM_MOCK_FOLDER"
-"""Where such a process finds what the test configured that started it."""
+"""The variable with the folder that a test shares with the processes that it starts."""
 HOSTS_VARIABLE = "LLM_MOCK_HOSTS"
-"""Further hosts of model APIs, for such a process."""
+"""The variable with further hosts of model APIs, separated by spaces."""
 OFFLINE_VARIABLE = "LLM_MOCK_OFFLINE"
-"""Set if such a process, which a dry run started, may connect to no other machine."""
+"""The variable that forbids connections to other machines, as a dry run sets it."""
 PLACEHOLDER_KEY = "no-key-needed-by-llm-mock"
-"""What stands for the key of a provider where there is none."""
+"""The API key that SDKs get where no real one is set."""
 TRUE_VALUES = frozenset({"1", "true", "yes", "on"})
 FALSE_VALUES = frozenset({"0", "false", "no", "off"})
 
 
 def is_requested(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether an environment asks for the mock: one of the variables says yes, and none says no.
+    """Return True if an environment asks for the mock.
 
-    1, true, yes and on, in any case, say yes; 0, false, no and off say no; an empty variable says nothing. Any other
-    value says yes in `PFLOW_TESTING`, which a seed of the project promises. `LLM_MOCK` is a likely name for something
-    else, such as the URL of a mock: any other value of it says nothing.
+    One of `LLM_MOCK` and `PFLOW_TESTING` must ask for it, and none refuse it: 1, true, yes and on
+    ask, 0, false, no and off refuse, in any case of letters; an empty variable is ignored.
     """
-    own, testing = (_get_value(name, environment) for name in (OWN_VARIABLE, TESTING_VARIABLE))
+    own = _get_value(OWN_VARIABLE, environment)
+    testing = _get_value(TESTING_VARIABLE, environment)
     if own in FALSE_VALUES or testing in FALSE_VALUES:
         return False
+    # `LLM_MOCK` is a likely name for something else, such as the URL of a mock, so other values are
+    # ignored. In `PFLOW_TESTING` any other value asks for the mock, as its users set it freely.
     return bool(testing) or own in TRUE_VALUES
 
 
 def get_unknown_value(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the value of `LLM_MOCK` if it says neither yes nor no."""
+    """Return the value of `LLM_MOCK` if it neither asks for the mock nor refuses it, else None."""
     value = _get_value(OWN_VARIABLE, environment)
-    return environment[OWN_VARIABLE] if value and value not in TRUE_VALUES | FALSE_VALUES else None
+    if not value or value in TRUE_VALUES or value in FALSE_VALUES:
+        return None
+    return environment[OWN_VARIABLE]
 
 
 def _get_value(name: str, environment: Mapping[str, str]) -> str:

@@ -1,6 +1,7 @@
-"""Mocks any process with `LLM_MOCK` (or `PFLOW_TESTING`) set.
+"""Activation of the mock in a process with `LLM_MOCK` or `PFLOW_TESTING` set.
 
-A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and one of them is not empty.
+A line in site-packages (`llm_mock.pth`) calls `start` when Python starts and one of the two is not
+empty.
 """
 
 from __future__ import annotations
@@ -31,64 +32,76 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
 
 TEST_VARIABLE = "PYTEST_CURRENT_TEST"
-"""What pytest sets for a test, and so for the processes that it starts."""
+"""The variable that pytest sets during a test, so that its processes inherit it."""
 SERIALIZATION_MODULE = b"llm_mock.boundaries.serialization"
-"""What is in a configuration with functions or exceptions, which are imported from their modules."""
+"""A name that only configurations with functions or exceptions contain."""
 
 
 def start() -> None:
     """Mock every model in this process from now on, if the environment asks for it.
 
-    Every call is answered as the test configured that started the process, and else with `{"success": True}`. The
-    process gets an `llm` user folder of its own, unless `LLM_USER_PATH` names one.
+    Calls are answered as configured by the test that started the process, and by
+    `{"success": True}` if there is no such test. The process gets an `llm` user folder of its own,
+    unless `LLM_USER_PATH` names one.
     """
     value = get_unknown_value()
     if value is not None:
         _warn_of_unknown_value(value)
     if is_requested():
+        # The settings come first, as `http.attach` reads them.
         http_settings.is_offline = bool(os.environ.get(OFFLINE_VARIABLE))
         http_settings.hosts = tuple(os.environ.get(HOSTS_VARIABLE, "").split())
         attach(has_own_user_folder=True)
         http.attach()
         placeholder_keys.attach()
         folder = os.environ.get(FOLDER_VARIABLE)
-        activate(_prepare_test_mock(Path(folder)) if folder else LazyMock(_create_variable_mock))
+        if folder:
+            activate(_prepare_test_mock(Path(folder)))
+        else:
+            activate(LazyMock(_create_variable_mock))
 
 
-@functools.cache  # Python reads the .pth file once for `lib` and once for `lib64`, where that is a link
+# Once, as Python reads the .pth file twice where `lib64` is a link to `lib`.
+@functools.cache
 def _warn_of_unknown_value(value: str) -> None:
     print(
-        f"llm-mock: {OWN_VARIABLE}={value[:50]!a} is ignored: set it to 1, true, yes or on to mock the models of "
-        "every Python process, or to 0.",
+        f"llm-mock: {OWN_VARIABLE}={value[:50]!a} is ignored: set it to 1, true, yes or on to mock "
+        "the models of every Python process, or to 0.",
         file=sys.stderr,
     )
 
 
 def _prepare_test_mock(folder: Path) -> LazyMock:
-    """The mock of the test that started this process; what is configured is read at once: the test may soon be over."""
+    """Return the mock of the test that started this process."""
+    # The configuration is read now, as the test may be over at the first call.
     try:
         configured = (folder / "script").read_bytes()
-    except OSError:  # it is
+    except OSError:  # the test is over already
         configured = b""
-    pending = LazyMock(partial(_create_test_mock, folder, configured))
-    if SERIALIZATION_MODULE in configured:  # which may ask for a model when they are imported
-        pending.get()
-    return pending
+    lazy_mock = LazyMock(partial(_create_test_mock, folder, configured))
+    # Functions are imported from modules of the project, which may call a model when imported: with
+    # a lazy mock this would happen within the first call.
+    if SERIALIZATION_MODULE in configured:
+        lazy_mock.get()
+    return lazy_mock
 
 
 def _create_variable_mock() -> LLMMock:
-    """The mock where the variable alone asks for it; a person who set it in a shell may have forgotten it."""
+    """Return the mock of a process that no test started, and say that models are mocked."""
+    # A user who set the variable in a shell may have forgotten it.
     if TEST_VARIABLE not in os.environ:
         variable = TESTING_VARIABLE if os.environ.get(TESTING_VARIABLE) else OWN_VARIABLE
-        set_to = f"{variable}={os.environ[variable]}"
+        setting = f"{variable}={os.environ[variable]}"
         print(
-            f"llm-mock: {set_to} is set, so models are mocked in this process: no provider is asked.",
+            f"llm-mock: {setting} is set, so models are mocked in this process: "
+            "no provider is asked.",
             file=sys.stderr,
         )
     return _create_mock()
 
 
 def _create_mock() -> LLMMock:
+    # Imported at the first call: most processes with the variable call no model.
     from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.settings import Settings
 

@@ -1,23 +1,26 @@
-"""Says, within a call that one boundary makes for real, that the others are to leave it alone."""
+"""Let a call that one boundary makes for real pass the other boundaries, too."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
-_is_passing_through: ContextVar[bool] = ContextVar("llm_mock_for_real", default=False)
+T = TypeVar("T")
+
+# A context variable, as threads and tasks make calls at the same time.
+_is_passing_through: ContextVar[bool] = ContextVar("llm_mock_is_passing_through", default=False)
 
 
 def is_passing_through() -> bool:
-    """Whether a call is being made for real at this moment, in this thread or task."""
+    """Return True while a call is made for real in this thread or task."""
     return _is_passing_through.get()
 
 
 @contextmanager
 def pass_through() -> Iterator[None]:
-    """Within it calls are made for real."""
+    """Make all calls within this context for real."""
     token = _is_passing_through.set(True)
     try:
         yield
@@ -26,40 +29,49 @@ def pass_through() -> Iterator[None]:
 
 
 def call_through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """What a function gives that is called for real; what it gives to iterate over is made for real, too."""
+    """Call a function and make its calls of models for real.
+
+    Returns:
+        The function's result; if it is an iterator, each of its steps is made for real, too.
+    """
     __tracebackhide__ = True
     with pass_through():
         result = function(*args, **kwargs)
     if isinstance(result, AsyncIterator):
         return _iterate_through_async(result)
-    return _iterate_through(result) if isinstance(result, Iterator) else result
+    if isinstance(result, Iterator):
+        return _iterate_through(result)
+    return result
 
 
-def _iterate_through(pieces: Iterator[Any]) -> Iterator[Any]:
-    """The same pieces, each of which is made for real; what happens between them is not."""
+def _iterate_through(chunks: Iterator[T]) -> Iterator[T]:
+    """Yield chunks, each of which is produced for real."""
     try:
         while True:
+            # Only around `next`: the application's code between two chunks is mocked.
             with pass_through():
                 try:
-                    piece = next(pieces)
+                    chunk = next(chunks)
                 except StopIteration:
                     return
-            yield piece
+            yield chunk
     finally:
-        if close := getattr(pieces, "close", None):
+        close = getattr(chunks, "close", None)  # iterators need not be generators
+        if close is not None:
             close()
 
 
-async def _iterate_through_async(pieces: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """The asynchronous twin of `_iterate_through`."""
+async def _iterate_through_async(chunks: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Yield chunks of an asynchronous iterator, each of which is produced for real."""
     try:
         while True:
             with pass_through():
                 try:
-                    piece = await anext(pieces)
+                    chunk = await anext(chunks)
                 except StopAsyncIteration:
                     return
-            yield piece
+            yield chunk
     finally:
-        if close := getattr(pieces, "aclose", None):
+        close = getattr(chunks, "aclose", None)
+        if close is not None:
             await close()

@@ -1,4 +1,4 @@
-"""How a boundary attaches to a library: when something imports it, by replacing functions of it, once a process."""
+"""Attach to libraries: replace functions of a module when it is imported, once a process."""
 
 from __future__ import annotations
 
@@ -9,17 +9,23 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+# The number itself, as `inspect` takes long to import.
 CO_COROUTINE = 0x80
 """The flag of a coroutine function, as `inspect.CO_COROUTINE`."""
 MARK = "__llm_mock_replaced__"
 Execution = Callable[[Callable[[ModuleType], None], ModuleType], None]
-"""Executes a module that is imported; it is given the function that does so, and the module."""
+"""A function that executes a module; it gets the loader's `exec_module` and the module."""
 
 _executions: dict[str, Execution] = {}
 
 
 def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
-    """Have a function called with a module: at once if it is imported, and whenever it is imported anew."""
+    """Call a function with a module: now if it is imported, and after each later import.
+
+    Args:
+        name: the module's full name.
+        attach: replaces functions of the module; must accept a module that it has seen before.
+    """
 
     def execute_and_attach(execute: Callable[[ModuleType], None], module: ModuleType) -> None:
         execute(module)
@@ -31,14 +37,14 @@ def attach_on_import(name: str, attach: Callable[[ModuleType], None]) -> None:
 
 
 def set_execution(name: str, execution: Execution) -> None:
-    """Have a module executed by a function from now on when it is imported."""
+    """Execute a module with a function of ours from now on when it is imported."""
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
-        sys.meta_path.insert(0, _Finder())
+        sys.meta_path.insert(0, _Finder())  # first, as the first finder that knows a module wins
     _executions[name] = execution
 
 
 class _Finder:
-    """Finds what is waited for as the other finders do, and has it executed as was said."""
+    """A finder that lets the other finders find a module, and changes how it is executed."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -54,34 +60,46 @@ class _Finder:
             def exec_module(module: ModuleType) -> None:
                 _executions[fullname](execute, module)
 
-            setattr(spec.loader, "exec_module", exec_module)  # noqa: B010 (a method to mypy)
+            # `setattr`, as mypy refuses to assign to a method. The loader belongs to this spec
+            # alone, so other modules are not affected.
+            setattr(spec.loader, "exec_module", exec_module)  # noqa: B010
         return spec
 
 
 def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
-    """Replace a function, once: the replacement is called with the original and what that would be called with."""
+    """Replace a function of a module or class, once.
+
+    Args:
+        owner: the module or class.
+        name: the name of the function.
+        replacement: called with the original function, and then with the arguments of the call;
+            for a coroutine function it must return an awaitable.
+    """
     original = getattr(owner, name)
-    # A library that is imported anew may still have the classes of its first import; decorators of its own,
-    # such as botocore's, set `__wrapped__` too. A method that a class inherits is another's to replace.
+    # A mark of our own, as decorators such as botocore's set `__wrapped__`, too. It is found again
+    # on the classes of the first import when a library is imported anew, and on a method that a
+    # class inherits, which is replaced on its base class.
     if is_replaced(original):
         return
 
     @functools.wraps(original)
-    def replaced(*args: Any, **kwargs: Any) -> Any:
+    def call_replacement(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         return replacement(original, *args, **kwargs)
 
     @functools.wraps(original)
-    async def replaced_coroutine_function(*args: Any, **kwargs: Any) -> Any:
+    async def await_replacement(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         return await replacement(original, *args, **kwargs)
 
+    # A coroutine function stays one, as frameworks ask `inspect.iscoroutinefunction`.
     flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
-    replacing = replaced_coroutine_function if flags & CO_COROUTINE else replaced
-    setattr(replacing, MARK, True)
-    setattr(owner, name, replacing)
+    wrapper = await_replacement if flags & CO_COROUTINE else call_replacement
+    setattr(wrapper, MARK, True)
+    setattr(owner, name, wrapper)
 
 
 def is_replaced(function: Any) -> bool:
-    """Return whether a function is one of those that `replace` put in place."""
+    """Return True for a function that `replace` has put in place."""
+    # `vars`, as `getattr` of a `unittest.mock.Mock` would invent the mark.
     return bool(vars(function).get(MARK)) if hasattr(function, "__dict__") else False

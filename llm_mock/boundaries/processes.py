@@ -1,4 +1,4 @@
-"""How a test and the processes that it starts share replies and calls: through a folder."""
+"""A folder through which a test and the processes that it starts share replies and calls."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
 
 
 class SharedConfiguration(NamedTuple):
-    """What a test configured, as it is sent to the processes that it starts."""
+    """The configuration of a test, as it is sent to the processes that it starts."""
 
     levels: list[tuple[Script, Settings]]
-    """Of its mock and of the parents of that."""
+    """Script and settings of the test's mock, then of its parents."""
     details: bool
-    """Whether a report wants the details of calls."""
+    """Set if a report shows the details of calls."""
     has_cassette: bool
-    """Whether its calls are recorded or replayed."""
+    """Set if the test's calls are recorded or replayed."""
 
 
 class SharedFolder:
-    """The folder, seen from one process.
+    """The shared folder, as seen by one process.
 
-    `script` holds what is configured; it is replaced whole. `used-P-N` says that the queued reply at position P was
-    used for the Nth time: only one process can create it. `sent-PID` holds what a process reports, a JSON object a
-    line, written at once, so that a crash loses nothing.
+    The folder has three kinds of files. `script` is the serialized configuration. `used-P-N` marks
+    the Nth use of the queued reply at position P. `sent-PID` has the reports of a process, one JSON
+    object a line.
 
     Args:
-        folder: where it is.
-        mine: whether this is the process of the test, which receives what the others send.
-        configured: what was configured when this process started, where that is another one.
+        folder: the path of the folder.
+        mine: True in the process of the test, which receives what the others send.
+        configured: in another process, the content of `script` when that process started.
     """
 
     def __init__(self, folder: Path, mine: bool = False, configured: bytes = b"") -> None:
@@ -63,7 +63,7 @@ class SharedFolder:
 
     @classmethod
     def create(cls) -> SharedFolder:
-        """A new one, that is removed with the object or at the end of the process."""
+        """Create a folder that is removed with this object or at the end of the process."""
         __tracebackhide__ = True
         temporary = TemporaryFolder("shared")
         folder = cls(temporary.path, mine=True)
@@ -71,16 +71,16 @@ class SharedFolder:
         return folder
 
     def get_environment(self) -> dict[str, str]:
-        """What a process needs in its environment to use the folder."""
+        """Return the environment variables of a process that uses the folder."""
         return {FOLDER_VARIABLE: str(self.folder)}
 
     def remove(self) -> None:
-        """The test is over: its processes are told nothing any more, and what they report is lost."""
+        """Remove the folder at the end of the test; later reports of its processes are lost."""
         if self.mine and self._temporary is not None:
             self._temporary.remove()
 
     def share(self, mock: Mock) -> None:
-        """Write down what a mock and its parents have configured."""
+        """Write the configuration of a mock and its parents."""
         __tracebackhide__ = True
         levels = []
         level: Mock | None = mock
@@ -90,11 +90,14 @@ class SharedFolder:
         mock.responses.script.share_uses(self)
         details = mock.history.log is not None and mock.history.log.detailed
         configured = SharedConfiguration(levels, details, mock.cassette is not None)
-        with contextlib.suppress(FileNotFoundError):  # the test is over
+        # Other processes must never read half a file, and the folder is gone once the test is over.
+        with contextlib.suppress(FileNotFoundError):
             write_atomically(self.folder / "script", serialize(configured), durable=False)
 
     def read_configuration(self) -> SharedConfiguration:
-        """What was configured last. What cannot be read here is what every call raises.
+        """Return the latest configuration.
+
+        If it cannot be read in this process, every call raises the reason.
 
         Raises:
             FileNotFoundError: the test was over before this process began.
@@ -107,10 +110,11 @@ class SharedFolder:
             content = self._configured
         try:
             configured: SharedConfiguration = pickle.loads(content)
-        except Exception as error:
+        except Exception as error:  # of any type, as pickle runs code of the project
             script = Script()
             unreadable = ReplyNotSent(
-                f"The replies that the test configured cannot be read in this process: {type(error).__name__}: {error}."
+                "The replies that the test configured cannot be read in this process: "
+                f"{type(error).__name__}: {error}."
             )
             script.side_effect = StandingReply(ANY_MODEL, None, Reply(error=unreadable), None)
             return SharedConfiguration([(script, Settings())], details=False, has_cassette=False)
@@ -118,104 +122,117 @@ class SharedFolder:
         return configured
 
     def get_version(self) -> tuple[int, int]:
-        """What differs when `share` wrote anew; the same for ever once the test is over."""
+        """Return a value that changes with each `share`, and no more once the test is over."""
         with contextlib.suppress(FileNotFoundError):
             status = (self.folder / "script").stat()
+            # The inode, too, as two writes may share a time stamp.
             self._version = (status.st_mtime_ns, status.st_ino)
         return self._version
 
     def use(self, reply: QueuedReply) -> bool:
-        """Use a queued reply once more; False where other processes have used it up."""
+        """Count one use of a queued reply; return False if other processes have used it up."""
         for number in range(reply.times):
             with contextlib.suppress(FileExistsError):
                 path = self.folder / f"used-{reply.position}-{number}"
+                # `O_EXCL`: only one process can create the file, so none uses a reply twice.
                 os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
                 return True
         return False
 
     def count_uses(self, reply: QueuedReply) -> int:
-        """How often all processes together used a queued reply."""
+        """Return how often all processes together used a queued reply."""
         return sum(1 for _ in self.folder.glob(f"used-{reply.position}-*"))
 
     def send_call(self, call: CallRecord) -> None:
-        """Report a call that was answered, or that failed, to the process of the test."""
+        """Report a call, answered or failed, to the process of the test."""
         self._send({"call": call, "key": call["key"] and call["key"].digest})
 
     def send_note(self, kind: str, message: str) -> None:
-        """Report what was noticed to the process of the test: a `problem`, a `refusal` or a call `not mocked`."""
+        """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
         self._send({"note": [kind, message]})
 
     def _send(self, line: dict[str, Any]) -> None:
         if self.mine:
             return
-        with contextlib.suppress(OSError):  # the test is over
-            file = os.open(
-                self.folder / f"sent-{os.getpid()}", os.O_CREAT | os.O_APPEND | os.O_WRONLY
-            )
+        path = self.folder / f"sent-{os.getpid()}"
+        with contextlib.suppress(OSError):  # the test is over, and the folder is gone
+            file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+            # One unbuffered write per line, so that a crash of the process loses nothing.
             os.write(file, json.dumps(line).encode() + b"\n")
             os.close(file)
 
     def receive_calls(self) -> list[CallRecord]:
-        """The calls that other processes reported since the last time."""
+        """Return the calls that other processes reported since the last time."""
         self._read()
         received, self._calls = self._calls, []
         return received
 
     def receive_notes(self) -> list[tuple[str, str]]:
-        """Return what other processes noticed since the last time: each a kind and a message."""
+        """Return the notes of other processes since the last time: each a kind and a message."""
         received, self._notes = self._notes, []
         return received
 
     def _read(self) -> None:
         for path in sorted(self.folder.glob("sent-*")):
-            if path.name != f"sent-{os.getpid()}":
-                for line in self._new_lines(path):
-                    if "call" in line:
-                        key = line["key"] and PassedKey.from_digest(line["key"])
-                        self._calls.append(line["call"] | {"key": key})
-                    else:
-                        kind, message = line["note"]
-                        self._notes.append((kind, message))
+            # A forked process that reads the others' reports has its own calls already.
+            if path.name == f"sent-{os.getpid()}":
+                continue
+            for line in self._read_new_lines(path):
+                if "call" in line:
+                    key = line["key"] and PassedKey.from_digest(line["key"])
+                    self._calls.append(line["call"] | {"key": key})
+                else:
+                    kind, message = line["note"]
+                    self._notes.append((kind, message))
+        # In order of time, as each process has a file of its own.
         self._calls.sort(key=lambda call: call["timestamp"])
 
-    def _new_lines(self, path: Path) -> Iterator[dict[str, Any]]:
+    def _read_new_lines(self, path: Path) -> Iterator[dict[str, Any]]:
         start = self._positions.get(path, 0)
         with path.open("rb") as file:
             file.seek(start)
             text = file.read()
-        whole = (
-            text.rfind(b"\n") + 1
-        )  # the rest is being written, or its process was killed while it wrote
-        self._positions[path] = start + whole
-        for line in text[:whole].splitlines():
+        # Half a line is still being written, or its process was killed.
+        length = text.rfind(b"\n") + 1
+        self._positions[path] = start + length
+        for line in text[:length].splitlines():
             yield json.loads(line)
 
 
 class CassetteInOtherProcess:
-    """What answers in a process that a test with a cassette started, where no reply fits."""
+    """A stand-in for the test's cassette in a process that the test started.
+
+    It refuses each call without a configured reply, as several processes cannot write one cassette.
+    """
 
     mode = "none"
 
     def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply:
-        """Refuse the call, which the test fails with."""
+        """Refuse a call, and fail the test."""
         __tracebackhide__ = True
         message = (
-            f"The model {record['model_id']!r} was called in a process that the test started. A cassette records and "
-            "replays the calls of the test's own process only: configure a reply for this call, or test the process "
-            "in a test without a cassette."
+            f"The model {record['model_id']!r} was called in a process that the test started. A "
+            "cassette records and replays the calls of the test's own process only: configure a "
+            "reply for this call, or test the process in a test without a cassette."
         )
         mock.note_problem(message)
         raise LLMMockError(message)
 
 
 def check_sendable(script: Script) -> None:
-    """Raise that a configured reply cannot be sent to another process, where there is one."""
+    """Raise if a configured reply cannot be sent to another process.
+
+    Raises:
+        InvalidReply: the message names the first such reply.
+    """
     __tracebackhide__ = True
     for reply in script.get_configured():
         try:
+            # Loaded, too, as some exceptions can be written but not restored.
             pickle.loads(pickle.dumps(reply))
         except Exception as error:
             raise InvalidReply(
-                f"This reply cannot be sent to another process: {reply.text()} ({type(error).__name__}: {error}). "
-                "Text, data and exceptions can; a function or a matcher only if it can be imported by its name."
+                f"This reply cannot be sent to another process: {reply.text()} "
+                f"({type(error).__name__}: {error}). Text, data and exceptions can; a function or "
+                "a matcher only if it can be imported by its name."
             ) from None

@@ -1,4 +1,4 @@
-"""Check that a library still has the names of it that this package uses, private ones above all."""
+"""Check that a library still has the names that this package uses, above all private ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from llm_mock.boundaries.patching import replace
 from llm_mock.errors import LibraryChanged
 
 INSTANCE = "()"
-"""After the name of a class: the attribute is one that its constructor sets."""
+"""A suffix of a class name in a path: the attribute after it is set by the constructor."""
 
 
 def find_missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
@@ -20,11 +20,12 @@ def find_missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
 
     Args:
         library: the module that was imported.
-        names: paths such as `Pool.urlopen` and `Pool()._factory`; of several in `a|b` one is needed.
+        names: paths such as `Pool.urlopen` and `Pool()._factory`; of `a|b` one is enough.
     """
     for name in names:
-        if not any(_has_path(library, path) for path in name.split("|")):
-            return name.split("|")[0]
+        paths = name.split("|")
+        if not any(_has_path(library, path) for path in paths):
+            return paths[0]
     return None
 
 
@@ -32,13 +33,12 @@ def _has_path(library: Any, path: str) -> bool:
     owner = library
     *parents, last = path.split(".")
     for parent in parents:
-        of_class = parent.removesuffix(INSTANCE)
-        module = (
-            sys.modules.get(f"{owner.__name__}.{of_class}")
-            if isinstance(owner, ModuleType)
-            else None
-        )
-        owner = getattr(owner, of_class, module)
+        name = parent.removesuffix(INSTANCE)
+        submodule = None
+        if isinstance(owner, ModuleType):
+            # A submodule is an attribute of its package only once its import is complete.
+            submodule = sys.modules.get(f"{owner.__name__}.{name}")
+        owner = getattr(owner, name, submodule)
         if owner is None:
             return False
     if hasattr(owner, last):
@@ -47,12 +47,15 @@ def _has_path(library: Any, path: str) -> bool:
 
 
 def _is_set_by_constructor(owner: type, name: str) -> bool:
-    """Return whether an instance gets an attribute; nothing is made, for that may cost or connect."""
-    for each in owner.__mro__:
-        if name in vars(each).get("__annotations__", {}):
+    """Return True if instances of a class get an attribute.
+
+    The code is examined and no instance is created, as that may be slow or open a connection.
+    """
+    for base in owner.__mro__:
+        if name in vars(base).get("__annotations__", {}):
             return True
-        init: Any = vars(each).get("__init__")
-        # A replaced constructor, ours or another's, has the original behind it.
+        init: Any = vars(base).get("__init__")
+        # A constructor that we or others replaced has the original in `__wrapped__`.
         while hasattr(init, "__wrapped__"):
             init = init.__wrapped__
         code = getattr(init, "__code__", None)
@@ -62,12 +65,12 @@ def _is_set_by_constructor(owner: type, name: str) -> bool:
 
 
 def describe_change(library: ModuleType, name: str) -> str:
-    """Return why calls by a library are refused."""
+    """Return the message for a library that lacks a name; its calls are refused."""
     package = library.__name__.partition(".")[0]
     version = _get_version(library, package)
     return (
-        f"{package} {version} changed {name}, which llm_mock needs; calls by {package} are refused, and "
-        f"nothing is sent. Please report this, and use {package}<{version} until then."
+        f"{package} {version} changed {name}, which llm_mock needs; calls by {package} are "
+        f"refused, and nothing is sent. Please report this, and use {package}<{version} until then."
     )
 
 
@@ -79,12 +82,13 @@ def _get_version(library: ModuleType, package: str) -> str:
 
 
 def refuse(message: str) -> None:
-    """Fail the test, if a mock answers at this moment, and raise.
+    """Raise and fail the test, if calls are mocked at this moment.
 
     Raises:
         LibraryChanged: the call must not be made.
     """
     __tracebackhide__ = True
+    # Imported here, as `core.context` is needed only once something is refused.
     from llm_mock.boundaries.passthrough import is_passing_through
     from llm_mock.core.context import current_mock, is_mocked
 
@@ -97,7 +101,7 @@ def refuse(message: str) -> None:
 
 
 def refuse_all(library: ModuleType, paths: Iterable[str], message: str) -> None:
-    """Refuse every call of some functions of a library; those that it no longer has are left out."""
+    """Refuse calls of functions of a library; paths that it lacks are ignored."""
     for path in paths:
         *parents, name = path.split(".")
         owner: Any = library
@@ -108,7 +112,7 @@ def refuse_all(library: ModuleType, paths: Iterable[str], message: str) -> None:
 
 
 class _Refusal:
-    """Stands for a function that is not to be called."""
+    """A replacement for a function that must not be called while models are mocked."""
 
     def __init__(self, message: str) -> None:
         self._message = message

@@ -1,4 +1,4 @@
-"""Where a test starts processes: each that asks for the mock is handed the one that is active."""
+"""Hand the active mock over to processes that a test starts."""
 
 from __future__ import annotations
 
@@ -12,29 +12,35 @@ from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_live, is_mocked
 
 POSITION_OF_ENV = 10
-"""Of the argument `env` of `subprocess.Popen`, where somebody gives all arguments by position."""
+"""The position of the argument `env` of `subprocess.Popen`, for calls without keywords."""
 
 
 class _State:
-    """Whether processes are handed the mock; whether forks are watched, which cannot be ended; whether this is one."""
+    """The state of this process."""
 
     handing_over = False
     forks_are_watched = False
+    """Set once and for all, as Python cannot unregister a function from `os.register_at_fork`."""
     is_forked = False
 
 
 def set_handing_over(handing_over: bool) -> bool:
-    """Hand the mock over from now on, or no longer. Returns what was set before, to be put back."""
-    previous, _State.handing_over = _State.handing_over, handing_over
+    """Switch on or off that processes get the active mock.
+
+    Returns:
+        The previous setting, to be restored later.
+    """
+    previous = _State.handing_over
+    _State.handing_over = handing_over
     return previous
 
 
 def attach() -> None:
-    """Attach to all that starts processes, once."""
+    """Attach to all functions that start processes, once."""
     attach_on_import("subprocess", _attach_to)
     attach_on_import("multiprocessing.util", _attach_to_multiprocessing)
     for name in ("posix_spawn", "posix_spawnp"):
-        if hasattr(os, name):
+        if hasattr(os, name):  # not on Windows
             replace(os, name, _spawn)
     replace(os, "execve", _execute)
     replace(os, "system", _start_inheriting)
@@ -48,15 +54,17 @@ def _attach_to(subprocess: ModuleType) -> None:
 
 
 def _attach_to_multiprocessing(util: ModuleType) -> None:
+    # Not documented: `multiprocessing` starts its processes with it, past `subprocess`.
     if hasattr(util, "spawnv_passfds"):
         replace(util, "spawnv_passfds", _spawn_multiprocessing)
 
 
-def _start_popen(original: Callable[..., None], popen: Any, *args: Any, **kwargs: Any) -> None:
+def _start_popen(original: Callable[..., None], popen: object, *args: Any, **kwargs: Any) -> None:
     __tracebackhide__ = True
-    given = args[POSITION_OF_ENV] if len(args) > POSITION_OF_ENV else kwargs.get("env")
+    is_positional = len(args) > POSITION_OF_ENV
+    given = args[POSITION_OF_ENV] if is_positional else kwargs.get("env")
     environment = _build_environment(given)
-    if environment is not None and len(args) > POSITION_OF_ENV:
+    if environment is not None and is_positional:
         args = (*args[:POSITION_OF_ENV], environment, *args[POSITION_OF_ENV + 1 :])
     elif environment is not None:
         kwargs["env"] = environment
@@ -66,18 +74,25 @@ def _start_popen(original: Callable[..., None], popen: Any, *args: Any, **kwargs
 def _spawn(
     original: Callable[..., int], path: Any, argv: Any, env: Any = None, *args: Any, **kwargs: Any
 ) -> int:
-    """Spawn a process; from Python 3.13 on `env` may be None, as it is for `subprocess`."""
+    """Spawn a process as `os.posix_spawn`, whose `env` may be None from Python 3.13 on."""
     __tracebackhide__ = True
     environment = _build_environment(env)
-    return original(path, argv, env if environment is None else environment, *args, **kwargs)
+    if environment is None:
+        environment = env
+    return original(path, argv, environment, *args, **kwargs)
 
 
 def _execute(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> Any:
-    """Go on as another program, in a process that was forked for this, as `os.spawnve` and pexpect do."""
+    """Replace the program of this process as `os.execve`; only a forked one gets the mock.
+
+    `os.spawnve` and pexpect fork and then call `execve`. A test's own process that calls it ends.
+    """
     folder = os.environ.get(FOLDER_VARIABLE) if _State.is_forked else None
-    variables = None if folder is None or env is None else _decode_environment(env)
-    if folder is not None and variables is not None and _needs_mock(variables):
-        env = {**variables, FOLDER_VARIABLE: folder}
+    if folder is None or env is None:
+        return original(path, argv, env)
+    environment = _decode_environment(env)
+    if environment is not None and _needs_mock(environment):
+        env = {**environment, FOLDER_VARIABLE: folder}
     return original(path, argv, env)
 
 
@@ -86,16 +101,18 @@ def _spawn_multiprocessing(
 ) -> int:
     if any("multiprocessing.spawn" in str(word) for word in argv):
         return _start_inheriting(original, path, argv, *args, **kwargs)
-    return original(path, argv, *args, **kwargs)  # a server for processes of many tests
+    # The fork server and the resource tracker outlive the test that happens to start them.
+    return original(path, argv, *args, **kwargs)
 
 
 def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -> int:
     """Start a process that inherits the environment of this one."""
     __tracebackhide__ = True
-    handed_over = _build_environment(None)
-    if handed_over is None:
+    environment = _build_environment(None)
+    if environment is None:
         return original(*args, **kwargs)
-    os.environ[FOLDER_VARIABLE] = handed_over[FOLDER_VARIABLE]
+    # These functions take no environment, so the variable is set for as long as the call takes.
+    os.environ[FOLDER_VARIABLE] = environment[FOLDER_VARIABLE]
     try:
         return original(*args, **kwargs)
     finally:
@@ -103,13 +120,13 @@ def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -
 
 
 def _build_environment(given: Any) -> dict[str, str] | None:
-    """Return an environment with the active mock, to be used in place of the one that is given.
+    """Return an environment with the active mock, to be used instead of the given one.
 
     Args:
-        given: as Python takes it; None is the environment of this process.
+        given: the argument `env`, as Python takes it; None is the environment of this process.
 
     Returns:
-        None where the mock is not to be handed over, or another one is.
+        None if the process does not get this mock.
     """
     __tracebackhide__ = True
     if not _State.handing_over:
@@ -122,35 +139,45 @@ def _build_environment(given: Any) -> dict[str, str] | None:
 
 
 def _decode_environment(given: Any) -> dict[str, str] | None:
-    """Return an environment as text, as Python would hand it to the system.
+    """Return an environment as text.
 
     Returns:
-        None for what is none: Python, which gets it as it is, says so.
+        None for an invalid one, which Python gets as it is, to raise its own error.
     """
     if not hasattr(given, "keys"):
         return None
     try:
-        # Python takes bytes (`os.environb`) and paths as well, so each side is decoded as it would be encoded.
+        # Python takes bytes (`os.environb`) and paths, too, so names and values are decoded as
+        # Python would encode them. Only `keys` and `[]`, as Python needs no more of a mapping.
         return {os.fsdecode(name): os.fsdecode(given[name]) for name in given.keys()}  # noqa: SIM118
     except (TypeError, ValueError):
         return None
 
 
 def _needs_mock(environment: Mapping[str, str]) -> bool:
+    """Return True if a process with this environment is to get the active mock."""
     if not _State.handing_over or not is_mocked() or is_live():
         return False
+    # A folder in the environment is that of another mock, which the test chose itself.
     return FOLDER_VARIABLE not in environment and is_requested(environment)
 
 
 def _before_fork() -> None:
-    if _needs_mock(os.environ) and (mock := current_mock()):
-        mock.extend_environment({})
+    if not _needs_mock(os.environ):
+        return
+    mock = current_mock()
+    if mock is not None:
+        mock.extend_environment({})  # creates the folder, which both processes need to know
 
 
 def _after_fork_in_child() -> None:
-    """In a process that was forked: what it asks is reported to the one that forked it, and so is what it starts."""
-    if _needs_mock(os.environ) and (mock := current_mock_if_created()) and mock.folder is not None:
-        mock.follow_fork()
-        os.environ.update(mock.folder.get_environment())
-        os.environ.setdefault(TESTING_VARIABLE, "1")
-        _State.is_forked = True
+    """Report this process's calls, and those of processes that it starts, to its parent."""
+    if not _needs_mock(os.environ):
+        return
+    mock = current_mock_if_created()
+    if mock is None or mock.folder is None:
+        return
+    mock.follow_fork()
+    os.environ.update(mock.folder.get_environment())
+    os.environ.setdefault(TESTING_VARIABLE, "1")
+    _State.is_forked = True

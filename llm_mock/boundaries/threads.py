@@ -1,4 +1,4 @@
-"""Follow which test starts a thread, and which one submits work to a pool of threads."""
+"""Attribute threads, and work that is submitted to thread pools, to the test that started them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ POOLS = frozenset(
         "trio._core._thread_cache",
     }
 )
-"""Modules whose threads work for whoever submits the work, not for the test that happens to start them."""
+"""Modules of thread pools: a thread works for the submitting test, not for the starting one."""
 POOL_METHODS = (
     "apply_async",
     "imap",
@@ -34,13 +34,14 @@ POOL_METHODS = (
 
 
 class _State:
-    """What was replaced, to be put back; None while nothing is followed."""
+    """The state of this process."""
 
     undo: list[Callable[[], None]] | None = None
+    """Functions that restore the replaced methods; None while threads are not followed."""
 
 
 class _Work:
-    """A function that was submitted by a test."""
+    """A submitted function, which runs in the name of the submitting test."""
 
     __slots__ = ("_function", "_test")
 
@@ -58,9 +59,9 @@ def follow_threads() -> Callable[[], None]:
     """Follow threads and pools from now on.
 
     Returns:
-        A function that ends this. A method that somebody else has wrapped since then stays as it is.
+        A function that ends this. A method that other code has wrapped since then stays as it is.
     """
-    if _State.undo is not None:  # a run within a run
+    if _State.undo is not None:  # a pytest run within a pytest run, as `pytester` does
         return lambda: None
     _State.undo = [_replace(threading.Thread, "start", _start)]
     attach_on_import("concurrent.futures.thread", _follow_executor)
@@ -69,9 +70,10 @@ def follow_threads() -> Callable[[], None]:
 
 
 def _end() -> None:
-    undo, _State.undo = _State.undo, None
-    for put_back in undo or ():
-        put_back()
+    undo = _State.undo or []
+    _State.undo = None
+    for restore in undo:
+        restore()
 
 
 def _follow_executor(module: ModuleType) -> None:
@@ -85,32 +87,35 @@ def _follow_pool(module: ModuleType) -> None:
 
 
 def _replace(owner: type, name: str, replacement: Callable[..., Any]) -> Callable[[], None]:
-    """Replace a method; returns what puts it back."""
-    inherited, original = name not in vars(owner), getattr(owner, name)
+    """Replace a method, and return a function that restores it."""
+    is_inherited = name not in vars(owner)
+    original = getattr(owner, name)
 
     @functools.wraps(original)
-    def replaced(*args: Any, **kwargs: Any) -> Any:
+    def call_replacement(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         if _State.undo is None:
             return original(*args, **kwargs)
         return replacement(original, *args, **kwargs)
 
-    def put_back() -> None:
-        if vars(owner).get(name) is not replaced:
+    def restore() -> None:
+        # Another library has wrapped ours: restoring would undo its patch, too.
+        if vars(owner).get(name) is not call_replacement:
             return
-        if inherited:
+        if is_inherited:
             delattr(owner, name)
         else:
             setattr(owner, name, original)
 
-    setattr(owner, name, replaced)
-    return put_back
+    setattr(owner, name, call_replacement)
+    return restore
 
 
 def _start(
     original: Callable[..., None], thread: threading.Thread, *args: Any, **kwargs: Any
 ) -> None:
     __tracebackhide__ = True
+    # Two frames up: this function, `call_replacement`, then the code that starts the thread.
     starting_module = sys._getframe(2).f_globals.get("__name__")
     if starting_module not in POOLS:
         note_thread(thread)
@@ -119,14 +124,14 @@ def _start(
 
 def _submit(original: Callable[..., Any], pool: Any, *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
-    if args and callable(args[0]) and not _is_of_interpreters(pool):
+    if args and callable(args[0]) and not _is_interpreter_pool(pool):
         test = get_submitting_test()
         if test is not None:
             args = (_Work(test, args[0]), *args[1:])
     return original(pool, *args, **kwargs)
 
 
-def _is_of_interpreters(pool: Any) -> bool:
-    """Return whether a pool pickles what it is given, for interpreters of its own (from Python 3.14 on)."""
+def _is_interpreter_pool(pool: object) -> bool:
+    """Return True for a pool of interpreters, which pickles its work (from Python 3.14 on)."""
     module = sys.modules.get("concurrent.futures.interpreter")
     return module is not None and isinstance(pool, module.InterpreterPoolExecutor)
