@@ -1,71 +1,73 @@
-"""What running an agent needs of `llm`, beyond its chains of tool calls."""
+"""Helpers around `llm` models and responses for running agents."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm.execution_guard import is_async, is_mock
 from llm_mock.boundaries.llm.names import find_registered_model
 from llm_mock.core.context import current_mock, passes_through
 
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
 
 def save_state(response: Any) -> Callable[[], None]:
-    """A function that makes an `llm` response, or a conversation, again as it is now, to begin anew after an error."""
-    kept = _copy_state(vars(response))
+    """Return a function that restores an `llm` response or conversation to its present state."""
+    # `llm` cannot repeat a response that failed, so its attributes are set back.
+    saved = _copy_state(vars(response))
 
-    def start_again() -> None:
+    def restore() -> None:
         vars(response).clear()
-        vars(response).update(_copy_state(kept))
+        vars(response).update(_copy_state(saved))
 
-    return start_again
+    return restore
 
 
 def _copy_state(state: dict[str, Any]) -> dict[str, Any]:
-    """A state whose lists and dicts may be filled without changing those of the original."""
-    return {
-        name: copy.copy(value) if type(value) in (list, dict) else value
-        for name, value in state.items()
-    }
+    """Return a copy of attributes, with copies of lists and dicts."""
+    copied = {}
+    for name, value in state.items():
+        is_filled_later = type(value) in (list, dict)
+        copied[name] = copy.copy(value) if is_filled_later else value
+    return copied
 
 
 def disable_retries(model: Any) -> Any:
-    """A real model whose SDK does not retry by itself, where that can be said; else the model as it is.
-
-    `llm`'s own OpenAI models, and those that derive from them, make a client for each call.
-    """
+    """Return a real model whose SDK does not retry, or the model itself if that is not possible."""
+    # `llm`'s OpenAI models, and models that derive from them, create a client for each call.
     get_client = getattr(model, "get_client", None)
     if is_mock(model) or get_client is None:
         return model
-    own = copy.copy(model)
+    single = copy.copy(model)
 
     def get_single_client(*args: Any, **kwargs: Any) -> Any:
         client = get_client(*args, **kwargs)
         return client.with_options(max_retries=0) if hasattr(client, "with_options") else client
 
-    own.get_client = get_single_client
-    return own
+    single.get_client = get_single_client
+    return single
 
 
 def is_answered_by_mock(model: Any) -> bool:
-    """Whether a mock answers for a model, without asking the real one, as a cassette does that records."""
-    mock: Any = (
-        model.mock()
-        if is_mock(model)
-        else None
-        if passes_through(model.model_id)
-        else current_mock()
-    )
+    """Return True if a mock answers for a model, and makes no real call for a cassette."""
+    mock: Mock | None
+    if is_mock(model):
+        mock = model.mock()
+    elif passes_through(model.model_id):
+        mock = None
+    else:
+        mock = current_mock()
     return mock is not None and (mock.cassette is None or mock.cassette.mode == "none")
 
 
 def accepts_attachment(model: Any, kind: str | None) -> bool:
-    """Whether a model takes attachments of a type, such as `image/png`.
-
-    What a cassette records must be possible for the real model, so nothing is assumed there of one that no plugin has.
-    """
-    if is_mock(model) and (mock := model.mock()) is not None and mock.cassette is not None:
+    """Return True if a model accepts attachments of a type, such as `image/png`."""
+    mock = model.mock() if is_mock(model) else None
+    if mock is not None and mock.cassette is not None:
+        # The call may be recorded, so the real model must accept it; an unknown one does not.
         real = find_registered_model("async_model" if is_async(model) else "model", model.model_id)
         return real is not None and kind in real.attachment_types
     return kind in model.attachment_types

@@ -1,4 +1,4 @@
-"""Where a response executes its model: however that was obtained, the mock answers for it."""
+"""Guard the execution of responses, so that the mock answers however a model was obtained."""
 
 from __future__ import annotations
 
@@ -9,74 +9,85 @@ from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.context import current_mock, is_live, passes_through, refuse_real_model
 
 
-def is_mock(model: Any) -> bool:
-    """Whether a model is one of this package's."""
+def is_mock(model: object) -> bool:
+    """Return True for a model of this package."""
     return getattr(model, "is_llm_mock", False) is True
 
 
-def is_async(model: Any) -> bool:
-    """Whether a model is an asynchronous one."""
+def is_async(model: object) -> bool:
+    """Return True for an asynchronous model of `llm`."""
     import llm
 
     return isinstance(model, (llm.AsyncModel, llm.AsyncKeyModel))
 
 
 def guard_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> Iterator[Any]:
-    """What iterating over an `llm.Response` does, with the model that is to execute it."""
+    """Iterate over an `llm.Response` with the model that must execute it.
+
+    Args:
+        original: `llm`'s own function.
+        response: the response.
+    """
     mark_read(response)
-    executing = _get_executing_model(response)
-    return original(response) if executing is None else _iterate_with(executing, response, original)
+    model = _get_executing_model(response)
+    return original(response) if model is None else _iterate_with(model, response, original)
 
 
 def _iterate_with(
     model: Any, response: Any, original: Callable[[Any], Iterator[Any]]
 ) -> Iterator[Any]:
     chunks = original(response)
+    # `llm` reads `response.model` before the first chunk only; later ones need no swap.
     with _ModelSwap(response, model):
-        first = next(chunks, None)  # `llm` looks at the model before the first chunk only
+        first = next(chunks, None)
     if first is not None:
         yield first
         yield from chunks
 
 
 def guard_start(original: Callable[[Any], None], response: Any) -> None:
-    """The same for the function that starts an `llm.AsyncResponse`."""
+    """Start an `llm.AsyncResponse` with the model that must execute it."""
     mark_read(response)
     with _ModelSwap(response, _get_starting_model(response)):
         original(response)
 
 
 async def guard_next_chunk(original: Callable[[Any], Awaitable[str]], response: Any) -> str:
-    """The same for the next chunk of an `llm.AsyncResponse`, which starts it before llm 0.32."""
+    """Return the next chunk of an `llm.AsyncResponse`; before llm 0.32 the first one starts it."""
     mark_read(response)
     with _ModelSwap(response, _get_starting_model(response)):
         return await original(response)
 
 
 def _get_starting_model(response: Any) -> Any:
-    # llm's own mark of a response that has started; without it the model is looked up once more.
-    started = hasattr(response, "_generator")
-    return (None if started else _get_executing_model(response)) or response.model
+    # `_generator` is private: llm sets it when a response starts. Without it the model is looked up
+    # once more for each chunk, which is slower but right.
+    is_started = hasattr(response, "_generator")
+    return (None if is_started else _get_executing_model(response)) or response.model
 
 
 class _ModelSwap:
-    """Has another model execute a response, and gives the response its own back."""
+    """A context in which another model executes a response."""
 
+    # Not `contextlib.contextmanager`, which takes several times as long in each call.
     def __init__(self, response: Any, model: Any) -> None:
-        self._response, self._model, self._own = response, model, response.model
+        self._response = response
+        self._model = model
+        self._own_model = response.model
 
     def __enter__(self) -> None:
         self._response.model = self._model
 
     def __exit__(self, *exc_info: object) -> None:
-        self._response.model = self._own
+        self._response.model = self._own_model
 
 
 def _get_executing_model(response: Any) -> Any:
-    """The model that executes a response in place of its own; None for its own."""
+    """Return the model that executes a response instead of its own one; None for its own."""
     __tracebackhide__ = True
     model = response.model
     if is_mock(model):
+        # A mocked model that a test kept is called while all calls are real.
         return _get_real_model(response) if is_live() and model.mock() is None else None
     mock = current_mock()
     if mock is None or passes_through(model.model_id):
@@ -86,13 +97,13 @@ def _get_executing_model(response: Any) -> Any:
 
 
 def _get_real_model(response: Any) -> Any:
-    """The registered model behind one that was handed out under a mock and is called when there is none."""
+    """Return the registered model behind a mocked one, and prepare the prompt for it."""
     import llm
 
     get = llm.get_async_model if is_async(response.model) else llm.get_model
     real = get(response.model.model_id)
     response.prompt.model = real
-    response.prompt.options = real.Options(
-        **{n: v for n, v in response.prompt.options if v is not None}
-    )
+    # The options of a mocked model accept anything; the real model validates its own.
+    options = {name: value for name, value in response.prompt.options if value is not None}
+    response.prompt.options = real.Options(**options)
     return real

@@ -11,46 +11,53 @@ from llm_mock.boundaries.llm.versions import list_conversation_tables
 
 
 def get_log_path() -> Path:
-    """Where `llm` logs: its SQLite database, which need not be there yet."""
+    """Return the path of `llm`'s log, an SQLite database that need not exist yet."""
     import llm
 
     return Path(llm.user_dir()) / "logs.db"  # type: ignore[no-untyped-call]
 
 
 def is_logging() -> bool:
-    """Whether the user lets `llm` log: see `llm logs off`."""
+    """Return False if the user has switched the log off with `llm logs off`."""
+    # The file that `llm logs off` creates; llm has no function that reads it.
     return not get_log_path().with_name("logs-off").exists()
 
 
 def log_responses(responses: Sequence[Any], name: str) -> None:
-    """Log the responses of one conversation, and give it a name by which `load_logged_conversation` finds it again."""
+    """Log the responses of a conversation under a name, for `load_logged_conversation`."""
     with _open_log() as database:
         for response in responses:
             response.log_to_db(database)
+        # `llm` itself names a conversation after its first prompt.
+        conversation_ids = {response.conversation.id for response in responses}
         for table in list_conversation_tables(database):
-            for conversation in {response.conversation.id for response in responses}:
-                database.execute(f"update {table} set name = ? where id = ?", [name, conversation])
+            for conversation_id in conversation_ids:
+                values = [name, conversation_id]
+                database.execute(f"update {table} set name = ? where id = ?", values)
         database.conn.commit()
 
 
 def load_logged_conversation(name: str, model: Any) -> Any:
-    """The conversation that was logged last under a name, to go on with; None where there is none."""
+    """Return the conversation that was logged last under a name, to continue it, or None."""
     import llm
     from llm.cli import load_conversation
 
     if not get_log_path().exists():
         return None
     with _open_log() as database:
-        found = " union ".join(
+        selects = [
             f"select id from {table} where name = :name"
             for table in list_conversation_tables(database)
-        )
-        rows = list(database.query(f"{found} order by id desc limit 1", {"name": name}))
+        ]
+        # The ids of `llm` are ULIDs, which sort by time.
+        query = " union ".join(selects) + " order by id desc limit 1"
+        rows = list(database.query(query, {"name": name}))
     if not rows:
         return None
-    get_model: Any = llm.get_model
+    # `load_conversation` looks up the model that began the conversation, which may be gone.
     module: Any = llm
-    module.get_model = lambda *_: model  # the one that began it may be gone
+    get_model = module.get_model
+    module.get_model = lambda *_: model
     try:
         return load_conversation(rows[0]["id"])
     finally:

@@ -1,4 +1,4 @@
-"""The mocked models: real `llm` models that answer from a script."""
+"""Mocked models: real `llm` models that answer from a script."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from llm_mock.core.mock import Mock
 
 
 class _MockModelMeta(ABCMeta):
-    """Has `isinstance(model, MockLLMModel)` say whether a model is mocked; to `llm` one with a key is no `Model`."""
+    """A metaclass that makes models with a key instances of `MockLLMModel`, too."""
 
     def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) or (
-            cls is MockLLMModel and type(instance) is MockKeyModel
-        )
+        # Users write `isinstance(model, MockLLMModel)`, and an `llm.KeyModel` is no `llm.Model`.
+        if super().__instancecheck__(instance):
+            return True
+        return cls is MockLLMModel and type(instance) is MockKeyModel
 
 
 class MockLLMModel(ScriptedModel, llm.Model, metaclass=_MockModelMeta):
-    """A real `llm.Model` that answers from a script, records every call and never reaches a network."""
+    """A real `llm.Model` that answers from a script, records calls and uses no network."""
 
 
 class MockKeyModel(ScriptedModel, llm.KeyModel):
@@ -31,7 +32,7 @@ class MockKeyModel(ScriptedModel, llm.KeyModel):
 
 
 class AsyncMockLLMModel(AsyncScriptedModel, llm.AsyncModel):  # type: ignore[misc]
-    """The asynchronous twin of `MockLLMModel`: lazy, as every `llm.AsyncModel`."""
+    """An asynchronous `MockLLMModel`, which is lazy, as any `llm.AsyncModel`."""
 
 
 class AsyncMockKeyModel(AsyncScriptedModel, llm.AsyncKeyModel):  # type: ignore[misc]
@@ -41,12 +42,19 @@ class AsyncMockKeyModel(AsyncScriptedModel, llm.AsyncKeyModel):  # type: ignore[
 def create_mock_model(
     real: Any, mock: Callable[[], Mock | None]
 ) -> ScriptedModel | AsyncScriptedModel:
-    """The mock of a registered model, sync or async: it looks like that one, and refuses what that would refuse."""
-    with_key = isinstance(real, (llm.KeyModel, llm.AsyncKeyModel))
+    """Return the mock of a registered model, which has that model's options and limits.
+
+    Args:
+        real: the registered model, synchronous or not.
+        mock: returns the mock that answers at the time of a call.
+    """
+    has_key = isinstance(real, (llm.KeyModel, llm.AsyncKeyModel))
     model: ScriptedModel | AsyncScriptedModel
     if is_async(real):
-        model = (AsyncMockKeyModel if with_key else AsyncMockLLMModel)(real.model_id, mock=mock)
+        async_class = AsyncMockKeyModel if has_key else AsyncMockLLMModel
+        model = async_class(real.model_id, mock=mock)
     else:
-        model = (MockKeyModel if with_key else MockLLMModel)(real.model_id, mock=mock)
+        sync_class = MockKeyModel if has_key else MockLLMModel
+        model = sync_class(real.model_id, mock=mock)
     model.copy_capabilities(real)
     return model

@@ -1,4 +1,4 @@
-"""The history of one model, as its mock keeps it."""
+"""Attributes and assertions that every mocked model has beside those of `llm`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from llm_mock.support.forwarding import forward_method
 
 
 class MockedModelMixin:
-    """What a mocked model has beside `llm`'s own: the mock that answers for it, a default response, its history."""
+    """The mock, the default response and the history of a mocked model."""
 
     model_id: str = ""
     is_llm_mock = True
 
     def mock(self) -> Mock | None:
-        """Says which mock answers when the model is called; None lets the real model of that id answer.
+        """Return the mock that answers when the model is called; None for the real model.
 
-        A model that was not given one makes one of its own here, also when a subclass did not call our `__init__`.
+        A model without a mock creates one of its own here, and not in `__init__`, which a subclass
+        may fail to call.
         """
         self.mock = Mock(ModelBehaviour()).get_self  # type: ignore[method-assign]
         return self.mock()
@@ -33,11 +34,12 @@ class MockedModelMixin:
 
     @property
     def _state(self) -> ModelState:
-        return (self.mock() or Mock(ModelBehaviour())).history.state(self.model_id)
+        mock = self.mock() or Mock(ModelBehaviour())
+        return mock.history.state(self.model_id)
 
     @property
     def default_response(self) -> Any:
-        """What is answered where no other reply was configured; any reply may be assigned."""
+        """The reply where no other one was configured; any reply may be assigned."""
         return self._state.default_response
 
     @default_response.setter
@@ -46,28 +48,32 @@ class MockedModelMixin:
 
     @property
     def call_history(self) -> list[CallRecord]:
-        """Every call of this model, failed ones included, in order."""
+        """All calls of this model in order, failed ones included."""
         mock = self.mock()
         return [] if mock is None else mock.calls_of_id(self.model_id)
 
     @property
     def prompt_count(self) -> int:
-        """How often this model was called."""
+        """The number of calls of this model."""
         return len(self.call_history)
 
     def reset_history(self) -> None:
-        """Forget every call of this model."""
-        if mock := self.mock():
+        """Forget all calls of this model."""
+        mock = self.mock()
+        if mock is not None:
             mock.forget_calls(self.model_id)
 
     @property
     def _assertions(self) -> CallAssertions:
-        never = f"Model {self.model_id!r} was never called. Does the code under test ask for this model?"
+        never = (
+            f"Model {self.model_id!r} was never called. Does the code under test ask for this "
+            "model?"
+        )
         return CallAssertions(f"model {self.model_id!r}", self.call_history, never)
 
     @property
     def last_call(self) -> CallRecord:
-        """The record of the last call; `AssertionError` where there was none."""
+        """The record of the last call; `AssertionError` if there was none."""
         __tracebackhide__ = True
         return self._assertions.last_call
 

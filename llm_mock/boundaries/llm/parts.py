@@ -1,4 +1,4 @@
-"""What `llm` has a class for, made where others need it."""
+"""Instances of classes of `llm`, for packages that must not import it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 def create_usage(
     input_tokens: int | None, output_tokens: int | None, details: dict[str, Any] | None = None
 ) -> Any:
-    """An `llm` usage."""
+    """Return an `llm.Usage`."""
     import llm.models
 
     return llm.models.Usage(input_tokens, output_tokens, details)
 
 
 def create_attachment(kind: str | None, url: str | None, content: bytes | None) -> Any:
-    """An `llm` attachment."""
+    """Return an `llm.Attachment`."""
     import llm
 
     return llm.Attachment(type=kind, url=url, content=content)
 
 
 def create_tool_call(name: str, arguments: dict[str, Any], call_id: str | None) -> Any:
-    """An `llm` tool call."""
+    """Return an `llm.ToolCall`."""
     import llm.models
 
     return llm.models.ToolCall(name, arguments, call_id)

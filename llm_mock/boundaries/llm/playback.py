@@ -1,4 +1,4 @@
-"""Plays an answer into an `llm` response, sync or async: the only place where one becomes what `llm` streams."""
+"""Play an answer into an `llm` response: turn its events into the chunks that `llm` streams."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from llm_mock.boundaries.llm import recording, versions
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import PassthroughCall
+from llm_mock.core.reply import Reply
 
 _STREAM_EVENT = versions.get_stream_event_class()
 
@@ -22,73 +23,80 @@ def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Ite
     """Play an answer into a response.
 
     Args:
-        answered: the answer; or the call that is to be made for real.
-        stream: whether to yield the chunks one by one.
+        answered: the answer, or a call to make for real.
+        stream: yield the chunks one by one.
         response: the `llm.Response` to complete.
 
     Returns:
-        The text in chunks, and from llm 0.32 on stream events. Reading it raises the error of the answer, once the
-        chunks before it came.
+        The text in chunks, and from llm 0.32 on stream events. The error of the answer is raised
+        after the chunks that come before it.
     """
     __tracebackhide__ = True
     if not isinstance(answered, Answer):
         return recording.record(answered, response)
-    pieces = _play_pieces(answered, stream, response)
-    return _sleep_between(pieces) if answered.real_time else pieces
+    chunks = _play_answer(answered, stream, response)
+    return _sleep_between(chunks) if answered.real_time else chunks
 
 
 async def play_async(
     answered: Answer | PassthroughCall, stream: bool, response: Any
 ) -> AsyncIterator[Any]:
-    """The asynchronous twin of `play`, for an `llm.AsyncResponse`; other tasks run while it waits."""
+    """Play an answer into an `llm.AsyncResponse`, as `play`; other tasks run while it waits."""
     __tracebackhide__ = True
     if not isinstance(answered, Answer):
         async for chunk in recording.record_async(answered, response):
             yield chunk
         return
-    for piece in _play_pieces(answered, stream, response):
-        if isinstance(piece, Wait):
-            await asyncio.sleep(piece)
+    for chunk in _play_answer(answered, stream, response):
+        if isinstance(chunk, Wait):
+            await asyncio.sleep(chunk)
         else:
-            yield piece
+            yield chunk
 
 
-def _sleep_between(pieces: Iterator[Any]) -> Iterator[Any]:
+def _sleep_between(chunks: Iterator[Any]) -> Iterator[Any]:
     __tracebackhide__ = True
-    for piece in pieces:
-        if isinstance(piece, Wait):
-            time.sleep(piece)
+    for chunk in chunks:
+        if isinstance(chunk, Wait):
+            time.sleep(chunk)
         else:
-            yield piece
+            yield chunk
 
 
-def _play_pieces(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
-    """What `llm` is given, and in real time the waits; in virtual time the response's own clock goes on."""
+def _play_answer(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+    """Yield chunks, and in real time the waits between them; complete the response after them."""
     __tracebackhide__ = True
+    if _STREAM_EVENT is None and answer.reply.reasoning is not None:
+        versions.require_llm("0.32", "Reply(reasoning=…)")
     if answer.reply.is_recorded:
         yield from _play_recorded(answer, stream, response)
     elif answer.waits is None and answer.reply.is_text:
+        # Most replies: plain text needs no events.
         yield from answer.reply.stream(stream)
         _complete(response, answer)
     else:
-        yield from _play_events(answer, stream, response)
+        yield from _play_events(answer, stream, response, [])
         _complete(response, answer)
 
 
 def _play_recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
-    """The same of a recorded answer, with what its plugin told beside it, also before an error."""
+    """Yield the chunks of a recorded answer, and restore the metadata that its plugin set.
+
+    An error is raised last: the plugin had set the metadata before it failed.
+    """
     __tracebackhide__ = True
     sent_before = versions.get_previous_prompt_json(response)
     completed: list[tuple[Any, dict[str, Any]]] = []
-    error = None
+    error: Exception | None = None
     try:
         yield from _play_events(answer, stream, response, completed)
     except Exception as problem:
         error = problem
-    for event, later in completed:
-        vars(event).update(later)
+    if _STREAM_EVENT is not None:  # before, events are plain texts or None
+        for event, attributes in completed:
+            vars(event).update(attributes)
     _complete(response, answer)
-    # What llm logs as the request; plugins set the same private name.
+    # `_prompt_json` is private, but plugins set it, too: llm logs it as the request.
     response._prompt_json = answer.reply.sent(sent_before)
     vars(response).update(copy.deepcopy(dict(answer.reply.attributes)))
     if error is not None:
@@ -96,11 +104,20 @@ def _play_recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]
 
 
 def _play_events(
-    answer: Answer, stream: bool, response: Any, completed: Any = None
+    answer: Answer,
+    stream: bool,
+    response: Any,
+    completed: list[tuple[Any, dict[str, Any]]],
 ) -> Iterator[Any]:
+    """Yield the events of an answer.
+
+    Args:
+        answer: the answer.
+        stream: yield the chunks one by one.
+        response: gets the tool calls.
+        completed: filled with events and attributes that a plugin set after it yielded them.
+    """
     __tracebackhide__ = True
-    if _STREAM_EVENT is None and answer.reply.reasoning is not None:
-        versions.require_llm("0.32", "Reply(reasoning=…)")
     for event in answer.events(stream):
         kind = type(event)
         if kind is str:
@@ -110,22 +127,25 @@ def _play_events(
             vars(call).update(event.attributes)
             response.add_tool_call(call)
         elif kind is not Wait:
-            given = _to_stream_event(event)
-            if kind is CompletedEvent and _STREAM_EVENT is not None:
-                completed.append((given, copy.deepcopy(event.later)))
-            if given is not None:
-                yield given
+            stream_event = _to_stream_event(event)
+            if kind is CompletedEvent:
+                completed.append((stream_event, copy.deepcopy(event.later)))
+            if stream_event is not None:
+                yield stream_event
         elif answer.real_time:
             yield event
         elif response._start is not None:
-            response._start -= event  # the clock of `duration_ms()`
+            # Virtual time: `_start` is private, `duration_ms()` counts from it.
+            response._start -= event
 
 
 def _to_stream_event(event: Any) -> Any:
-    """What `llm` is given for an event; None where this version of it has nothing for one."""
-    if _STREAM_EVENT is not None:  # a copy, as `llm` numbers an event in place
-        return _STREAM_EVENT(**vars(event)) if isinstance(event, Event) else copy.copy(event)
-    return event.chunk if event.type == "text" else None
+    """Return `llm`'s own event for an event; None if this version of `llm` has none for it."""
+    if _STREAM_EVENT is None:  # before llm 0.32
+        return event.chunk if event.type == "text" else None
+    if isinstance(event, Event):
+        return _STREAM_EVENT(**vars(event))
+    return copy.copy(event)  # as `llm` numbers events in place
 
 
 def _complete(response: Any, answer: Answer) -> None:
@@ -142,20 +162,16 @@ def _complete(response: Any, answer: Answer) -> None:
         response.raw_json = True
     if reply.over_http():
         response.response_json = _restore_http_body(reply)
+    elif answer.raw_json:
+        from llm_mock.boundaries.llm.payload import build_payload
+
+        response.response_json = build_payload(answer, response)
     else:
-        response.response_json = (
-            _build_payload(answer, response) if answer.raw_json else reply.raw_json()
-        )
+        response.response_json = reply.raw_json()
 
 
-def _build_payload(answer: Answer, response: Any) -> Any:
-    from llm_mock.boundaries.llm.payload import build_payload
-
-    return build_payload(answer, response)
-
-
-def _restore_http_body(reply: Any) -> Any:
-    """What the provider told the SDK that asked when the answer was recorded; of a stream there is no whole."""
+def _restore_http_body(reply: Reply) -> dict[str, Any] | None:
+    """Return the body of an answer that was recorded from an SDK; None for a streamed one."""
     from llm_mock.boundaries.http.replay import restore_body
 
     body = restore_body(reply)

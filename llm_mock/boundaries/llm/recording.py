@@ -1,4 +1,4 @@
-"""Has a real model execute a response, for a cassette that records it."""
+"""Execute a response with the real model, for a cassette that records it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
 
 def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
-    """Make a call for real."""
+    """Make a call for real, and yield its chunks."""
     chunks = _start(call, response)
     with _end_with_stream(call):
         for chunk in chunks:
@@ -25,7 +25,7 @@ def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
 
 
 async def record_async(call: PassthroughCall, response: Any) -> AsyncIterator[Any]:
-    """The asynchronous twin of `record`, for an `llm.AsyncResponse`."""
+    """Make a call of an `llm.AsyncResponse` for real, and yield its chunks."""
     chunks = _start(call, response)
     with _end_with_stream(call):
         async for chunk in chunks:
@@ -35,10 +35,10 @@ async def record_async(call: PassthroughCall, response: Any) -> AsyncIterator[An
 
 @contextmanager
 def _end_with_stream(call: PassthroughCall) -> Iterator[None]:
-    """End a recording, however the stream ends."""
+    """End a recording when its stream ends, with the error if there is one."""
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # a `GeneratorExit` too: the application stops reading
         call.end(error)
         raise
     call.end(None)
@@ -46,42 +46,43 @@ def _end_with_stream(call: PassthroughCall) -> Iterator[None]:
 
 def _start(call: PassthroughCall, response: Any) -> Any:
     try:
+        # The tests have a user folder of their own, where no keys are stored.
         with call.as_user():
             model, arguments = _get_real_model(response)
         call.hide(arguments.get("key"), getattr(model, "key", None))
         setattr(response, REAL_CALL_MARK, True)
-        chunks = _execute(
-            model, response.prompt, response.stream, response, response.conversation, arguments
-        )
+        prompt = response.prompt
+        conversation = response.conversation
+        chunks = _execute(model, prompt, response.stream, response, conversation, arguments)
     except Exception as error:
         call.report_not_made(error)
         raise
-    sent_before, known = versions.get_previous_prompt_json(response), {*dir(response)}
+    sent_before = versions.get_previous_prompt_json(response)
+    known = {*dir(response)}  # what the plugin adds from now on is recorded as its own
     call.watch(lambda: _collect_metadata(response, sent_before, known))
     return chunks
 
 
 def _get_real_model(response: Any) -> tuple[Any, dict[str, Any]]:
-    """The real model behind a response, and further arguments for its `execute`."""
+    """Return the real model of a response, and further arguments for its `execute`."""
     __tracebackhide__ = True
-    model = asked = response.prompt.model
-    if is_mock(model):
-        kind = "async_model" if is_async(model) else "model"
-        found = getattr(list_registered_models().get(model.model_id), kind, None)
-        if found is None:
-            raise llm.UnknownModelError(f"Unknown model: {model.model_id}")
-        model = found
-    # `_key` is the key that `prompt(key=…)` gave, which llm keeps nowhere else.
-    key = asked.key or model.get_key(response._key)
+    called = model = response.prompt.model
+    if is_mock(called):
+        kind = "async_model" if is_async(called) else "model"
+        model = getattr(list_registered_models().get(called.model_id), kind, None)
+        if model is None:
+            raise llm.UnknownModelError(f"Unknown model: {called.model_id}")
+    # `_key` is private: the key of `prompt(key=…)`, which llm keeps nowhere else.
+    key = called.key or model.get_key(response._key)
     if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
         return model, {"key": key}
-    if model is not asked:
+    if model is not called:
         model.key = key
     return model, {}
 
 
 def execute_patched(model: Any, prompt: Any, stream: bool, response: Any, conversation: Any) -> Any:
-    """Execute a real model whose `execute` somebody patched; no key is needed for that."""
+    """Execute a real model whose `execute` a test has patched; it needs no key."""
     arguments = {}
     if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
         arguments["key"] = _find_key(model, getattr(response, "_key", None))
@@ -91,7 +92,7 @@ def execute_patched(model: Any, prompt: Any, stream: bool, response: Any, conver
 def _find_key(model: Any, key: str | None) -> str | None:
     try:
         found: str | None = model.get_key(key)
-    except llm.NeedsKeyException:
+    except llm.NeedsKeyException:  # the patch sends nothing, so the key does not matter
         return None
     return found
 
@@ -105,17 +106,22 @@ def _execute(
     arguments: dict[str, Any],
 ) -> Any:
     if prompt.model is not model:
+        # Only the options that were passed, so that the real model sets its own defaults.
+        options = prompt.options
+        passed = {name: getattr(options, name) for name in options.model_fields_set}
         prompt.model = model
-        given = prompt.options
-        prompt.options = model.Options(
-            **{name: getattr(given, name) for name in given.model_fields_set}
-        )
+        prompt.options = model.Options(**passed)
     return model.execute(
         prompt, stream=stream, response=response, conversation=conversation, **arguments
     )
 
 
 def _collect_metadata(response: Any, sent_before: Any, known: set[str]) -> AnswerMetadata:
+    attributes = {
+        name: value
+        for name, value in vars(response).items()
+        if name not in known and not name.startswith("_")
+    }
     # Private names, as the public methods would execute the model again or wait for it.
     return AnswerMetadata(
         tool_calls=response._tool_calls,
@@ -129,9 +135,5 @@ def _collect_metadata(response: Any, sent_before: Any, known: set[str]) -> Answe
         raw=response.response_json,
         sent=response._prompt_json,
         sent_before=sent_before,
-        attributes={
-            name: value
-            for name, value in vars(response).items()
-            if name not in known and name[0] != "_"
-        },
+        attributes=attributes,
     )

@@ -1,4 +1,4 @@
-"""What an `llm` model is asked, as the core knows a request."""
+"""A prompt of `llm` in the form of the core's requests."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class LLMRequest(Request):
     """A call that came through `llm`.
 
     Args:
-        model_id: the model that is asked.
-        prompt: what `llm` hands to the model.
-        response: the response to it, which has the key, and those arguments of our `prompt()` that `llm` does not hand
-            to the model, as JSON values.
+        model_id: the id of the called model.
+        prompt: the prompt that `llm` passes to the model.
+        response: the response to it, which has the key and, as JSON values, the arguments of our
+            `prompt()` that `llm` does not pass to the model.
         conversation: the conversation, if the call is part of one.
     """
 
@@ -36,21 +36,22 @@ class LLMRequest(Request):
         self.tool_results = prompt.tool_results
         self.attachments = prompt.attachments
         self.options = _get_given_options(prompt.options)
-        passed: Mapping[str, Any] | None = getattr(
-            response, "passed", None
-        )  # None for a call made in another way
+        # Only a `MockResponse` has `passed`; a model is also called in other ways.
+        passed: Mapping[str, Any] | None = getattr(response, "passed", None)
         if passed:
             self.options.update(passed)
         self.passed = passed is not None
-        passed_key = getattr(response, "_key", None)
+        passed_key = getattr(response, "_key", None)  # private: the key of `prompt(key=…)`
         self.key = getattr(prompt.model, "key", None) or (passed_key and resolve_key(passed_key))
         self._conversation = conversation
 
     @property
     def turn(self) -> int:  # type: ignore[override]
-        """Which answer of its conversation it asks for, from 1."""
-        if messages := versions.get_given_messages(self.native):
-            return 1 + len([message for message in messages if message.role == "assistant"])
+        """The number of the requested answer in its conversation, from 1."""
+        messages = versions.get_given_messages(self.native)
+        if messages:
+            answers = [message for message in messages if message.role == "assistant"]
+            return 1 + len(answers)
         return 1 + len(self._conversation.responses) if self._conversation else 1
 
     @property
@@ -59,11 +60,11 @@ class LLMRequest(Request):
         return getattr(self._conversation, "id", None)
 
     def messages(self) -> list[dict[str, Any]]:
-        """All that the model sees."""
+        """Return all messages that the model sees."""
         return versions.describe_messages(self.native, self._conversation)
 
     def characters(self) -> int:
-        """How many characters the messages have."""
+        """Return the number of characters of all messages."""
         if (
             self._conversation
             or self.tool_results
@@ -71,21 +72,24 @@ class LLMRequest(Request):
             or versions.get_given_messages(self.native)
         ):
             return versions.count_characters(self.native, self._conversation)
+        # The same without building the messages, as most prompts are one text.
         return len(self.prompt) + len(self.system)
 
     def given_messages(self) -> list[dict[str, Any]]:
-        """The messages that the application gave itself, where no conversation did."""
-        messages = [] if self._conversation else versions.get_given_messages(self.native)
+        """Return the messages that the application passed itself, without a conversation."""
+        if self._conversation:
+            return []
+        messages = versions.get_given_messages(self.native)
         return [message.to_dict() for message in messages if message.role != "system"]
 
     def system_message(self) -> str:
-        """The system prompt, also where an earlier message of the conversation says it."""
+        """Return the system prompt, which may be in an earlier message of the conversation."""
         return self.system or versions.get_system_message(self.native)
 
 
 def _get_given_options(options: Any) -> dict[str, Any]:
-    """The options that were given; a prompt that somebody made by hand may have them in a dict."""
-    if isinstance(options, dict):
+    """Return the options that were passed."""
+    if isinstance(options, dict):  # in a prompt that a test created by hand
         return {name: to_plain_json(value) for name, value in options.items()}
-    given = options.model_fields_set
-    return {name: to_plain_json(getattr(options, name)) for name in given} if given else {}
+    names = options.model_fields_set
+    return {name: to_plain_json(getattr(options, name)) for name in names} if names else {}

@@ -1,4 +1,4 @@
-"""What the `prompt()` of a mocked model gives back."""
+"""The response that `prompt()` of a mocked model returns."""
 
 from __future__ import annotations
 
@@ -21,32 +21,38 @@ if TYPE_CHECKING:
 
 
 class CallableText(str):
-    """A text that may also be called, as `response.text` or `response.text()`."""
+    """A text that can also be called, for `response.text` and `response.text()`."""
 
     __slots__ = ()
 
     def __call__(self) -> str:
+        """Return the text as a plain string, as `llm.Response.text()`."""
         return str(self)
 
 
 class CallableUsage(dict[str, Any]):
-    """Token counts as a mapping with `input_tokens` and `output_tokens`; called, it returns the `llm.Usage`."""
+    """Token counts: a dict of `input_tokens` and `output_tokens`, callable for the `llm.Usage`."""
 
     details: Any = None
 
     @classmethod
-    def of(cls, usage: llm.Usage) -> CallableUsage:
-        """What an `llm.Usage` counts."""
+    def from_usage(cls, usage: llm.Usage) -> CallableUsage:
+        """Return the counts of an `llm.Usage`."""
         counts = cls(input_tokens=usage.input, output_tokens=usage.output)
         counts.details = usage.details
         return counts
 
     def __call__(self) -> llm.Usage:
+        """Return the `llm.Usage`, as `llm.Response.usage()`."""
         return llm.models.Usage(self["input_tokens"], self["output_tokens"], self.details)
 
 
 def wrap_patched_value(value: Any) -> Any:
-    """What a test has a patched method of `llm.Response` give, for the property in its place."""
+    """Return a function that returns a value.
+
+    A test may patch `llm.Response.text` to return any value. Our `text` is a property, so
+    `response.text()` must find something to call.
+    """
     return lambda: value
 
 
@@ -54,17 +60,17 @@ NOTHING_PASSED: Mapping[str, Any] = MappingProxyType({})
 
 
 class MockResponse(llm.Response):
-    """The response of `MockLLMModel.prompt()`: an `llm.Response` whose `text` and `usage` need no call.
+    """An `llm.Response` whose `text` and `usage` are properties, returned by `MockLLMModel.prompt`.
 
     `llm`'s own responses have methods there, and their `json()` is the provider's raw payload.
     """
 
     decided: Answer | PassthroughCall | None = None
-    """What was answered when `prompt()` was called; None where that is decided when the response is read."""
+    """The answer, if `prompt()` has fixed it; None if reading the response fixes it."""
     raw_json = False
-    """Whether `json()` gives the provider's payload alone."""
+    """Set if `json()` returns the provider's payload only."""
     passed: Mapping[str, Any] = NOTHING_PASSED
-    """Arguments of `prompt()` for the history that `llm` does not hand to the model."""
+    """Arguments of `prompt()` for the history, which `llm` does not pass to the model."""
 
     @property
     def text(self) -> CallableText:
@@ -73,18 +79,16 @@ class MockResponse(llm.Response):
         return CallableText(text) if isinstance(text, str) else wrap_patched_value(text)
 
     def text_or_raise(self) -> str:
-        """The whole text."""
+        """Return the whole text, as `llm`'s own method of that name."""
         return super().text()
 
     @property
     def usage(self) -> CallableUsage:
         """`{"input_tokens": …, "output_tokens": …}`; called, the `llm.Usage`."""
         usage = super().usage()
-        return (
-            CallableUsage.of(usage)
-            if isinstance(usage, llm.models.Usage)
-            else wrap_patched_value(usage)
-        )
+        if isinstance(usage, llm.models.Usage):
+            return CallableUsage.from_usage(usage)
+        return wrap_patched_value(usage)
 
     def json(self) -> Any:
         """Return the data of a structured reply, else the text parsed as JSON.
@@ -102,22 +106,26 @@ class MockResponse(llm.Response):
         if not versions.is_json_read_for_log():
             super().log_to_db(db)  # type: ignore[no-untyped-call]
             return
-        super().text()  # read to the end here, so that the copy has nothing left to execute
+        # `llm` logs `response.json()`, which here is not the payload: log a copy of `llm`'s class.
+        super().text()  # read to the end, so that the copy has nothing left to execute
         response: llm.Response = copy.copy(self)
         response.__class__ = llm.Response
         response.log_to_db(db)  # type: ignore[no-untyped-call]
 
 
-def _copy_with_mock_response(function: Any) -> Any:
-    """A function of `llm.models` whose name `Response` is our class, and that is itself in all else.
+def _copy_with_mock_response(function: object) -> Any:
+    """Return a copy of a function of `llm.models` that creates a `MockResponse`.
 
-    To change the class of a response that was made already would make all that `llm` does with it slower by a quarter.
+    Raises:
+        LLMMockError: it is not a function.
     """
+    # The copy has the globals of `llm.models`, in which `Response` is our class. Changing the class
+    # of a response afterwards would make all that `llm` does with it slower by a quarter.
     names = {**vars(llm.models), "Response": MockResponse}
     if not isinstance(function, FunctionType):
         raise LLMMockError(
-            "llm.Model is replaced as a whole, and no model was used before, so the mock cannot derive from it. "
-            "Patch llm.get_model or llm.Model.prompt instead."
+            "llm.Model is replaced as a whole, and no model was used before, so the mock cannot "
+            "derive from it. Patch llm.get_model or llm.Model.prompt instead."
         )
     copied = FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__
@@ -127,9 +135,9 @@ def _copy_with_mock_response(function: Any) -> Any:
 
 
 build_mock_response = _copy_with_mock_response(get_original_function(llm.Model, "prompt"))
-"""`llm.Model.prompt`, as it is where nobody patched it, which gives a `MockResponse`."""
+"""`llm.Model.prompt`, without patches, for a `MockResponse`."""
 
 
 def has_original_classes() -> bool:
-    """Whether nobody patched the classes of what `prompt()` makes."""
+    """Return True unless a test has patched the classes that `llm.Model.prompt` creates."""
     return llm.models.Response is llm.Response and llm.models.Prompt is llm.Prompt

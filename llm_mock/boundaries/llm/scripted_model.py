@@ -1,4 +1,4 @@
-"""What makes a class of `llm` models a mocked one: it answers from a script."""
+"""Base classes of mocked models: `llm` models that answer from a script."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from llm_mock.core.request import to_plain_json
 
 
 class ScriptedMixin(PermissiveModel, MockedModelMixin):
-    """What both twins share. Their state is kept by their mock, for their model id."""
+    """Constructor of synchronous and asynchronous models; their mock keeps their state."""
 
     def __init__(
         self,
@@ -38,11 +38,12 @@ class ScriptedMixin(PermissiveModel, MockedModelMixin):
         *,
         mock: Callable[[], Mock | None] | None = None,
     ) -> None:
-        """
+        """Create a model.
+
         Args:
-            model_name: the model id; a subclass may give it as `model_id` instead.
-            default_response: the reply where nothing else was configured, by default `{"success": True}`.
-            mock: which mock answers when the model is called; by default one of its own.
+            model_name: the model id; a subclass may set `model_id` instead.
+            default_response: the reply if no other is configured; by default `{"success": True}`.
+            mock: returns the mock that answers at the time of a call; by default one of its own.
         """
         self.model_id = model_name or self.model_id
         if mock is not None:
@@ -52,67 +53,76 @@ class ScriptedMixin(PermissiveModel, MockedModelMixin):
 
 
 class ScriptedModel(ScriptedMixin, llm.models._Model):
-    """What a mocked synchronous model does, with a key or without."""
+    """Behaviour of a mocked synchronous model, with or without a key."""
 
     Options = AnyOptions  # type: ignore[assignment]
 
     def prompt(
         self, prompt: str | None = None, *, lazy: bool | None = None, **kwargs: Any
     ) -> MockResponse:
-        """Ask the model. The call is counted, recorded and, where an error is configured, failed at once.
+        """Call the model. The call is recorded, and a configured error raised, at once.
 
         Args:
             prompt: the text; `prompt_text=` is the same.
-            lazy: True does all that when the response is read, as `llm`'s own models do; by default ini
-                `llm_mock_lazy`.
-            kwargs: what `llm.Model.prompt` takes (`schema`, `system`, `tools`, …), and options. `temperature`
-                (recorded as 0.0 when not passed), `max_tokens` (1000), `model` (None) and any other name are
-                recorded too; they become options only where the model's `Options` take them.
+            lazy: True does all this when the response is read, as `llm`'s own models do; by default
+                ini `llm_mock_lazy`.
+            kwargs: arguments of `llm.Model.prompt` (`schema`, `system`, `tools`, …) and options.
+                Any other name is recorded, too, and `temperature` (by default 0.0), `max_tokens`
+                (1000) and `model` (None); they become options only if the model's `Options`
+                accept them.
 
         Raises:
-            Exception: the error that was configured for this call.
+            Exception: the error that is configured for this call.
         """
         __tracebackhide__ = True
         if prompt is None and not self.has_real_capabilities:
             prompt = kwargs.pop("prompt_text", None)
         if has_patched_functions():
-            if (patched := find_patched_prompt(self)) is not None:
-                return patched(prompt, **kwargs)  # type: ignore[no-any-return]
+            patched: Callable[..., MockResponse] | None = find_patched_prompt(self)
+            if patched is not None:
+                return patched(prompt, **kwargs)
+            # A test's own patch of `execute` answers, which `llm` calls when the response is read.
             lazy = find_patched_model(self) is not None or lazy
         for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
         mock = self.mock()
         if mock is None or mock.cassette is not None or not has_original_classes():
-            # What was recorded is played back as `llm` gave it, and a test's own patch of `llm` wins.
+            # `llm`'s own response: a cassette replays what `llm` returned when it recorded, and a
+            # test's own patch of `llm` takes precedence.
             return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
         response: MockResponse = build_mock_response(self, prompt, **for_llm)
         if others:
             response.passed = to_plain_json(others)
-        scripted = type(self).execute is SCRIPTED_EXECUTE and "execute" not in vars(
-            self
-        )  # else it answers by itself
-        if scripted and not (mock.settings.lazy if lazy is None else lazy):
+        if lazy is None:
+            lazy = mock.settings.lazy
+        if lazy:
+            return response
+        # A subclass, or a test, may define an `execute` that answers by itself.
+        if type(self).execute is SCRIPTED_EXECUTE and "execute" not in vars(self):
             request = LLMRequest(self.model_id, response.prompt, response, None)
             try:
                 response.decided = mock.answer(request)
             except BaseException:
-                mark_read(response)  # nobody can
+                mark_read(response)  # the caller gets no response that could be read
                 raise
         return response
 
     def execute(
         self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
     ) -> Iterator[str]:
-        """Called by `llm` to produce the response."""
+        """Answer a prompt; `llm` calls this when a response is read."""
         __tracebackhide__ = True
-        decided = getattr(response, "decided", None) is not None
-        if not decided and (real := find_patched_model(self, prompt)) is not None:
-            return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
+        if getattr(response, "decided", None) is None:
+            real = find_patched_model(self, prompt)
+            if real is not None:
+                chunks: Iterator[str]
+                chunks = execute_patched(real, prompt, stream, response, conversation)
+                return chunks
         return self.execute_scripted(prompt, stream, response, conversation)
 
     def execute_scripted(
         self, prompt: Any, stream: bool, response: Any, conversation: Any
     ) -> Iterator[str]:
-        """Answer from the script."""
+        """Answer from the script, whatever a test has patched."""
         __tracebackhide__ = True
         answered = getattr(response, "decided", None)
         if answered is None:
@@ -121,35 +131,38 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         return play(answered, stream, response)
 
 
+# Kept from the start, as a test may patch the method.
 SCRIPTED_EXECUTE = ScriptedModel.execute
 
 
 class AsyncScriptedModel(ScriptedMixin, llm.models._AsyncModel):
-    """The same for an asynchronous model."""
+    """Behaviour of a mocked asynchronous model, with or without a key."""
 
     Options = AnyOptions  # type: ignore[assignment]
 
     def prompt(self, prompt: str | None = None, **kwargs: Any) -> llm.AsyncResponse:
-        """Ask the model, as any `llm.AsyncModel`."""
+        """Call the model when the response is awaited, as `llm.AsyncModel.prompt`."""
         patched = find_patched_prompt(self) if has_patched_functions() else None
         return (patched or super().prompt)(prompt, **kwargs)
 
     def execute(
         self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
     ) -> AsyncIterator[str]:
-        """Called by `llm` to produce the response."""
-        if (real := find_patched_model(self, prompt)) is not None:
-            return execute_patched(real, prompt, stream, response, conversation)  # type: ignore[no-any-return]
+        """Answer a prompt; `llm` calls this when a response is awaited."""
+        real = find_patched_model(self, prompt)
+        if real is not None:
+            chunks: AsyncIterator[str]
+            chunks = execute_patched(real, prompt, stream, response, conversation)
+            return chunks
         return self.execute_scripted(prompt, stream, response, conversation)
 
     async def execute_scripted(
         self, prompt: Any, stream: bool, response: Any, conversation: Any
     ) -> AsyncGenerator[str, None]:
-        """Answer from the script."""
+        """Answer from the script, whatever a test has patched."""
         __tracebackhide__ = True
         mock = self.mock() or Mock(ModelBehaviour())
-        answered = await mock.answer_async(
-            LLMRequest(self.model_id, prompt, response, conversation)
-        )
+        request = LLMRequest(self.model_id, prompt, response, conversation)
+        answered = await mock.answer_async(request)
         async for chunk in play_async(answered, stream, response):
             yield chunk

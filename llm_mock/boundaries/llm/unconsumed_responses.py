@@ -1,22 +1,29 @@
-"""Prompts that were made and never read or awaited: `llm` asks a model when its response is read."""
+"""Responses that were never read or awaited; `llm` calls a model only when its response is read."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.patching import replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_mocked
 from llm_mock.support.text import shorten, shorten_name
 
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
 MAX_LISTED_PROMPTS = 20
 
 
 def watch(models: ModuleType) -> None:
-    """Note every response, and every chain of them, from when it is made until it is read."""
-    # Private bases, for the classes of responses have no public one in common.
+    """Register each response, and each chain of responses, until it is read.
+
+    Args:
+        models: the module `llm.models`.
+    """
+    # Private bases, as the classes of responses have no public one in common.
     for name in ("_BaseResponse", "_BaseChainResponse"):
         _watch_class(getattr(models, name))
     for name in ("ChainResponse", "AsyncChainResponse"):
@@ -28,18 +35,20 @@ def _watch_class(base: Any) -> None:
     if hasattr(original, "__wrapped__"):
         return
 
+    # Not `patching.replace`, which adds a call: this runs for each response of the application.
     @functools.wraps(original)
     def init(response: Any, *args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         original(response, *args, **kwargs)
         if is_mocked() and (mock := current_mock()) is not None:
+            # By `id`, as the class of a response may define equality, and so no hash.
             mock.history.unread[id(response)] = response
 
     base.__init__ = init
 
 
 def mark_read(response: Any) -> None:
-    """A response, or a chain of them, is read from now on."""
+    """Unregister a response, or a chain of responses, as it is read now."""
     if (mock := current_mock_if_created()) is not None:
         mock.history.unread.pop(id(response), None)
 
@@ -49,20 +58,25 @@ def _read_chain(original: Callable[[Any], Any], chain: Any) -> Any:
     return original(chain)
 
 
-def format_unread(mock: Any) -> str:
-    """What to say of the prompts that were never read or awaited; nothing where there are none."""
-    unread = list(mock.history.unread.values())
-    # `_done` is private: the public methods read the response. Without it, what was read still counts
-    # as read where this module saw it.
-    lines = [
-        _format_line(response) for response in unread if not getattr(response, "_done", False)
-    ]  # else made by hand
-    if len(lines) > MAX_LISTED_PROMPTS:
-        lines[MAX_LISTED_PROMPTS:] = [f"  … {len(lines) - MAX_LISTED_PROMPTS} more"]
-    return "\n".join(["Never read: production would not have called", *lines]) if lines else ""
+def format_unread(mock: Mock) -> str:
+    """Return a list of the prompts that were never read or awaited; empty if there are none."""
+    # `_done` is private, but the public methods would read the response. Without it, a response
+    # counts as read once `mark_read` has seen it. Subclasses by hand may lack it.
+    responses = mock.history.unread.values()
+    unread = [each for each in list(responses) if not getattr(each, "_done", False)]
+    if not unread:
+        return ""
+    lines = ["Never read: production would not have called"]
+    lines += [_format_line(response) for response in unread[:MAX_LISTED_PROMPTS]]
+    if len(unread) > MAX_LISTED_PROMPTS:
+        lines.append(f"  … {len(unread) - MAX_LISTED_PROMPTS} more")
+    return "\n".join(lines)
 
 
 def _format_line(response: Any) -> str:
+    model_id = shorten_name(response.model.model_id)
+    prompt = shorten(response.prompt.prompt or "")
+    # A response of `MockLLMModel.prompt` has been answered, and counted, without being read.
     record = getattr(getattr(response, "decided", None), "record", None)
     number = f"  (call {record['number']})" if record else ""
-    return f"  - {shorten_name(response.model.model_id)}  {shorten(response.prompt.prompt or '')}{number}"
+    return f"  - {model_id}  {prompt}{number}"
