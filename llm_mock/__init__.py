@@ -84,8 +84,11 @@ if TYPE_CHECKING:
     from llm_mock.errors import UnknownMisbehaviour as UnknownMisbehaviour
     from llm_mock.errors import UnusedReplies as UnusedReplies
 
+# Read by hatchling, too: the one place of the version.
 __version__ = "0.1.0"
 
+# The imports above are for type checkers. At run time each name is imported from its module when it
+# is first used: importing `llm` takes far longer than most tests.
 _MODULES = {
     "behaviour.misbehaviour": "Misbehaviour",
     "boundaries.llm.create": "create_mock_get_model",
@@ -101,9 +104,10 @@ _MODULES = {
     "core.tool_calls": "BrokenToolCall ToolCall",
     "cost.budgets": "assert_cost_below assert_tokens_below",
     "errors": (
-        "EndlessToolCalls ErrorNotRebuilt InvalidBudget InvalidLatency InvalidReply InvalidToolCall "
-        "LegacyMockWarning ListReplyWarning LLMMockError LLMTooOld MissingExtra QueuedReplyNotAllowed RealModelCall "
-        "SchemaViolation SchemaViolationWarning UnexpectedCall UnknownMisbehaviour UnusedReplies"
+        "EndlessToolCalls ErrorNotRebuilt InvalidBudget InvalidLatency InvalidReply "
+        "InvalidToolCall LegacyMockWarning ListReplyWarning LLMMockError LLMTooOld MissingExtra "
+        "QueuedReplyNotAllowed RealModelCall SchemaViolation SchemaViolationWarning "
+        "UnexpectedCall UnknownMisbehaviour UnusedReplies"
     ),
 }
 
@@ -112,4 +116,5 @@ __getattr__, _ = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:
+    # Only the public names, without those that imports in this file leave behind.
     return sorted(__all__)

@@ -1,4 +1,4 @@
-"""The options of the command `llm-mock`; each command is imported when it runs."""
+"""Command line of `llm-mock`: its commands and options; each command is imported when it runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ def main() -> None:
       validate, schema, mcp  pip install 'pytest-llm-mock[suites,specs]'
       migrate                pip install 'pytest-llm-mock[migrate]'
     """
-    # Keys are read when the first text is redacted, which most commands never do.
+    # No output may show a key. They are read when the first text is redacted, which most commands
+    # never do.
     KNOWN.add_source(_get_stored_keys)
 
 
@@ -65,6 +66,7 @@ def _get_stored_keys() -> list[str]:
 )
 # Optional, as a suite with a target needs no role.
 @click.argument("role", type=click.Path(), required=False)
+# An option, not an argument, as a suite and a role are both YAML files.
 @click.option(
     "suite",
     "-s",
@@ -147,6 +149,7 @@ def _get_stored_keys() -> list[str]:
 @click.option(
     "--record",
     type=click.Choice(RECORD_MODES),
+    # No default here: it depends on CI, and --record without --cassette is an error.
     help="With --cassette: choose which calls are made and recorded. By default new_episodes, "
     "those that no cassette has; in CI none.",
 )
@@ -185,7 +188,7 @@ def test(**options: Any) -> None:
         problem = "--cassette records a real run, and --dry-run asks no model"
         raise click.UsageError(f"{problem}: give one of them.")
     if options["record"] and not options["cassette"]:
-        raise click.UsageError("--record says what --cassette asks: give that, too.")
+        raise click.UsageError("--record needs --cassette: give both.")
     # Within the context, as a missing extra is an error of the import.
     with report_errors():
         from llm_mock.commands.test import RunOptions, run_suites
@@ -484,6 +487,8 @@ def misbehaviours() -> None:
     """
     from llm_mock.behaviour.catalogue import CATALOGUE
 
-    width = max(map(len, CATALOGUE))
+    names = list(CATALOGUE)
+    width = max(map(len, names))
     for kind in CATALOGUE.values():
-        click.echo(f"{kind.name:{width}}  {kind.description}")
+        name = kind.name.ljust(width)
+        click.echo(f"{name}  {kind.description}")

@@ -3,11 +3,18 @@
 PYTEST_DONT_REWRITE
 """
 
+# The last line above keeps pytest from rewriting assertions in this module, which takes longer than
+# to import it.
+
 from __future__ import annotations
 
 
 class LLMMockError(Exception):
     """Base class of all exceptions of this package."""
+
+
+# Most errors derive from a built-in one, too: `except ValueError` of an application or test catches
+# them, and pytest shows an `AssertionError` as a failure and not as a crash.
 
 
 class InvalidReply(LLMMockError, TypeError):
@@ -68,6 +75,9 @@ class RealModelCall(LLMMockError, AssertionError):
 
 class SchemaViolation(LLMMockError, AssertionError):
     """A scripted reply that violates the requested schema, where that is an error."""
+
+
+# Warnings derive from `UserWarning`, as Python hides a `DeprecationWarning` of other modules.
 
 
 class SchemaViolationWarning(UserWarning):

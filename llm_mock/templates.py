@@ -23,11 +23,13 @@ from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import described
 
+# For the whole module: an invalid argument is reported on the line of the test.
 __tracebackhide__ = True
 
 if TYPE_CHECKING:
     import llm
 
+# Fixed texts, as tests and snapshots must see the same reply in every run.
 REFUSAL = "I'm sorry, but I can't help with that."
 SENTENCES = (
     "The first thing to look at is what was asked.",
@@ -47,12 +49,13 @@ def classification(
     """Return the answer of a classifier: `{"label": "spam"}`.
 
     Args:
-        label: the class.
+        label: the class of the text.
         confidence: a second field of the answer, from 0 to 1; left out by default.
         field: the name of the label's field.
         details: further keyword arguments of `Reply`.
     """
     data: dict[str, Any] = {field: label}
+    # Left out by default: a schema with `additionalProperties: false` would forbid it.
     if confidence is not None:
         data["confidence"] = confidence
     return Reply(data=data, **details)
@@ -66,7 +69,8 @@ def extraction(*records: Any, field: str = "items", **details: Any) -> Reply:
         field: the name of the list's field.
         details: further keyword arguments of `Reply`.
     """
-    return Reply(data={field: list(records)}, **details)
+    data = {field: list(records)}
+    return Reply(data=data, **details)
 
 
 def yes_no(answer: bool, reason: str, *, field: str = "answer", **details: Any) -> Reply:
@@ -78,7 +82,8 @@ def yes_no(answer: bool, reason: str, *, field: str = "answer", **details: Any) 
         field: the name of the decision's field.
         details: further keyword arguments of `Reply`.
     """
-    return Reply(data={field: answer, "reason": reason}, **details)
+    data = {field: answer, "reason": reason}
+    return Reply(data=data, **details)
 
 
 class ToolCallThenAnswer:
@@ -90,6 +95,7 @@ class ToolCallThenAnswer:
 
     def __call__(self, prompt: llm.Prompt) -> Any:
         """Return the tool call, or the answer if the prompt has a tool's result."""
+        # `llm` sends the results of tools with the next prompt of the conversation.
         if not prompt.tool_results:
             return self.call
         answer = to_reply(self.then)
@@ -102,7 +108,8 @@ def tool_call(
     """Return a reply function that answers with a tool call first, then with a final answer.
 
     Example:
-        `mock_llm_responses.set("gpt-4o-mini", templates.tool_call("weather", {"city": "Rome"}, then="Sunny."))`
+        `reply = templates.tool_call("weather", {"city": "Rome"}, then="Sunny.")`
+        `mock_llm_responses.set("gpt-4o-mini", reply)`
 
     Args:
         name: the name of an offered tool.
@@ -114,9 +121,13 @@ def tool_call(
     Returns:
         A reply function, for `set` or for `add(…, times=2)`.
     """
-    to_reply(then)  # raises for an invalid reply here, on the line of the test
-    call = ToolCall(name, dict(arguments or {}))
-    return ToolCallThenAnswer(Reply(tool_calls=[call], **details), then)
+    # The result is not used: an invalid reply raises here, on the line of the test, and not later
+    # in a call.
+    to_reply(then)
+    given = {} if arguments is None else dict(arguments)
+    call = ToolCall(name, given)
+    reply = Reply(tool_calls=[call], **details)
+    return ToolCallThenAnswer(reply, then)
 
 
 def refusal(text: str = REFUSAL, **details: Any) -> Reply:
@@ -126,7 +137,9 @@ def refusal(text: str = REFUSAL, **details: Any) -> Reply:
         text: the text of the refusal.
         details: further keyword arguments of `Reply`.
     """
-    return Reply(text, **{"invalid": True, **details})
+    # A refusal fits no schema, and must not be reported as a violation.
+    details.setdefault("invalid", True)
+    return Reply(text, **details)
 
 
 def truncated(content: Any, *, after: int | None = None, **details: Any) -> Reply:
@@ -143,10 +156,18 @@ def truncated(content: Any, *, after: int | None = None, **details: Any) -> Repl
     whole = content if isinstance(content, str) else to_json_text(content)
     if after is not None and not is_whole(after):
         raise InvalidReply(f"after={described(after)}: give a whole number of characters from 0.")
-    kept = len(whole) // 2 if after is None else after
-    text = whole[:kept]
-    payload = {"content": text, "role": "assistant", "finish_reason": "length"}
-    return Reply(text, **{"invalid": True, "response_json": payload, **details})
+    if after is None:
+        after = len(whole) // 2
+    text = whole[:after]
+    payload = {
+        "content": text,
+        "role": "assistant",
+        "finish_reason": "length",
+    }
+    # Half a JSON document fits no schema, and must not be reported as a violation.
+    details.setdefault("invalid", True)
+    details.setdefault("response_json", payload)
+    return Reply(text, **details)
 
 
 def long_answer(words: int = 1000, **details: Any) -> Reply:
@@ -158,30 +179,35 @@ def long_answer(words: int = 1000, **details: Any) -> Reply:
     """
     if not is_whole(words):
         raise InvalidReply(f"words={described(words)}: give a whole number from 0.")
-    paragraph = [f"{word} " for word in " ".join(SENTENCES).split()]
-    paragraph[-1] = paragraph[-1].rstrip() + "\n\n"
+    text = " ".join(SENTENCES)
+    paragraph = [f"{word} " for word in text.split()]
+    last_word = paragraph.pop().rstrip()
+    paragraph.append(f"{last_word}\n\n")
     chunks = list(islice(cycle(paragraph), words))
     if chunks:
-        chunks[-1] = chunks[-1].rstrip()
+        last_chunk = chunks.pop().rstrip()  # providers end an answer without white space
+        chunks.append(last_chunk)
     return Reply(chunks=chunks, **details)
 
 
 def rate_limit(*, retry_after: float | None = None, **details: Any) -> Reply:
     """Return the provider's rate limit error, such as `openai.RateLimitError`.
 
-    An SDK builds its exception from the provider's own response. Through `llm` it is the exception
+    An SDK raises its own exception for the provider's response. Through `llm` it is the exception
     of OpenAI's or Anthropic's SDK for their models, if the SDK is installed, else an
     `llm.ModelError`. The same holds for the errors below.
 
     Example:
-        `mock_llm_responses.add_all("gpt-4o-mini", [templates.rate_limit(retry_after=2), "at last"])`
+        `replies = [templates.rate_limit(retry_after=2), "at last"]`
+        `mock_llm_responses.add_all("gpt-4o-mini", replies)`
 
     Args:
         retry_after: the header `Retry-After` in seconds, 1 by default.
         details: further keyword arguments of `Reply`, such as `chunks` and `error_after` for the
             chunks that come before the error.
     """
-    return Reply(error=ProviderError("rate_limit", retry_after), **details)
+    error = ProviderError("rate_limit", retry_after)
+    return Reply(error=error, **details)
 
 
 def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
@@ -191,7 +217,8 @@ def overloaded(*, retry_after: float | None = None, **details: Any) -> Reply:
         retry_after: the header `Retry-After` in seconds; left out by default.
         details: further keyword arguments of `Reply`.
     """
-    return Reply(error=ProviderError("overloaded", retry_after), **details)
+    error = ProviderError("overloaded", retry_after)
+    return Reply(error=error, **details)
 
 
 def context_overflow(**details: Any) -> Reply:

@@ -226,7 +226,7 @@ def test_keys_are_in_no_cassette(
     ("arguments", "told"),
     [
         (["--cassette", "--dry-run"], "--cassette records a real run, and --dry-run asks no model"),
-        (["--record", "none"], "--record says what --cassette asks"),
+        (["--record", "none"], "--record needs --cassette"),
     ],
 )
 def test_options_that_make_no_sense_together_are_refused(
