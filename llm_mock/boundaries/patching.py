@@ -99,7 +99,7 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
     setattr(owner, name, wrapper)
 
 
-def is_replaced(function: Any) -> bool:
+def is_replaced(function: object) -> bool:
     """Return True for a function that `replace` has put in place."""
     # `vars`, as `getattr` of a `unittest.mock.Mock` would invent the mark.
     return bool(vars(function).get(MARK)) if hasattr(function, "__dict__") else False

@@ -29,8 +29,8 @@ def find_missing_name(library: ModuleType, names: Iterable[str]) -> str | None:
     return None
 
 
-def _has_path(library: Any, path: str) -> bool:
-    owner = library
+def _has_path(library: ModuleType, path: str) -> bool:
+    owner: Any = library
     *parents, last = path.split(".")
     for parent in parents:
         name = parent.removesuffix(INSTANCE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -72,7 +72,12 @@ def _start_popen(original: Callable[..., None], popen: object, *args: Any, **kwa
 
 
 def _spawn(
-    original: Callable[..., int], path: Any, argv: Any, env: Any = None, *args: Any, **kwargs: Any
+    original: Callable[..., int],
+    path: object,
+    argv: object,
+    env: Any = None,
+    *args: Any,
+    **kwargs: Any,
 ) -> int:
     """Spawn a process as `os.posix_spawn`, whose `env` may be None from Python 3.13 on."""
     __tracebackhide__ = True
@@ -82,7 +87,7 @@ def _spawn(
     return original(path, argv, environment, *args, **kwargs)
 
 
-def _execute(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> Any:
+def _execute(original: Callable[..., object], path: object, argv: object, env: Any) -> object:
     """Replace the program of this process as `os.execve`; only a forked one gets the mock.
 
     `os.spawnve` and pexpect fork and then call `execve`. A test's own process that calls it ends.
@@ -97,7 +102,7 @@ def _execute(original: Callable[..., Any], path: Any, argv: Any, env: Any) -> An
 
 
 def _spawn_multiprocessing(
-    original: Callable[..., int], path: Any, argv: Any, *args: Any, **kwargs: Any
+    original: Callable[..., int], path: object, argv: Iterable[object], *args: Any, **kwargs: Any
 ) -> int:
     if any("multiprocessing.spawn" in str(word) for word in argv):
         return _start_inheriting(original, path, argv, *args, **kwargs)

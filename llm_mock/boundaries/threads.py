@@ -122,7 +122,7 @@ def _start(
     original(thread, *args, **kwargs)
 
 
-def _submit(original: Callable[..., Any], pool: Any, *args: Any, **kwargs: Any) -> Any:
+def _submit(original: Callable[..., Any], pool: object, *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
     if args and callable(args[0]) and not _is_interpreter_pool(pool):
         test = get_submitting_test()

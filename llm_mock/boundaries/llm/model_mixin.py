@@ -24,8 +24,9 @@ class MockedModelMixin:
         A model without a mock creates one of its own here, and not in `__init__`, which a subclass
         may fail to call.
         """
-        self.mock = Mock(ModelBehaviour()).get_self  # type: ignore[method-assign]
-        return self.mock()
+        mock = Mock(ModelBehaviour())
+        vars(self)["mock"] = mock.get_self  # found before this method from now on
+        return mock
 
     @property
     def model_name(self) -> str:

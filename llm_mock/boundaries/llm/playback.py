@@ -6,7 +6,7 @@ import asyncio
 import copy
 import time
 from collections.abc import AsyncIterator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm.models import ToolCall
 
@@ -16,10 +16,15 @@ from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import PassthroughCall
 from llm_mock.core.reply import Reply
 
+if TYPE_CHECKING:
+    from llm.models import _BaseResponse  # private: the common base of both kinds
+
 _STREAM_EVENT = versions.get_stream_event_class()
 
 
-def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Iterator[Any]:
+def play(
+    answered: Answer | PassthroughCall, stream: bool, response: _BaseResponse
+) -> Iterator[Any]:
     """Play an answer into a response.
 
     Args:
@@ -39,7 +44,7 @@ def play(answered: Answer | PassthroughCall, stream: bool, response: Any) -> Ite
 
 
 async def play_async(
-    answered: Answer | PassthroughCall, stream: bool, response: Any
+    answered: Answer | PassthroughCall, stream: bool, response: _BaseResponse
 ) -> AsyncIterator[Any]:
     """Play an answer into an `llm.AsyncResponse`, as `play`; other tasks run while it waits."""
     __tracebackhide__ = True
@@ -63,7 +68,7 @@ def _sleep_between(chunks: Iterator[Any]) -> Iterator[Any]:
             yield chunk
 
 
-def _play_answer(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+def _play_answer(answer: Answer, stream: bool, response: _BaseResponse) -> Iterator[Any]:
     """Yield chunks, and in real time the waits between them; complete the response after them."""
     __tracebackhide__ = True
     if _STREAM_EVENT is None and answer.reply.reasoning is not None:
@@ -79,7 +84,7 @@ def _play_answer(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
         _complete(response, answer)
 
 
-def _play_recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]:
+def _play_recorded(answer: Answer, stream: bool, response: _BaseResponse) -> Iterator[Any]:
     """Yield the chunks of a recorded answer, and restore the metadata that its plugin set.
 
     An error is raised last: the plugin had set the metadata before it failed.
@@ -106,7 +111,7 @@ def _play_recorded(answer: Answer, stream: bool, response: Any) -> Iterator[Any]
 def _play_events(
     answer: Answer,
     stream: bool,
-    response: Any,
+    response: _BaseResponse,
     completed: list[tuple[Any, dict[str, Any]]],
 ) -> Iterator[Any]:
     """Yield the events of an answer.
@@ -148,7 +153,7 @@ def _to_stream_event(event: Any) -> Any:
     return copy.copy(event)  # as `llm` numbers events in place
 
 
-def _complete(response: Any, answer: Answer) -> None:
+def _complete(response: _BaseResponse, answer: Answer) -> None:
     reply, record = answer.reply, answer.record
     details = None if reply.usage is None else reply.usage_details()
     response.set_usage(
@@ -159,7 +164,7 @@ def _complete(response: Any, answer: Answer) -> None:
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
     if answer.raw_json:
-        response.raw_json = True
+        vars(response)["raw_json"] = True  # read by `MockResponse` only
     if reply.over_http():
         response.response_json = _restore_http_body(reply)
     elif answer.raw_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llm
 
@@ -14,8 +14,11 @@ from llm_mock.boundaries.llm.names import list_registered_models
 from llm_mock.boundaries.llm.provider_classes import REAL_CALL_MARK
 from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
+if TYPE_CHECKING:
+    from llm.models import _BaseResponse  # private: the common base of both kinds
 
-def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
+
+def record(call: PassthroughCall, response: _BaseResponse) -> Iterator[Any]:
     """Make a call for real, and yield its chunks."""
     chunks = _start(call, response)
     with _end_with_stream(call):
@@ -24,7 +27,7 @@ def record(call: PassthroughCall, response: Any) -> Iterator[Any]:
             yield chunk
 
 
-async def record_async(call: PassthroughCall, response: Any) -> AsyncIterator[Any]:
+async def record_async(call: PassthroughCall, response: _BaseResponse) -> AsyncIterator[Any]:
     """Make a call of an `llm.AsyncResponse` for real, and yield its chunks."""
     chunks = _start(call, response)
     with _end_with_stream(call):
@@ -44,7 +47,7 @@ def _end_with_stream(call: PassthroughCall) -> Iterator[None]:
     call.end(None)
 
 
-def _start(call: PassthroughCall, response: Any) -> Any:
+def _start(call: PassthroughCall, response: _BaseResponse) -> Any:
     try:
         # The tests have a user folder of their own, where no keys are stored.
         with call.as_user():
@@ -63,10 +66,11 @@ def _start(call: PassthroughCall, response: Any) -> Any:
     return chunks
 
 
-def _get_real_model(response: Any) -> tuple[Any, dict[str, Any]]:
+def _get_real_model(response: _BaseResponse) -> tuple[Any, dict[str, Any]]:
     """Return the real model of a response, and further arguments for its `execute`."""
     __tracebackhide__ = True
-    called = model = response.prompt.model
+    called = response.prompt.model
+    model: Any = called
     if is_mock(called):
         kind = "async_model" if is_async(called) else "model"
         model = getattr(list_registered_models().get(called.model_id), kind, None)
@@ -81,7 +85,9 @@ def _get_real_model(response: Any) -> tuple[Any, dict[str, Any]]:
     return model, {}
 
 
-def execute_patched(model: Any, prompt: Any, stream: bool, response: Any, conversation: Any) -> Any:
+def execute_patched(
+    model: Any, prompt: Any, stream: bool, response: _BaseResponse, conversation: Any
+) -> Any:
     """Execute a real model whose `execute` a test has patched; it needs no key."""
     arguments = {}
     if isinstance(model, (llm.KeyModel, llm.AsyncKeyModel)):
@@ -101,7 +107,7 @@ def _execute(
     model: Any,
     prompt: Any,
     stream: bool,
-    response: Any,
+    response: _BaseResponse,
     conversation: Any,
     arguments: dict[str, Any],
 ) -> Any:
@@ -116,7 +122,7 @@ def _execute(
     )
 
 
-def _collect_metadata(response: Any, sent_before: Any, known: set[str]) -> AnswerMetadata:
+def _collect_metadata(response: _BaseResponse, sent_before: Any, known: set[str]) -> AnswerMetadata:
     attributes = {
         name: value
         for name, value in vars(response).items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +47,7 @@ class CallableUsage(dict[str, Any]):
         return llm.models.Usage(self["input_tokens"], self["output_tokens"], self.details)
 
 
-def wrap_patched_value(value: Any) -> Any:
+def wrap_patched_value(value: object) -> Any:
     """Return a function that returns a value.
 
     A test may patch `llm.Response.text` to return any value. Our `text` is a property, so
@@ -103,14 +103,15 @@ class MockResponse(llm.Response):
 
     def log_to_db(self, db: Any) -> None:
         """Log the response to an `llm` database, as `llm` logs its own."""
+        log: Callable[[llm.Response, Any], None] = llm.Response.log_to_db
         if not versions.is_json_read_for_log():
-            super().log_to_db(db)  # type: ignore[no-untyped-call]
+            log(self, db)
             return
         # `llm` logs `response.json()`, which here is not the payload: log a copy of `llm`'s class.
         super().text()  # read to the end, so that the copy has nothing left to execute
         response: llm.Response = copy.copy(self)
         response.__class__ = llm.Response
-        response.log_to_db(db)  # type: ignore[no-untyped-call]
+        log(response, db)
 
 
 def _copy_with_mock_response(function: object) -> Any:
