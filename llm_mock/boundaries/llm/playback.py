@@ -160,7 +160,8 @@ def _complete(response: _BaseResponse, answer: Answer) -> None:
         input=record["input_tokens"], output=record["output_tokens"], details=details
     )
     if reply.attachments:
-        response.attachments.extend(reply.attachments)
+        attachments: list[Any] = response.attachments
+        attachments.extend(reply.attachments)
     if reply.resolved_model:
         response.set_resolved_model(reply.resolved_model)
     if answer.raw_json:
