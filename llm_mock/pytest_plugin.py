@@ -1,4 +1,4 @@
-"""The pytest plugin: the entry point over `llm_mock.plugin`, whose hooks and fixtures it gives pytest.
+"""The entry point of the pytest plugin, with the hooks and fixtures of `llm_mock.plugin`.
 
 PYTEST_DONT_REWRITE
 """
@@ -14,7 +14,10 @@ import pytest
 
 
 class _OwnModules:
-    """Finds this package's modules without pytest's rewriting of assertions, which would double their import time."""
+    """A finder for the modules of this package.
+
+    It bypasses pytest's rewriting of assertions, which would double their import time.
+    """
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -56,7 +59,7 @@ from llm_mock.plugin.judged import llm_assert, llm_score, pytest_assertrepr_comp
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
-from llm_mock.plugin.run import run_of
+from llm_mock.plugin.run import get_run
 from llm_mock.plugin.runtest import (
     HAND_PATCHES,
     LEGACY,
@@ -66,8 +69,8 @@ from llm_mock.plugin.runtest import (
     pytest_runtest_setup,
 )
 from llm_mock.plugin.summary import (
-    BUDGET_OF_RUN,
     ENVIRONMENT,
+    RUN_BUDGET,
     pytest_configure_node,
     pytest_report_header,
     pytest_sessionfinish,
@@ -78,28 +81,32 @@ from llm_mock.plugin.summary import (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
-    run_of(early_config)
+    """Start the run before conftests are imported, which may import models."""
+    get_run(early_config)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    """Check the ini keys, and register the parts of the plugin that the run needs."""
     markers.register(config)
     read_choice(config, "llm_mock_record", RECORD_MODES)
     read_strictness(config, "llm_mock_unused_recordings")
-    run = run_of(config)
+    run = get_run(config)
     begin(config)
-    if environment := getattr(config, "workerinput", {}).get(ENVIRONMENT):
+    # Present in a worker of pytest-xdist only.
+    environment = getattr(config, "workerinput", {}).get(ENVIRONMENT)
+    if environment:
         run.user_environment = json.loads(environment)
     config.pluginmanager.register(every_test if run.pending else OnRequest(), "llm_mock_fixtures")
     config.add_cleanup(guard(follow_threads()))
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
-        from llm_mock.plugin import report as plugins
+        from llm_mock.plugin import report
 
-        plugins.register(config, run)
+        report.register(config, run)
     if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
-        from llm_mock.plugin.budget import budget_of_run
+        from llm_mock.plugin.budget import create_run_budget
 
-        config.pluginmanager.register(budget_of_run(config, run.mock), BUDGET_OF_RUN)
+        config.pluginmanager.register(create_run_budget(config, run.mock), RUN_BUDGET)
     if config.getini("llm_mock_suites"):
         from llm_mock.plugin.suite_items import SuiteCollector
 
@@ -119,11 +126,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @reporting_hook(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    run_of(session.config).start_tests()
+    """Mock the processes that tests start."""
+    get_run(session.config).mock_processes()
 
 
 @reporting_hook()
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Agents, and what they are made of, name themselves."""
-    name = getattr(type(val), "llm_mock_id", None)
-    return None if name is None else str(getattr(val, "llm_mock_id"))  # noqa: B009 (no attribute to mypy)
+    """Name agents and their parts in the ids of tests by their own `llm_mock_id`."""
+    # On the type: a mock object of the project has every attribute.
+    if getattr(type(val), "llm_mock_id", None) is None:
+        return None
+    # Not `val.llm_mock_id`, as mypy knows no such attribute of an object.
+    return str(getattr(val, "llm_mock_id"))  # noqa: B009

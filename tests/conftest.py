@@ -15,7 +15,7 @@ import pytest
 
 import llm_mock.agents.run
 import llm_mock.boundaries.llm.model
-import llm_mock.plugin.cassette_of_test
+import llm_mock.plugin.cassettes
 import llm_mock.plugin.report
 import llm_mock.plugin.spec_items
 import llm_mock.plugin.suite_items

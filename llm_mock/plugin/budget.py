@@ -1,11 +1,11 @@
-"""Budgets of a test and of the whole run: the part of the plugin that is there only where there is one."""
+"""Budgets of tests and of the whole run; imported only if there is one."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -24,153 +24,179 @@ from llm_mock.plugin.runtest import calls_of_test
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_dollars, shorten_name
 
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
 SHOWN_TESTS = 10
-CostAndTokens = tuple["Decimal | None", int]
-"""US dollars, None where a price is not known; and tokens."""
-Sent = str
-"""The same of each model as JSON in ASCII: a worker can send no enum that names a model, and no lone surrogate."""
+Usage = tuple["Decimal | None", int]
+"""The cost in US dollars, None if a price is unknown, and the number of tokens."""
 
 
-class BudgetsOfTests:
-    """Fails a test whose calls exceed the budget that its marker `llm_mock_budget` gives."""
+class ItemBudgets:
+    """A pytest plugin that fails tests whose calls exceed their marker `llm_mock_budget`."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Check the budget of a test after its call phase."""
         result = yield
-        if (budget := budget_of(item)) and (message := _broken(budget, item)):
+        budget = parse_marker(item)
+        message = None if budget is None else _check_budget(budget, item)
+        if message:
             pytest.fail(message, pytrace=False)
         return result
 
 
-def _broken(budget: UsageBudget, item: pytest.Item) -> str | None:
+def _check_budget(budget: UsageBudget, item: pytest.Item) -> str | None:
+    """Return a message if the calls of a test exceed its budget."""
     calls = calls_of_test(item)
     if calls is None:
-        return "llm_mock_budget: the calls of this test are not mocked, so what they use is not known here."
+        return (
+            "llm_mock_budget: the usage of this test is unknown, because its calls are not mocked."
+        )
     try:
         return budget.check(calls, current_mock())
     except LLMMockError as error:
         return str(error)
 
 
-def budget_of(item: pytest.Item) -> UsageBudget | None:
-    """The budget of a test, whose markers are right; None where it has none."""
+def parse_marker(item: pytest.Item) -> UsageBudget | None:
+    """Return the budget of a test; None if it has no marker. Markers were checked before."""
     marker = item.get_closest_marker("llm_mock_budget")
-    return marker and parse_budget(
-        marker.name, marker.kwargs.get("cost"), marker.kwargs.get("tokens")
-    )
+    if marker is None:
+        return None
+    return parse_budget(marker.name, marker.kwargs.get("cost"), marker.kwargs.get("tokens"))
 
 
-def budget_of_run(config: pytest.Config, run_mock: Any) -> BudgetOfRun:
-    """What counts for the run, with the limits that the ini gives; `run_mock` is None where the project opted out."""
-    limits = (config.getini(name) or None for name in ("llm_mock_max_cost", "llm_mock_max_tokens"))
+def create_run_budget(config: pytest.Config, run_mock: Mock | None) -> RunBudget:
+    """Return the plugin that counts the usage of the run, with the limits of the ini keys.
+
+    Args:
+        config: the pytest configuration.
+        run_mock: the mock of the run; None if the project opted out.
+
+    Raises:
+        pytest.UsageError: a limit is wrong.
+    """
+    max_cost = config.getini("llm_mock_max_cost") or None
+    max_tokens = config.getini("llm_mock_max_tokens") or None
     try:
-        return BudgetOfRun(config, parse_budget("the ini", *limits), run_mock)
+        return RunBudget(config, parse_budget("the ini", max_cost, max_tokens), run_mock)
     except InvalidBudget as error:
         raise pytest.UsageError(str(error)) from None
 
 
-class BudgetOfRun:
-    """Counts what the tests of all processes use, and fails each test that uses more once the budget is spent.
+class RunBudget:
+    """A pytest plugin that counts the usage of all tests, and fails tests beyond the budget.
 
-    What a test used travels with its reports, so under pytest-xdist the controller counts for all workers, and the
-    limit is exact there too. With a limited cost a test that calls a model of unknown price fails as well. A budget
-    without any limit is only counted.
+    The usage of a test travels with its reports. Under pytest-xdist the controller counts for all
+    workers, so that the limit is exact there, too. With a limited cost, a test that calls a model
+    of unknown price fails as well. A budget without limits only counts.
     """
 
-    def __init__(self, config: pytest.Config, budget: UsageBudget, run_mock: Any) -> None:
+    def __init__(self, config: pytest.Config, budget: UsageBudget, run_mock: Mock | None) -> None:
         self._is_worker = hasattr(config, "workerinput")
         self._budget = budget
         self._run_mock = run_mock
-        self._counted: dict[Any, int] = {} if run_mock is None else {run_mock: 0}
-        """Of the mock of the run and that of the test the number of the last call that was counted."""
-        self.models: dict[str, CostAndTokens] = {}
-        """What each model used so far."""
-        self._tests: dict[str, CostAndTokens] = {}
-        self._in_setup: dict[str, list[tuple[str, CostAndTokens]]] = {}
+        self._counted: dict[Mock, int] = {} if run_mock is None else {run_mock: 0}
+        """The number of the last counted call of the mock of the run, and of that of the test."""
+        self.models: dict[str, Usage] = {}
+        """The usage of each model so far."""
+        self._tests: dict[str, Usage] = {}
+        self._setups: dict[str, list[tuple[str, Usage]]] = {}
+        """The usage of the setup of tests whose call phase is not reported yet."""
 
     @reporting_hook(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Add the usage since the last report to the report."""
         report = yield
         mock = current_mock()
         if mock is not None and mock not in self._counted:
-            self._counted = {
-                mock: 0,
-                **{run: last for run, last in self._counted.items() if run is self._run_mock},
-            }
-        report.llm_mock_used = self._used_since_the_last()  # type: ignore[attr-defined]
+            # The mock of a new test replaces that of the test before.
+            counted = {mock: 0}
+            if self._run_mock is not None:
+                counted[self._run_mock] = self._counted[self._run_mock]
+            self._counted = counted
+        report.llm_mock_used = self._count_new_calls()  # type: ignore[attr-defined]
         return report
 
-    def _used_since_the_last(self) -> Sent:
-        """What each model used since the last report, in a form that a worker can send."""
-        used: dict[str, CostAndTokens] = {}
+    def _count_new_calls(self) -> str:
+        """Return the usage of each model since the last report, in the form of `_to_json`."""
+        usage: dict[str, Usage] = {}
         for mock, last in self._counted.items():
-            for call in [call for call in mock.calls if call["number"] > last]:
+            new_calls = [call for call in mock.calls if call["number"] > last]
+            for call in new_calls:
                 self._counted[mock] = max(self._counted[mock], call["number"])
                 try:
                     cost = cost_of(call, mock)
                 except MissingExtra:
                     cost = None
-                _add(used, call["model_id"], (cost, tokens_of(call)))
-        return _sent(used)
+                _add_usage(usage, call["model_id"], (cost, tokens_of(call)))
+        return _to_json(usage)
 
     @reporting_hook(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        used = [] if self._is_worker else _received(report)
-        for model, amounts in used:
-            _add(self.models, model, amounts)
-            _add(self._tests, report.nodeid, amounts)
+        """Count the usage of a report, and fail the test if the budget is exceeded."""
+        # A worker sends its reports to the controller, which counts.
+        usage = [] if self._is_worker else _read_usage(report)
+        for model, amount in usage:
+            _add_usage(self.models, model, amount)
+            _add_usage(self._tests, report.nodeid, amount)
         if report.when == "setup":
-            self._in_setup[report.nodeid] = (
-                used if report.passed else []
-            )  # for the call to fail with
+            # The call phase fails for the usage of the setup, too: the test still runs.
+            self._setups[report.nodeid] = usage if report.passed else []
             return
-        used = self._in_setup.pop(report.nodeid, []) + used
-        if used and report.passed and (message := self._problem(used)):
+        usage = self._setups.pop(report.nodeid, []) + usage
+        if not usage or not report.passed:
+            return
+        message = self._explain_problem(usage)
+        if message:
             report.outcome = "failed"
             report.longrepr = redact(message)
 
-    def _problem(self, used: Sequence[tuple[str, CostAndTokens]]) -> str | None:
-        limited = self._budget.cost is not None
-        if limited and (unknown := sorted({model for model, (cost, _) in used if cost is None})):
-            return (
-                describe_unknown_prices(unknown)
-                if has_provider_prices()
-                else describe_missing_prices(unknown[0])
-            )
-        exceeded = (
-            self._budget.exceeded(*self._total())
-            if any(tokens for _, (_, tokens) in used)
-            else None
-        )
+    def _explain_problem(self, usage: Sequence[tuple[str, Usage]]) -> str | None:
+        """Return a message if the usage of a test has an unknown price or exceeds the budget."""
+        has_cost_limit = self._budget.cost is not None
+        unpriced = sorted({model for model, (cost, _) in usage if cost is None})
+        if has_cost_limit and unpriced:
+            if has_provider_prices():
+                return describe_unknown_prices(unpriced)
+            return describe_missing_prices(unpriced[0])
+        # A test without tokens exceeds nothing, even if the budget is spent.
+        if not any(tokens for _, (_, tokens) in usage):
+            return None
+        exceeded = self._budget.exceeded(*self._sum_usage())
         if not exceeded:
             return None
-        tests = (
-            UsageRow(cost, (tokens,), shorten_name(test))
-            for test, (cost, tokens) in self._tests.items()
-        )
-        lines = format_usage_table(("cost", "tokens", "test"), tests, SHOWN_TESTS, limited)
-        return "\n".join(
-            [f"The calls of the run so far {' and '.join(exceeded)}. The largest:", *lines]
-        )
+        rows = []
+        for test, (cost, tokens) in self._tests.items():
+            rows.append(UsageRow(cost, (tokens,), shorten_name(test)))
+        header = ("cost", "tokens", "test")
+        table = format_usage_table(header, rows, SHOWN_TESTS, has_cost_limit)
+        title = f"The calls of the run so far {' and '.join(exceeded)}. The largest:"
+        return "\n".join([title, *table])
 
-    def _total(self) -> tuple[Decimal, int]:
-        """What all models used together; those of an unknown price only tokens."""
-        costs = sum((cost for cost, _ in self.models.values() if cost is not None), Decimal(0))
-        return costs, sum(tokens for _, tokens in self.models.values())
+    def _sum_usage(self) -> tuple[Decimal, int]:
+        """Return the known cost and the tokens of all models."""
+        cost, tokens = Decimal(0), 0
+        for model_cost, model_tokens in self.models.values():
+            tokens += model_tokens
+            if model_cost is not None:
+                cost += model_cost
+        return cost, tokens
 
     @reporting_hook(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        (cost, tokens), budget, parts = self._total(), self._budget, []
+        """Write the usage of the run beside its limits."""
+        budget = self._budget
+        cost, tokens = self._sum_usage()
+        parts = []
         if budget.cost is not None:
-            unknown = sorted(
-                model for model, (known_cost, _) in self.models.items() if known_cost is None
-            )
-            without = (
-                f" (without {', '.join(map(shorten_name, unknown))}, of unknown price)"
-                if unknown
-                else ""
-            )
-            parts.append(f"{format_dollars(cost)} of {format_dollars(budget.cost)}{without}")
+            text = f"{format_dollars(cost)} of {format_dollars(budget.cost)}"
+            unpriced = sorted(name for name, usage in self.models.items() if usage[0] is None)
+            if unpriced:
+                names = ", ".join(map(shorten_name, unpriced))
+                text += f" (without {names}, of unknown price)"
+            parts.append(text)
         if budget.tokens is not None:
             parts.append(f"{tokens} of {budget.tokens} tokens")
         if parts and terminalreporter.config.get_verbosity() >= 0:
@@ -178,32 +204,38 @@ class BudgetOfRun:
             terminalreporter.write_line(", ".join(parts))
 
 
-def _add(sums: dict[str, CostAndTokens], name: str, used: CostAndTokens) -> None:
+def _add_usage(sums: dict[str, Usage], name: str, usage: Usage) -> None:
     cost, tokens = sums.get(name, (Decimal(0), 0))
-    sums[name] = (None if cost is None or used[0] is None else cost + used[0], tokens + used[1])
+    added_cost, added_tokens = usage
+    # One unknown cost makes the sum unknown.
+    total = None if cost is None or added_cost is None else cost + added_cost
+    sums[name] = (total, tokens + added_tokens)
 
 
-def _sent(used: Mapping[str, CostAndTokens]) -> Sent:
-    return json.dumps(
-        {
-            model: (None if cost is None else str(cost), tokens)
-            for model, (cost, tokens) in used.items()
-        }
-    )
+def _to_json(usage: Mapping[str, Usage]) -> str:
+    """Return usage by model as JSON in ASCII.
+
+    A worker of pytest-xdist can send neither an enum that names a model nor a lone surrogate.
+    """
+    rows = {}
+    for model, (cost, tokens) in usage.items():
+        rows[model] = (None if cost is None else str(cost), tokens)
+    return json.dumps(rows)
 
 
-def _received(report: pytest.TestReport) -> list[tuple[str, CostAndTokens]]:
-    sent = json.loads(getattr(report, "llm_mock_used", "{}"))
-    return [
-        (model, (None if cost is None else Decimal(cost), tokens))
-        for model, (cost, tokens) in sent.items()
-    ]
+def _read_usage(report: pytest.TestReport) -> list[tuple[str, Usage]]:
+    """Return the usage of each model that a report carries."""
+    rows = json.loads(getattr(report, "llm_mock_used", "{}"))
+    usage: list[tuple[str, Usage]] = []
+    for model, (cost, tokens) in rows.items():
+        usage.append((model, (None if cost is None else Decimal(cost), tokens)))
+    return usage
 
 
-def used_in(reports: Iterable[pytest.TestReport]) -> Sent:
-    """What the calls of several reports used together, as one of them says it."""
-    used: dict[str, CostAndTokens] = {}
+def merge_usage(reports: Iterable[pytest.TestReport]) -> str:
+    """Return the usage that several reports carry together, as one report carries it."""
+    usage: dict[str, Usage] = {}
     for report in reports:
-        for model, amounts in _received(report):
-            _add(used, model, amounts)
-    return _sent(used)
+        for model, amount in _read_usage(report):
+            _add_usage(usage, model, amount)
+    return _to_json(usage)

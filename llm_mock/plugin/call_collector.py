@@ -1,4 +1,4 @@
-"""Collects the calls of each test where tests run: in the only process, or in each xdist worker."""
+"""Collects the calls of each test in the process that runs it."""
 
 from __future__ import annotations
 
@@ -25,37 +25,48 @@ from llm_mock.report.calls import (
 from llm_mock.support.redaction import KNOWN, redact
 
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
-"""What a plain-language test did: of each step `name`, `status` (pass, fail or skip), `details` and `tool_output`."""
+"""The steps of a plain-language test.
+
+Each has `name`, `status` (pass, fail or skip), `details` and `tool_output`.
+"""
 SHIPPED = "llm_mock_calls"
-"""The attribute of a report, and the key of xdist's `workeroutput`, under which calls travel: JSON, in ASCII."""
+"""The attribute of a test report, and the key of xdist's `workeroutput`, for collected calls.
+
+The value is JSON in ASCII.
+"""
 
 
 class CallCollector:
-    """A pytest plugin that hands the calls of a test on with the report of its teardown.
+    """A pytest plugin that adds the calls of a test to the report of its teardown.
 
-    Without `detailed` there is no report to write, only the properties in pytest's JUnit file.
+    Args:
+        run_mock: the mock of the run; None if the project opted out.
+        detailed: whether a report is written, and not only the properties of pytest's JUnit file.
+        junit: whether pytest writes a JUnit file.
     """
 
     def __init__(self, run_mock: LLMMock | None, detailed: bool, junit: bool) -> None:
         self._run_mock, self._detailed, self._junit = run_mock, detailed, junit
         self._seen = 0
+        """The number of calls of the mock of the run that were taken."""
         self._started = False
-        self._mock_of_test: LLMMock | None = None
-        self._calls_of_test: list[
-            LoggedCall
-        ] = []  # of an item that has no fixtures, and so no mock of its own
+        self._test_mock: LLMMock | None = None
+        self._run_calls: list[LoggedCall] = []
+        """Calls of a test without fixtures, which has no mock of its own."""
         self._outside: list[dict[str, Any]] = []
+        """Calls outside of tests since they were last serialized."""
         self.last = ""
-        """What is left at the end of the run: the calls of a test that was interrupted, and those outside tests."""
+        """The calls of an interrupted test and those outside of tests, at the end of the run."""
         if run_mock is not None:
             self.attach(run_mock)
 
     def attach(self, mock: LLMMock) -> None:
-        """Have a mock, and those that are put on top of it from now on, keep every call."""
+        """Let a mock, and the mocks of tests on top of it, keep every call."""
         keep_calls(mock, self._detailed)
 
     @reporting_hook()
     def pytest_runtest_logstart(self) -> None:
+        """Take the calls before the test, which belong to no test."""
         self._take_outside("between tests" if self._started else "before the first test")
         self._started = True
 
@@ -63,92 +74,97 @@ class CallCollector:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[None]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        KNOWN.refresh()  # before the variables that the test set are gone
+        """Take the calls of a phase, and add those of the test to its last report."""
+        # Before the environment variables that the test set are gone.
+        KNOWN.refresh()
         mock = current_mock()
         if mock is not None and mock is not self._run_mock:
-            self._mock_of_test = mock
+            self._test_mock = mock
         if call.when == "call":
-            self._calls_of_test = self._new_calls_of_the_run()
+            self._run_calls = self._take_run_calls()
         else:
             self._take_outside(f"{call.when} of {item.nodeid}")
-        shipped = self._ship(item) if call.when == "teardown" else None
+        serialized = self._serialize_test(item) if call.when == "teardown" else None
         report = yield
-        if shipped is not None:
-            setattr(report, SHIPPED, shipped)
+        if serialized is not None:
+            setattr(report, SHIPPED, serialized)
         if self._detailed and report.outcome != "passed":
             setattr(report, MESSAGE, message_of(report))
             setattr(report, TRACEBACK, traceback_of(report))
         return report
 
-    def _new_calls_of_the_run(self) -> list[LoggedCall]:
-        """The calls that reached the mock of the run since the last time."""
-        new = self._run_mock.logged_calls(self._seen) if self._run_mock is not None else []
-        self._seen += len(new)
-        return new
-
-    def _take_outside(self, during: str) -> None:
-        if new := self._new_calls_of_the_run():
-            self._outside.append({"during": during, "calls": new})
-
-    def _ship(self, item: pytest.Item) -> str | None:
-        not_mocked = dict(self._mock_of_test.not_mocked) if self._mock_of_test is not None else {}
-        calls = self._calls_so_far()
-        if self._junit:
-            others = [each for each in item.user_properties if each[0] not in PROPERTIES]
-            item.user_properties[:] = others + junit_properties(calls)
-        return (
-            self.shipped(calls, item.stash.get(STEPS, []), judged_since(), not_mocked)
-            if self._detailed
-            else None
-        )
-
-    def _calls_so_far(self) -> list[dict[str, Any]]:
-        """The calls of the test that runs, each once."""
-        mock = self._mock_of_test or self._run_mock
-        own = self._mock_of_test.logged_calls() if self._mock_of_test is not None else []
-        calls = describe_calls(own + self._calls_of_test, mock)
-        self._mock_of_test, self._calls_of_test = None, []
+    def _take_run_calls(self) -> list[LoggedCall]:
+        """Return the calls of the mock of the run since the last time."""
+        if self._run_mock is None:
+            return []
+        calls = self._run_mock.logged_calls(self._seen)
+        self._seen += len(calls)
         return calls
 
-    def _of_interrupted_test(self) -> str:
-        mock = current_mock()  # its fixtures are not torn down yet
-        if mock is not None and mock is not self._run_mock:
-            self._mock_of_test = mock
-        return self.shipped(self._calls_so_far())
+    def _take_outside(self, during: str) -> None:
+        calls = self._take_run_calls()
+        if calls:
+            self._outside.append({"during": during, "calls": calls})
 
-    def shipped(
+    def _serialize_test(self, item: pytest.Item) -> str | None:
+        """Return the calls of a test as JSON, if a report is written; set its JUnit properties."""
+        # Before `_take_test_calls`, which forgets the mock.
+        not_mocked = {} if self._test_mock is None else dict(self._test_mock.not_mocked)
+        calls = self._take_test_calls()
+        if self._junit:
+            # A test that another plugin runs again has the properties of its earlier run.
+            others = [each for each in item.user_properties if each[0] not in PROPERTIES]
+            item.user_properties[:] = others + junit_properties(calls)
+        if not self._detailed:
+            return None
+        return self._serialize(calls, item.stash.get(STEPS, []), judged_since(), not_mocked)
+
+    def _take_test_calls(self) -> list[dict[str, Any]]:
+        """Return the calls of the running test, each once."""
+        test_calls = [] if self._test_mock is None else self._test_mock.logged_calls()
+        calls = describe_calls(test_calls + self._run_calls, self._test_mock or self._run_mock)
+        self._test_mock, self._run_calls = None, []
+        return calls
+
+    def _serialize(
         self,
         calls: list[dict[str, Any]],
         steps: Sequence[dict[str, Any]] = (),
         checks: Sequence[dict[str, str]] = (),
         not_mocked: Mapping[str, int] | None = None,
     ) -> str:
-        """What is known of a test, and the calls outside tests since the last time, as they travel: without secrets.
+        """Return the calls of a test, and those outside of tests since the last time, as JSON.
 
-        Only where a test ran all of its secrets are known.
+        They are redacted here, because only this process knows all secrets of the test.
         """
-        groups = [
-            {**group, "calls": redacted_calls(describe_calls(group["calls"], self._run_mock))}
-            for group in self._outside
-        ]
+        outside = []
+        for group in self._outside:
+            described = describe_calls(group["calls"], self._run_mock)
+            outside.append({**group, "calls": redacted_calls(described)})
         self._outside = []
-        shipped = {
+        document = {
             "calls": redacted_calls(calls),
             "steps": redact(steps),
             "checks": redact(checks),
             "not_mocked": redact([f"not mocked: {request}" for request in not_mocked or ()]),
-            "outside": groups,
+            "outside": outside,
         }
-        return json.dumps(shipped, default=_as_json)
+        return json.dumps(document, default=_to_json_value)
 
     @reporting_hook(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Take the calls of an interrupted test and those after the last test."""
         self._take_outside("after the last test" if self._started else "before the first test")
-        if self._detailed:
-            self.last = self._of_interrupted_test()
-            if hasattr(session.config, "workeroutput"):
-                session.config.workeroutput[SHIPPED] = self.last
+        if not self._detailed:
+            return
+        mock = current_mock()
+        # The fixtures of an interrupted test are not torn down yet.
+        if mock is not None and mock is not self._run_mock:
+            self._test_mock = mock
+        self.last = self._serialize(self._take_test_calls())
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput[SHIPPED] = self.last
 
 
-def _as_json(value: Any) -> Any:
+def _to_json_value(value: Any) -> Any:
     return float(value) if isinstance(value, Decimal) else repr(value)

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-from llm_mock.plugin.run import mock_of_test
+from llm_mock.plugin.run import activate_test_mock
 
-_llm_mock_of_test = pytest.fixture(autouse=True, name="_llm_mock_of_test")(mock_of_test)
+_llm_mock_of_test = pytest.fixture(autouse=True, name="_llm_mock_of_test")(activate_test_mock)

@@ -11,7 +11,7 @@ import pytest
 from llm_mock.core.context import LazyMock, current_mock
 from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.marker_checks import get_strictness
-from llm_mock.plugin.run import RUN, mock_of_test, new_run
+from llm_mock.plugin.run import RUN, activate_test_mock, create_run
 from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
@@ -25,31 +25,42 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def mock_llm_calls(_llm_mock_of_test: LazyMock) -> LLMMock:
-    """The mock of this test: every model that it asks for, every call that it makes, and the replies it sets."""
+    """Return the mock of this test, with its models, calls and replies."""
     mock: LLMMock = _llm_mock_of_test.get()
     return mock
 
 
 @pytest.fixture
 def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: LazyMock) -> LLMMock:
-    """Say what the models answer in this test: `set`, `add`, `add_all`, `set_error`, `set_unknown`, `get_model`."""
-    mock: LLMMock = _llm_mock_of_test.get()  # `mock_llm_calls` may be the project's own
+    """Configure the replies of the models in this test.
+
+    See `set`, `add`, `add_all`, `set_error`, `set_unknown` and `get_model`.
+    """
+    # Not the value of `mock_llm_calls`, which may be a fixture of the project.
+    mock: LLMMock = _llm_mock_of_test.get()
     return mock
 
 
 @pytest.fixture
 def aitest_run() -> Callable[..., Coroutine[Any, Any, AgentResult]]:
-    """`llm_mock.agents.aitest_run`, for async tests: `result = await aitest_run(agent, prompt)`."""
-    return _of_agents("aitest_run_in_loop")
+    """Return the function that runs an agent in an async test.
+
+    Example: `result = await aitest_run(agent, prompt)`.
+    """
+    return _import_agent_function("aitest_run_in_loop")
 
 
 @pytest.fixture
 def aitest_run_sync() -> Callable[..., AgentResult]:
-    """`llm_mock.agents.aitest_run_sync`, for other tests: `result = aitest_run_sync(agent, prompt)`."""
-    return _of_agents("aitest_run_sync")
+    """Return the function that runs an agent in a test that is not async.
+
+    Example: `result = aitest_run_sync(agent, prompt)`.
+    """
+    return _import_agent_function("aitest_run_sync")
 
 
-def _of_agents(name: str) -> Callable[..., Any]:
+def _import_agent_function(name: str) -> Callable[..., Any]:
+    # `pytest.fail` outside of the handler: else pytest shows the import error as well.
     problem = ""
     try:
         from llm_mock.agents import run
@@ -63,7 +74,10 @@ def _of_agents(name: str) -> Callable[..., Any]:
 
 @pytest.fixture(scope="session")
 def llm_mock_session_server() -> Iterator[MockServer]:
-    """The server of `llm_mock_server`, for fixtures of any scope: the test that runs answers."""
+    """Return the server of `llm_mock_server`, for fixtures of any scope.
+
+    The mock of the running test answers.
+    """
     from llm_mock.boundaries.http.server import MockServer
 
     with MockServer(current_mock) as server:
@@ -74,7 +88,10 @@ def llm_mock_session_server() -> Iterator[MockServer]:
 def llm_mock_server(
     llm_mock_session_server: MockServer, _llm_mock_of_test: LazyMock
 ) -> Iterator[MockServer]:
-    """A server that answers other programs as this test says: `url`, `openai_url`, …, `environment()`."""
+    """Return a server that answers other programs with the replies of this test.
+
+    See `url`, `openai_url`, … and `environment()`.
+    """
     mock = _llm_mock_of_test.get()
     mock.server_environment = llm_mock_session_server.adapt_environment
     yield llm_mock_session_server
@@ -84,7 +101,7 @@ def llm_mock_server(
 
 @pytest.fixture(scope="session")
 def llm_mock_cassette_config() -> CassetteConfig:
-    """How calls are found in cassettes, and what never gets into one; a project overrides it."""
+    """Return the settings of cassettes: matching and redaction. Projects override this fixture."""
     from llm_mock.cassettes import CassetteConfig
 
     return CassetteConfig()
@@ -92,7 +109,7 @@ def llm_mock_cassette_config() -> CassetteConfig:
 
 @pytest.fixture
 def llm_mock_cassette(_llm_mock_cassette: Cassette) -> Cassette:
-    """The cassette of this test: its calls are replayed from it, and recorded in it; see `--llm-mock-record`."""
+    """Record and replay the calls of this test; see `--llm-mock-record`."""
     return _llm_mock_cassette
 
 
@@ -100,43 +117,47 @@ def llm_mock_cassette(_llm_mock_cassette: Cassette) -> Cassette:
 def _llm_mock_cassette(
     request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock
 ) -> Iterator[Cassette]:
-    from llm_mock.plugin.cassette_of_test import CassetteOfTest
+    from llm_mock.plugin.cassettes import ItemCassette
 
     config = request.config
     unused = config.stash.setdefault(UNUSED_RECORDINGS, [])
     conflict = config.stash.get(CASSETTE_CLAIMS, {}).get(request.node.nodeid)
-    own = problem = None
+    item_cassette = problem = None
     try:
-        own = CassetteOfTest(request, config.stash[RUN], conflict, unused.append)
+        item_cassette = ItemCassette(request, config.stash[RUN], conflict, unused.append)
     except LLMMockError as error:
         problem = str(error)
-    if own is None:
+    if item_cassette is None:
+        # Outside of the handler: else pytest shows the exception as well.
         pytest.fail(str(problem), pytrace=False)
-    request.node.stash[CASSETTE] = own
+    request.node.stash[CASSETTE] = item_cassette
     mock = _llm_mock_of_test.get()
     mock.autospec()
-    mock.cassette = own.cassette
-    yield own.cassette
+    mock.cassette = item_cassette.cassette
+    yield item_cassette.cassette
     mock.cassette = None
-    own.end()
+    item_cassette.end()
 
 
 @pytest.fixture
 def debug_llm(
     mock_llm_calls: object, _llm_mock_of_test: LazyMock, caplog: pytest.LogCaptureFixture
 ) -> Iterator[LLMMock]:
-    """Log each call as it happens (logger `llm_mock`, level DEBUG), and print every model's calls after the test."""
+    """Log each call (logger `llm_mock`, level DEBUG), and print the calls after the test."""
     caplog.set_level(logging.DEBUG, logger="llm_mock")
     mock: LLMMock = _llm_mock_of_test.get()
     yield mock
-    print(_calls_by_model(mock.models))
+    print(_format_calls_by_model(mock.models))
 
 
 @pytest.fixture
 def llm_mock_misbehaviour(
     _llm_mock_misbehaviour: AppliedMisbehaviour | None,
 ) -> AppliedMisbehaviour | None:
-    """What the models do wrong in this run of the test: `name`, `description`, `calls`; None without the marker."""
+    """Return the misbehaviour of the models in this run of the test; None without the marker.
+
+    See `name`, `description` and `calls`.
+    """
     return _llm_mock_misbehaviour
 
 
@@ -149,8 +170,8 @@ def _llm_mock_misbehaviour(
         return
     if request.node.get_closest_marker("llm_live"):
         pytest.fail(
-            "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can be made to misbehave: "
-            "remove one of the two.",
+            "This test is marked llm_live and llm_mock_misbehaviour, but only mocked models can "
+            "misbehave: remove one of the markers.",
             pytrace=False,
         )
     mock = _llm_mock_of_test.get()
@@ -172,22 +193,23 @@ def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock
 
 
 class OnRequest:
-    """Where the project opted out: a test that asks for a fixture is mocked all the same."""
+    """Mocks the tests that use one of our fixtures, in a project that opted out."""
 
     @pytest.fixture
     def _llm_mock_of_test(self, pytestconfig: pytest.Config) -> Iterator[LazyMock]:
-        run = new_run(pytestconfig, mocked=True, within_opted_out_run=True)
+        run = create_run(pytestconfig, mocked=True, within_opted_out_run=True)
         run.start()
-        if collector := pytestconfig.pluginmanager.get_plugin("llm_mock_collector"):
+        collector = pytestconfig.pluginmanager.get_plugin("llm_mock_collector")
+        if collector is not None:
             collector.attach(run.mock)
         try:
-            yield from mock_of_test()
+            yield from activate_test_mock()
         finally:
             run.stop()
 
 
-def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
-    """Every model with the number of its calls and the start of each prompt."""
+def _format_calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
+    """Return a text with each model, the number of its calls and the start of each prompt."""
     from llm_mock.support.redaction import redact
     from llm_mock.support.text import escape_unprintable
 
@@ -196,7 +218,6 @@ def _calls_by_model(models: Mapping[str, MockLLMModel]) -> str:
         lines.append(f"\nModel {name} called {model.prompt_count} times")
         for call in model.call_history:
             prompt = redact(call["prompt"])
-            lines.append(
-                f"  - {escape_unprintable(prompt[:50])}{'...' if len(prompt) > 50 else ''}"
-            )
+            ellipsis = "..." if len(prompt) > 50 else ""
+            lines.append(f"  - {escape_unprintable(prompt[:50])}{ellipsis}")
     return "\n".join(lines)

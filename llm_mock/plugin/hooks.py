@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.run import run_of
+from llm_mock.plugin.run import get_run
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
@@ -36,6 +36,7 @@ class HookSpecs:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Register the hook `pytest_llm_mock_configure`."""
     pluginmanager.add_hookspecs(HookSpecs)
 
 
@@ -54,7 +55,7 @@ def call_configure_hooks(config: pytest.Config) -> None:
     """
     # `pytest_plugin_registered` has no other way to the configuration.
     config.pluginmanager.llm_mock_config = config  # type: ignore[attr-defined]
-    run = run_of(config)
+    run = get_run(config)
     called = config.stash.setdefault(CALLED_HOOKS, set())
     # Not `config.hook.pytest_llm_mock_configure()`: pluggy would call the innermost hook first, and
     # all of them again for each conftest that is loaded later.

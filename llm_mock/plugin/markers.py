@@ -114,9 +114,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             _use_cassette(item)
             with_cassette.append(item)
     if with_cassette:
-        from llm_mock.plugin.cassette_of_test import conflicting_claims
+        from llm_mock.plugin.cassettes import find_conflicts
 
-        config.stash[CASSETTE_CLAIMS] = conflicting_claims(with_cassette)
+        config.stash[CASSETTE_CLAIMS] = find_conflicts(with_cassette)
 
 
 def _repeat(config: pytest.Config) -> None:
@@ -128,11 +128,11 @@ def _repeat(config: pytest.Config) -> None:
 
 
 def _watch_budget(item: pytest.Item) -> None:
-    from llm_mock.plugin.budget import BudgetsOfTests
+    from llm_mock.plugin.budget import ItemBudgets
 
     manager = item.config.pluginmanager
     if not manager.has_plugin(BUDGETS_OF_TESTS):
-        manager.register(BudgetsOfTests(), BUDGETS_OF_TESTS)
+        manager.register(ItemBudgets(), BUDGETS_OF_TESTS)
 
 
 def _use_fixture(item: pytest.Item, name: str) -> None:

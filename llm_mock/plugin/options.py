@@ -28,6 +28,7 @@ Each class takes `model`: an id, or None.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and ini keys."""
     group = parser.getgroup("llm_mock", "mocking of LLM calls (pytest-llm-mock)")
     group.addoption(
         "--llm-mock-live",

@@ -158,10 +158,10 @@ def _carry(runs: Sequence[Run], chosen: Run) -> None:
         [run[-1].user_properties for run in runs], teardown.user_properties
     )
     if hasattr(chosen[1], "llm_mock_used"):
-        from llm_mock.plugin.budget import used_in
+        from llm_mock.plugin.budget import merge_usage
 
         others = [report for run in runs if run is not chosen for report in run]
-        setattr(chosen[1], "llm_mock_used", used_in([chosen[1], *others]))  # noqa: B010 (no attribute to mypy)
+        setattr(chosen[1], "llm_mock_used", merge_usage([chosen[1], *others]))  # noqa: B010 (no attribute to mypy)
 
 
 def _tell(chosen: Run, repeats: Repeats) -> None:

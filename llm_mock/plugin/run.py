@@ -1,4 +1,4 @@
-"""What is mocked during a run of pytest, and during a test."""
+"""The mock of a run of pytest, and the mock of each test."""
 
 from __future__ import annotations
 
@@ -27,12 +27,7 @@ from llm_mock.core.context import (
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard
-from llm_mock.plugin.options import (
-    read_boolean,
-    read_choice,
-    read_settings,
-    read_strictness,
-)
+from llm_mock.plugin.options import read_boolean, read_choice, read_settings, read_strictness
 from llm_mock.support.environment import set_environment
 from llm_mock.support.redaction import KNOWN
 from llm_mock.support.strictness import EITHER_LEVEL
@@ -44,29 +39,31 @@ if TYPE_CHECKING:
     from llm_mock.support.strictness import Strictness
 
 RUN = pytest.StashKey["TestRun"]()
+"""The run of a configuration."""
 
 
 class TestRun:
-    """Keeps `llm` mocked (or, for a project that opted out, left alone) during a test run.
+    """A run of pytest, during which `llm` is mocked in this process and in those that it starts.
 
-    That holds in this process and in those that it starts. A mocked run has an `llm` user folder of its own, so the
-    keys, aliases, default model and logs of the person who runs it are neither read nor written.
+    A mocked run has an `llm` user folder of its own: the keys, aliases, default model and logs of
+    the user are neither read nor written.
 
     Args:
-        mocked: False leaves `llm` alone, whatever `PFLOW_TESTING` says.
+        mocked: whether to mock `llm`; False leaves it alone, whatever `PFLOW_TESTING` says.
         passthrough: globs of the ids of models that run for real.
-        real_models: what becomes of a real model that executes: `off` answers for it, `error`
+        real_models: the reaction to a real model that executes: `off` answers for it, `error`
             refuses it.
-        settings: gives how calls are decided and checked, when a call is.
-        http: what becomes of HTTP requests to providers: `answer`, `error` or `off`.
-        hosts: further hosts that are providers.
-        fast_retries: tell the clients of providers that can to try again after milliseconds.
-        shared_ssl: have clients share their default SSL context.
-        processes: hand what a test configures to the processes that it starts.
-        within_opted_out_run: this is for one test of a run that is not mocked.
-        telemetry: what becomes of reports of frameworks that they are used: `drop` or `allow`.
+        settings: a function that returns the settings of the mock; called for the first call.
+        http: the handling of HTTP requests to providers: `answer`, `error` or `off`.
+        hosts: further hosts of providers.
+        fast_retries: whether to tell clients that support it to retry after milliseconds.
+        shared_ssl: whether clients share their default SSL context.
+        processes: whether processes that a test starts share its configuration.
+        within_opted_out_run: whether the run is for one test of a project that opted out.
+        telemetry: the handling of usage reports by frameworks: `drop` or `allow`.
     """
 
+    # Not a class of tests, despite its name.
     __test__ = False
 
     def __init__(
@@ -86,34 +83,35 @@ class TestRun:
         self._http = http, hosts, fast_retries, shared_ssl, telemetry
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
-        self.pending = (
-            LazyMock(lambda: _new_mock(standing_only=True, settings=settings())) if mocked else None
-        )
-        """The mock of the whole run; None where models are left alone."""
+        self.pending: LazyMock | None = None
+        """The mock of the whole run, created when it is needed; None if models are left alone."""
+        if mocked:
+            self.pending = LazyMock(lambda: _create_mock(standing_only=True, settings=settings()))
         self._passthrough = passthrough
         self._real_models = real_models
         self._folder: TemporaryFolder | None = None
         self.agents: dict[str, dict[str, Any]] = {}
-        """What each agent did so far: see `llm_mock.agents.summary`."""
+        """The results of each agent so far; see `llm_mock.agents.summary`."""
 
     @property
     def mock(self) -> LLMMock | None:
-        """The mock of the whole run; None where models are left alone."""
+        """The mock of the whole run; None if models are left alone."""
         return None if self.pending is None else self.pending.get()
 
     @property
-    def mock_if_made(self) -> LLMMock | None:
-        """The same, but None where nobody has asked for it yet."""
+    def created_mock(self) -> LLMMock | None:
+        """The mock of the whole run; None also if nothing has needed it yet."""
         return None if self.pending is None else self.pending.created
 
     def start(self) -> None:
-        """Set everything up, once."""
+        """Activate the mock; called once."""
         own = (TESTING_VARIABLE, FOLDER_VARIABLE, user_folder.USER_FOLDER_VARIABLE)
         self._environment = {name: os.environ.get(name) for name in own}
-        os.environ.pop(FOLDER_VARIABLE, None)  # a test of another run started this one
+        # A test of another run may have started this one; its calls belong to this run.
+        os.environ.pop(FOLDER_VARIABLE, None)
         self.user_environment: Mapping[str, str | None] = self._environment
-        """The variables of the person who runs the tests; a worker is told them by its controller."""
-        KNOWN.add_source(self._stored_keys)
+        """The variables of the user; a worker of pytest-xdist gets them from its controller."""
+        KNOWN.add_source(self._get_stored_keys)
         self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
@@ -128,28 +126,26 @@ class TestRun:
         os.environ[user_folder.USER_FOLDER_VARIABLE] = str(self._folder.path)
         if self._within_opted_out_run:
             os.environ[TESTING_VARIABLE] = "1"
-            self._hand_over_to_processes()
+            self.mock_processes()
         os.environ.setdefault(TESTING_VARIABLE, "1")
         attach()
         http.attach()
         placeholder_keys.attach()
 
-    def start_tests(self) -> None:
-        """Make the processes that are started from now on part of the test."""
-        self._hand_over_to_processes()
-
-    def _hand_over_to_processes(self) -> None:
+    def mock_processes(self) -> None:
+        """Mock the processes that are started from now on, unless the project opted out."""
         if self.pending is not None and self._processes:
             subprocesses.attach()
             subprocesses.set_handing_over(True)
 
     def stop(self) -> None:
-        """Put back what was there before `start`.
+        """Restore the state before `start`.
 
-        Where the process ends with the run, the mock stays: threads and exit functions may still call a model.
+        If the process ends with the run, the mock stays: threads and exit functions may still call
+        a model.
         """
         first = self._previous_mock is None and not self._within_opted_out_run
-        if self.pending is not None and first and _process_ends_with_the_run():
+        if self.pending is not None and first and _is_process_of_run():
             return
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
@@ -163,19 +159,18 @@ class TestRun:
 
     @contextmanager
     def as_user(self) -> Iterator[None]:
-        """Have this thread look into the `llm` user folder of the person who runs the tests; models stay mocked."""
-        with user_folder.switch_user_folder(
-            self.user_environment[user_folder.USER_FOLDER_VARIABLE]
-        ):
+        """Let this thread use the user's `llm` folder within the context; models stay mocked."""
+        folder = self.user_environment[user_folder.USER_FOLDER_VARIABLE]
+        with user_folder.switch_user_folder(folder):
             yield
 
-    def _stored_keys(self) -> list[str]:
-        """The keys that `llm` has stored for the person who runs the tests, to keep them out of all that is shown."""
+    def _get_stored_keys(self) -> list[str]:
+        """Return the keys that `llm` has stored for the user, so that they are redacted."""
         return user_folder.read_stored_keys(self.user_environment[user_folder.USER_FOLDER_VARIABLE])
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """Leave `llm` alone for a while: real models, with the user's own folder and keys."""
+        """Use real models, with the user's own folder and keys, within the context."""
         mocked = {name: os.environ.get(name) for name in self._environment}
         set_environment({**self.user_environment, TESTING_VARIABLE: "0"})
         set_live(True)
@@ -186,11 +181,11 @@ class TestRun:
             set_environment(mocked)
 
 
-def mock_of_test() -> Iterator[LazyMock]:
-    """A mock on top of the active one, for as long as the generator is kept open."""
+def activate_test_mock() -> Iterator[LazyMock]:
+    """Activate a mock on top of the active one until the generator is closed."""
     parent = get_activated()
     pending = LazyMock(
-        lambda: _new_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent)
+        lambda: _create_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent)
     )
     activate(pending)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
@@ -207,66 +202,74 @@ def mock_of_test() -> Iterator[LazyMock]:
         if mock is not None and mock.parent is not None:
             mock.parent.add_not_mocked(mock.not_mocked)
         if mock is not None and mock.folder is not None:
-            folder, mock.folder = mock.folder, None  # a thread that is left over may still call
+            folder = mock.folder
+            # Before the folder is removed: a thread that the test left running may still call.
+            mock.folder = None
             folder.remove()
 
 
-def _new_mock(**settings: Any) -> LLMMock:
+def _create_mock(**settings: Any) -> LLMMock:
     from llm_mock.boundaries.llm.get_model import LLMMock
 
     return LLMMock(at_boundary=True, **settings)
 
 
-def _process_ends_with_the_run() -> bool:
-    """Whether this is a process of pytest or of an xdist worker, and not a program that calls `pytest.main()`."""
+def _is_process_of_run() -> bool:
+    """Return whether pytest or xdist started this process, and not a call of `pytest.main()`."""
     main = sys.modules["__main__"]
     module = getattr(getattr(main, "__spec__", None), "name", "") or ""
+    if module.split(".")[0] in ("pytest", "execnet"):
+        return True
     program = os.path.basename(getattr(main, "__file__", None) or sys.argv[0])
-    return (
-        module.split(".")[0] in ("pytest", "execnet")
-        or program in ("pytest", "py.test", "pytest.exe")
-        or ("PYTEST_XDIST_WORKER" in os.environ and program in ("-c", ""))
-    )
+    if program in ("pytest", "py.test", "pytest.exe"):
+        return True
+    # execnet starts a worker with `python -c`.
+    return "PYTEST_XDIST_WORKER" in os.environ and program in ("-c", "")
 
 
-def run_of(config: pytest.Config) -> TestRun:
-    """The run of a configuration, started when it is first asked for."""
+def get_run(config: pytest.Config) -> TestRun:
+    """Return the run of a configuration, and start it on the first call.
+
+    Raises:
+        pytest.UsageError: an ini key is wrong, or the mock cannot be activated.
+    """
     if RUN not in config.stash:
-        run = new_run(config, read_boolean(config, "llm_mock"))
+        run = create_run(config, read_boolean(config, "llm_mock"))
         try:
             run.start()
         except LLMMockError as error:
             raise pytest.UsageError(str(error)) from None
         config.stash[RUN] = run
         config.add_cleanup(guard(run.stop))
-        config.add_cleanup(guard(_end_servers))  # also after Ctrl-C
+        # A cleanup, and not a hook, because it also runs after Ctrl-C.
+        config.add_cleanup(guard(_end_servers))
     return config.stash[RUN]
 
 
 def _end_servers() -> None:
-    """End the servers of agents, where some were started."""
-    if pool := sys.modules.get("llm_mock.agents.pool"):
+    """End the servers of agents, if some were started."""
+    # Not imported for this: without it no server runs.
+    pool = sys.modules.get("llm_mock.agents.pool")
+    if pool is not None:
         pool.pool_of_process().close()
 
 
-def new_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
-    """A run as the configuration wants it, not started."""
-    real_models = read_strictness(config, "llm_mock_real_models", EITHER_LEVEL)
-    passthrough = config.getini("llm_mock_passthrough")
-    http_mode, hosts = read_choice(config, "llm_mock_http", MODES), config.getini("llm_mock_hosts")
-    fast, processes = (
-        read_boolean(config, "llm_mock_fast_retries"),
-        read_boolean(config, "llm_mock_processes"),
-    )
-    wanted = http_mode, hosts, fast, read_boolean(config, "llm_mock_shared_ssl")
-    telemetry = read_choice(config, "llm_mock_telemetry", TELEMETRY_MODES)
+def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
+    """Return a run as the ini keys configure it, not started yet.
+
+    Raises:
+        pytest.UsageError: an ini key is wrong.
+    """
     return TestRun(
         mocked,
-        passthrough,
-        real_models,
-        read_settings(config),
-        *wanted,
-        processes,
-        within_opted_out_run,
-        telemetry,
+        passthrough=config.getini("llm_mock_passthrough"),
+        real_models=read_strictness(config, "llm_mock_real_models", EITHER_LEVEL),
+        settings=read_settings(config),
+        http=read_choice(config, "llm_mock_http", MODES),
+        hosts=config.getini("llm_mock_hosts"),
+        fast_retries=read_boolean(config, "llm_mock_fast_retries"),
+        shared_ssl=read_boolean(config, "llm_mock_shared_ssl"),
+        processes=read_boolean(config, "llm_mock_processes"),
+        within_opted_out_run=within_opted_out_run,
+        telemetry=read_choice(config, "llm_mock_telemetry", TELEMETRY_MODES),
     )

@@ -44,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if wrong := item.stash.get(WRONG_MARKERS, None):
         pytest.fail(wrong, pytrace=False)
     item.config.stash[HAND_PATCHES].begin()
-    mock = item.config.stash[RUN].mock_if_made
+    mock = item.config.stash[RUN].created_mock
     item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
     if agents := sys.modules.get("llm_mock.agents.summary"):
         agents.taken()  # what was run between the tests
@@ -213,7 +213,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
         message.partition("\n")[0] in said for message in [*mock.problems, *filter(None, [unused])]
     )
     replies = (
-        "" if told or mock is item.config.stash[RUN].mock_if_made else explain_replies(mock, calls)
+        "" if told or mock is item.config.stash[RUN].created_mock else explain_replies(mock, calls)
     )
     problem = next(iter(mock.problems), "") if not told and not replies else ""
     said += problem
@@ -271,7 +271,7 @@ def calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
     calls: list[CallRecord] = mock.calls
     return (
         calls[item.stash.get(EARLIER_CALLS, 0) :]
-        if mock is item.config.stash[RUN].mock_if_made
+        if mock is item.config.stash[RUN].created_mock
         else calls
     )
 

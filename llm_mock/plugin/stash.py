@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 CASSETTE = pytest.StashKey[Any]()
-"""Of a test: its `CassetteOfTest`."""
+"""Of a test: its `ItemCassette`."""
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
 """Of the configuration: tests that name a cassette that another names too, with what to say."""
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()

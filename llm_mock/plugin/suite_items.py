@@ -12,7 +12,7 @@ import pytest
 from llm_mock.core.context import current_mock
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.run import run_of
+from llm_mock.plugin.run import get_run
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
 from llm_mock.plugin.yaml_fixtures import request_of
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, uncollected
@@ -138,7 +138,7 @@ class SuiteItem(YAMLItem):
         variant = self.variant
         if self.live or self.has_cassette:
             # also with a cassette the ids and the options are those of the real models
-            with nullcontext() if self.live else run_of(self.config).live():
+            with nullcontext() if self.live else get_run(self.config).live():
                 variant = variant.resolved()
         result = run_case(
             variant.answering,
@@ -160,15 +160,15 @@ class SuiteItem(YAMLItem):
 
     def _cassettes(self) -> SuiteCassettes:
         """Those of the case, as the marker, the options and the fixtures of the project want them."""
-        from llm_mock.plugin.cassette_of_test import settings_of
+        from llm_mock.plugin.cassettes import read_cassette_settings
         from llm_mock.suites.suite_cassettes import SuiteCassettes
 
         if conflict := self.config.stash.get(CASSETTE_CLAIMS, {}).get(self.nodeid):
             raise LLMMockError(conflict)
-        path, mode, config = settings_of(request_of(self))
+        path, mode, config = read_cassette_settings(request_of(self))
         config = self.variant.suite.cassette.added_to(config)
         OUTPUT.hide_pattern(*config.redact)
-        run = run_of(self.config)
+        run = get_run(self.config)
         return SuiteCassettes(
             path_of=lambda _: path,
             mode=mode,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.run import mock_of_test, run_of
+from llm_mock.plugin.run import activate_test_mock, get_run
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, format_path
 
@@ -90,12 +90,12 @@ class YAMLItem(pytest.Item):
 
     def setup(self) -> None:
         """Mock `llm` for this test; or leave it alone, where real models were asked for or the project opted out."""
-        stack, run = ExitStack(), run_of(self.config)
+        stack, run = ExitStack(), get_run(self.config)
         self.addfinalizer(stack.close)
         if self.live:
             stack.enter_context(run.live())
         elif run.pending is not None:
-            stack.enter_context(contextmanager(mock_of_test)())
+            stack.enter_context(contextmanager(activate_test_mock)())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What pytest shows of a failure: what is wrong with the test or its file without a traceback."""

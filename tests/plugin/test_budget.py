@@ -151,7 +151,7 @@ def test_a_test_whose_calls_nobody_counts_does_not_keep_its_budget(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1, passed=1)
     result.stdout.fnmatch_lines(
-        ["*_ test_real _*", "llm_mock_budget: the calls of this test are not mocked, so *"]
+        ["*_ test_real _*", "llm_mock_budget: the usage of this test is unknown, *"]
     )
 
 

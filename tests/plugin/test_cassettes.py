@@ -204,10 +204,10 @@ def test_recordings_that_nobody_used_are_reported_or_fail(
     result.assert_outcomes(**({"passed": 2} if outcome == "passed" else {"passed": 1, "failed": 1}))
     result.stdout.fnmatch_lines(
         [
-            "  cassettes/test_it/test_hi.llm.yaml: 2 recorded calls were not asked for",
+            "  cassettes/test_it/test_hi.llm.yaml: 2 recorded calls were not made",
             "    - loopback  'One'",
             "    - loopback  'Three'",
-            "Record anew what is still asked: pytest --llm-mock-record rewrite",
+            "Remove them from the cassette: pytest --llm-mock-record rewrite",
         ]
     )
 
@@ -222,7 +222,7 @@ def test_recordings_that_nobody_used_can_be_ignored(
     result = pytester.runpytest("-o", "llm_mock_unused_recordings=off")
 
     result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*not asked for*")
+    result.stdout.no_fnmatch_line("*recorded call*not made*")
 
 
 def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer) -> None:
@@ -258,7 +258,10 @@ def test_what_counts_is_settable(pytester: pytest.Pytester, server: OpenAIServer
 @pytest.mark.parametrize(
     ("returned", "message"),
     [
-        ("{'match': ['prompt']}", "*gave {*}. Return a llm_mock.cassettes.CassetteConfig(match=*"),
+        (
+            "{'match': ['prompt']}",
+            "*returned {*}. Return a llm_mock.cassettes.CassetteConfig(match=*",
+        ),
         (
             "CassetteConfig(match=('promt',))",
             "CassetteConfig(match=('promt',)): match must be a tuple of model, turn, *",
@@ -381,19 +384,19 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
     [
         (
             "llm_mock_cassette('../up')",
-            "*llm_mock_cassette('../up'): the name of a cassette is a relative path *",
+            "*llm_mock_cassette('../up'): the name of a cassette must be a relative path *",
         ),
         (
             "llm_mock_cassette(' ')",
-            "*llm_mock_cassette(' '): the name of a cassette is a relative path *",
+            "*llm_mock_cassette(' '): the name of a cassette must be a relative path *",
         ),
         (
             "llm_mock_cassette(7)",
-            "*llm_mock_cassette(7): the name of a cassette is a relative path *",
+            "*llm_mock_cassette(7): the name of a cassette must be a relative path *",
         ),
         (
             "llm_mock_cassette(record='twice')",
-            "'twice' is no record mode. Choose one of none, once, new_episodes, *",
+            "Unknown record mode 'twice'. It must be one of none, once, new_episodes, *",
         ),
         (
             "llm_mock_cassette.with_args(record='once')\n@pytest.mark.llm_live",
@@ -419,8 +422,8 @@ def test_a_run_that_records_says_so_and_what_it_wrote(
     recording.stdout.fnmatch_lines(
         [
             (
-                "llm-mock: * mocked, except in tests with a cassette: real calls are made and "
-                "recorded (mode once)"
+                "llm-mock: * mocked, except tests with a cassette, which make and record real "
+                "calls (mode once)"
             ),
             "*= Recorded LLM calls =*",
             "  cassettes/test_it/test_hi.llm.yaml: 2 real calls recorded",
@@ -879,7 +882,7 @@ def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
     assert recorded() == ["before", "during", "after"]
     result = pytester.runpytest(*arguments)
     result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*not asked for*")
+    result.stdout.no_fnmatch_line("*recorded call*not made*")
 
 
 def test_once_goes_on_where_a_failed_test_left_off(

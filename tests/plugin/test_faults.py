@@ -21,7 +21,7 @@ STARTS_THE_RUN = {
 }
 """Without these nothing is mocked, or not as the project says: a run must not begin like that."""
 FAILS_ITS_TEST = {
-    "llm_mock.plugin.budget:BudgetsOfTests.pytest_runtest_call",
+    "llm_mock.plugin.budget:ItemBudgets.pytest_runtest_call",
     "llm_mock.plugin.runtest:pytest_runtest_call",
     "llm_mock.plugin.runtest:pytest_runtest_setup",
 }
@@ -178,7 +178,7 @@ def test_a_fault_while_an_interrupt_is_noted_is_a_warning(pytester: pytest.Pytes
 
 
 @pytest.mark.parametrize(
-    "hook", sorted(FAILS_ITS_TEST - {"llm_mock.plugin.budget:BudgetsOfTests.pytest_runtest_call"})
+    "hook", sorted(FAILS_ITS_TEST - {"llm_mock.plugin.budget:ItemBudgets.pytest_runtest_call"})
 )
 def test_a_fault_around_a_test_fails_that_test(hook: str, pytester: pytest.Pytester) -> None:
     write(pytester, "test_it.py", "def test_it(): pass\n\n\ndef test_other(): pass\n")

@@ -18,7 +18,7 @@ import pytest
 
 from llm_mock import LLMMock
 from llm_mock.core.context import activate
-from llm_mock.plugin.run import mock_of_test
+from llm_mock.plugin.run import activate_test_mock
 
 SECTION = "*LLM calls after the end of their test*"
 
@@ -513,7 +513,7 @@ def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> 
     for number in range(8):
         name = f"test_{number}"
         histories[name] = []
-        with contextmanager(mock_of_test)() as pending:
+        with contextmanager(activate_test_mock)() as pending:
             mocks[name] = pending.get()
             mocks[name].set("*", "answer")
             for _ in range(randomness.randrange(4)):

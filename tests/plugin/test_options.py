@@ -39,7 +39,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def test_the_header_says_that_models_are_mocked(pytester: pytest.Pytester) -> None:
-    pytester.runpytest().stdout.fnmatch_lines(["llm-mock: models of llm are mocked"])
+    pytester.runpytest().stdout.fnmatch_lines(["llm-mock: LLM calls are mocked"])
 
 
 def test_a_project_opts_out(project: pytest.Pytester) -> None:
@@ -106,7 +106,7 @@ def test_named_models_run_for_real(project: pytest.Pytester) -> None:
     )
     result = project.runpytest()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["llm-mock: models of llm are mocked, except own-*, another"])
+    result.stdout.fnmatch_lines(["llm-mock: LLM calls are mocked, except own-*, another"])
 
 
 LIVE = """
@@ -147,9 +147,7 @@ def test_a_live_test_has_real_models_and_the_others_have_not(
     project.makepyfile(LIVE)
     result = project.runpytest("--llm-mock-live")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(
-        ["llm-mock: models of llm are mocked, except in tests marked llm_live"]
-    )
+    result.stdout.fnmatch_lines(["llm-mock: LLM calls are mocked, except tests marked llm_live"])
 
 
 def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytester) -> None:

@@ -138,7 +138,7 @@ def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(
     result.stdout.fnmatch_lines(["*::test_enough * 8 of 10 *"])
     result = pytester.runpytest("--llm-mock-repeat=10", "-k", "test_plain")
     result.stdout.fnmatch_lines(
-        ["--llm-mock-repeat: no test that ran is marked llm_mock_repeat; none was repeated."]
+        ["--llm-mock-repeat repeated no test: no test that ran is marked llm_mock_repeat."]
     )
     assert pytester.runpytest("--setup-only", "-k", "TestRates").ret == 0
     result = pytester.runpytest("--llm-mock-repeat=0")

@@ -37,7 +37,7 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
             HEAD,
             *ROWS,
             outside,
-            "Answered by default, as nothing was configured for the call:",
+            "Answered by default, because no reply was configured for the call:",
             "  outside of tests  (1 call)",
             *(f"  test_unconfigured*.py::test_it[[]{number}[]]  (1 call)" for number in range(6)),
             (

@@ -486,8 +486,8 @@ def test_page_and_data_are_written_together_into_folders_that_are_made(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("report.txt", "*report.txt' should end in .html for a page, or in .json for the data."),
-        ("report", "*should end in .html for a page, or in .json for the data."),
+        ("report.txt", "*report.txt' must end in .html for a page, or in .json for the data."),
+        ("report", "*must end in .html for a page, or in .json for the data."),
         ("a_file/report.html", "*a_file/report.html' cannot be written: *"),
         ("folder.json", "*folder.json' cannot be written: *it is a folder"),
     ],

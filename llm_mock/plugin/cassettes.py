@@ -1,0 +1,259 @@
+"""Cassettes of tests: their paths, their record modes, and the checks at the end of a test."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from llm_mock.cassettes.cassette import Cassette
+from llm_mock.cassettes.config import CassetteConfig
+from llm_mock.cassettes.paths import format_file_name, get_cassette_path
+from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.cassettes.storage import is_cassette
+from llm_mock.errors import LLMMockError
+from llm_mock.plugin.stash import RECORDINGS
+from llm_mock.support.redaction import OUTPUT
+from llm_mock.support.text import format_path, shorten, shorten_name
+
+if TYPE_CHECKING:
+    from llm_mock.cassettes.record_modes import RecordMode
+    from llm_mock.plugin.run import TestRun
+
+SHOWN_CALLS = 5
+REMOVE_UNUSED = "Remove them from the cassette: pytest --llm-mock-record rewrite"
+"""The fix at the end of the message about unused recordings."""
+
+
+def read_marker(item: pytest.Item) -> tuple[str | None, str | None]:
+    """Return the name of the cassette and the record mode that the marker of a test gives."""
+    marker = item.get_closest_marker("llm_mock_cassette")
+    if marker is None:
+        return None, None
+    name = marker.args[0] if marker.args else marker.kwargs.get("name")
+    return name, marker.kwargs.get("record")
+
+
+def get_path(item: pytest.Item, name: str | None) -> Path:
+    """Return the path of the cassette of a test.
+
+    Without a name it is `cassettes/<module>/<test>.llm.yaml` beside the file of the test, in the
+    folder that pytest-recording also uses.
+
+    Args:
+        item: the test.
+        name: the name that the marker gives.
+
+    Raises:
+        LLMMockError: the name is not a path below the folder `cassettes`.
+    """
+    if name is None:
+        return _get_default_path(item)
+    if not _is_valid_name(name):
+        raise LLMMockError(
+            f"llm_mock_cassette({shorten(name)}): the name of a cassette must be a relative path "
+            "below the folder `cassettes` beside the test, such as 'greeting' or "
+            "'shared/greeting.yaml'."
+        )
+    file_name = name if name.endswith((".yaml", ".yml")) else f"{name}.yaml"
+    return item.path.parent / "cassettes" / file_name
+
+
+def _get_default_path(item: pytest.Item) -> Path:
+    test_ids = [_remove_repetition(item.nodeid, item), item.nodeid]
+    names = [test_id.split("::", 1)[-1] for test_id in test_ids]
+    path = get_cassette_path(item.path, names[0])
+    if os.path.exists(path):
+        return path
+    # Cassettes of ours that are named like those of pytest-recording are used, too.
+    for name in dict.fromkeys(names):
+        candidate = path.with_name(f"{format_file_name(name)}.yaml")
+        if is_cassette(candidate):
+            return candidate
+    return path
+
+
+def _is_valid_name(name: object) -> bool:
+    if not isinstance(name, str) or not name.strip() or not name.isprintable():
+        return False
+    path = PurePosixPath(name)
+    # A backslash separates folders on Windows only.
+    has_parts = bool(path.parts) and "\\" not in name
+    return has_parts and ".." not in path.parts and not path.is_absolute()
+
+
+def _remove_repetition(test_id: str, item: pytest.Item) -> str:
+    """Remove the number that pytest-repeat adds, so that all repetitions replay one cassette."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    step = parameters.get("__pytest_repeat_step_number")
+    if step is None:
+        return test_id
+    number = rf"(?:-|(?<=\[)){step + 1}-\d+\]$"
+    return re.sub(number, "]", test_id).removesuffix("[]")
+
+
+def find_conflicts(items: Iterable[pytest.Item]) -> dict[str, str]:
+    """Return the tests that share a cassette with another test, each with a message."""
+    users: dict[str, dict[str, tuple[Path, pytest.Item]]] = {}
+    for item in items:
+        # A wrong name fails its test, when that runs.
+        with suppress(LLMMockError):
+            path = get_path(item, read_marker(item)[0])
+            key = str(path).casefold() if _ignores_case(item.path) else str(path)
+            users.setdefault(key, {})[item.nodeid] = path, item
+    conflicts: dict[str, str] = {}
+    for tests in users.values():
+        # Repetitions of one test may share its cassette.
+        names = {_remove_repetition(test_id, item) for test_id, (_, item) in tests.items()}
+        if len(names) > 1:
+            for test_id, (path, _) in tests.items():
+                conflicts[test_id] = _format_conflict(path, tests)
+    return conflicts
+
+
+def _ignores_case(file: Path) -> bool:
+    """Return whether the file system ignores case, as on most Macs and on Windows."""
+    other = file.with_name(file.name.swapcase())
+    return other != file and other.exists() and other.samefile(file)
+
+
+def _format_conflict(path: Path, test_ids: Iterable[str]) -> str:
+    tests = "\n".join(f"  {test_id}" for test_id in test_ids)
+    return (
+        f"These tests have one cassette, {format_path(path)}, but each needs its own:\n{tests}\n"
+        "Give each its own name."
+    )
+
+
+def read_cassette_settings(
+    request: pytest.FixtureRequest,
+) -> tuple[Path, RecordMode, CassetteConfig]:
+    """Return the path, record mode and configuration of the cassette of a test.
+
+    Raises:
+        LLMMockError: one of them is wrong.
+    """
+    name, marker_mode = read_marker(request.node)
+    option_mode = request.config.getoption("--llm-mock-record")
+    mode = option_mode or marker_mode or request.config.getini("llm_mock_record")
+    if mode not in RECORD_MODES:
+        modes = ", ".join(RECORD_MODES)
+        raise LLMMockError(f"Unknown record mode {mode!r}. It must be one of {modes}.")
+    config = request.getfixturevalue("llm_mock_cassette_config")
+    if not isinstance(config, CassetteConfig):
+        arguments = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))
+        raise LLMMockError(
+            f"The fixture llm_mock_cassette_config returned {shorten(config)}. Return a "
+            f"llm_mock.cassettes.CassetteConfig({arguments})."
+        )
+    OUTPUT.hide_pattern(*config.redact)
+    return get_path(request.node, name), cast("RecordMode", mode), config
+
+
+class ItemCassette:
+    """The cassette of a test, from its start to its end.
+
+    Args:
+        request: the request of the fixture.
+        run: the run of the test.
+        conflict: a message about another test with the same cassette, if there is one.
+        report_unused: called with a message about recorded calls that the test does not make.
+
+    Raises:
+        LLMMockError: the cassette cannot be used in this test.
+    """
+
+    def __init__(
+        self,
+        request: pytest.FixtureRequest,
+        run: TestRun,
+        conflict: str | None,
+        report_unused: Callable[[str], None],
+    ) -> None:
+        self._item, self._report_unused = request.node, report_unused
+        self._unused_recordings = request.config.getini("llm_mock_unused_recordings")
+        self._passed = False
+        self._finished_calls = 0
+        """The number of recorded calls at the last `finish`."""
+        if conflict:
+            raise LLMMockError(conflict)
+        if self._item.get_closest_marker("llm_live"):
+            raise LLMMockError(
+                "This test is marked llm_live and has a cassette. A live test is never recorded: "
+                "remove one of the markers, and record with --llm-mock-record."
+            )
+        self.cassette = Cassette(*read_cassette_settings(request), run.as_user)
+
+    def finish(self, passed: bool) -> None:
+        """Write the recorded calls, and report problems.
+
+        A problem fails a test that passed. A test that failed gets a section in its report.
+        """
+        self._passed = passed
+        problem = note = None
+        try:
+            note = self.cassette.save(passed)
+            problem = self.cassette.describe_lost_calls()
+        except LLMMockError as error:
+            problem = str(error)
+        self._finished_calls = len(self.cassette.recorded)
+        if self.cassette.saved:
+            recordings = self._item.config.stash.setdefault(RECORDINGS, {})
+            recordings[format_path(self.cassette.path)] = self.cassette.saved
+        if problem and passed:
+            pytest.fail(problem, pytrace=False)
+        if note or problem:
+            self._item.add_report_section("call", "cassette", str(note or problem))
+        # Now, as a failure: after the teardown it would be an error beside a passed test.
+        if self._unused_recordings == "error" and not _has_own_teardown(self._item):
+            self._report_unused_recordings()
+
+    def end(self) -> None:
+        """Write calls of the teardown of fixtures, and report unused recordings."""
+        if len(self.cassette.recorded) > self._finished_calls:
+            self.finish(self._passed)
+        self._report_unused_recordings()
+
+    def _report_unused_recordings(self) -> None:
+        if self._unused_recordings == "off" or not self._passed:
+            return
+        unused = self.cassette.unused()
+        if not unused:
+            return
+        # Reported only once.
+        self._passed = False
+        path = format_path(self.cassette.path)
+        calls = "call was" if len(unused) == 1 else "calls were"
+        lines = [f"  {path}: {len(unused)} recorded {calls} not made"]
+        for call in unused[:SHOWN_CALLS]:
+            model = shorten_name(call.request.model)
+            lines.append(f"    - {model}  {shorten(call.request.prompt, 80)}")
+        if len(unused) > SHOWN_CALLS:
+            lines.append(f"    … {len(unused) - SHOWN_CALLS} more")
+        message = "\n".join(lines)
+        if self._unused_recordings == "error":
+            failure = f"The test does not make recorded calls:\n{message}\n{REMOVE_UNUSED}"
+            pytest.fail(failure, pytrace=False)
+        self._report_unused(message)
+
+
+def _has_own_teardown(item: Any) -> bool:
+    """Return whether a fixture of the project, which may call a model, has a teardown."""
+    # A private name of pytest; without it a test counts as one without such fixtures.
+    definitions = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    functions = [named[-1].func for named in definitions.values() if named[-1].scope == "function"]
+    plugins = (plugin for plugin, _ in item.config.pluginmanager.list_plugin_distinfo())
+    packages = {getattr(plugin, "__name__", "").split(".")[0] for plugin in plugins}
+    packages.add("_pytest")
+    return any(
+        inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+        for function in functions
+        if function.__module__.split(".")[0] not in packages
+    )
