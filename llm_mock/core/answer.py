@@ -55,6 +55,7 @@ class Answer:
         """
         __tracebackhide__ = True
         events = self._events(stream)
+        # Most answers have no latency, and save a generator around the events.
         if self.waits is None:
             return events
         waits = self.waits if stream else [sum(self.waits)]
@@ -95,6 +96,7 @@ def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Chunk]:
             arguments = getattr(call, "text", None) or json.dumps(call.arguments)
             yield Event("tool_call_name", call.name, tool_call_id=call_id)
             yield Event("tool_call_args", arguments, tool_call_id=call_id)
+        # The application may change the arguments, which must not reach the reply.
         arguments_copy = copy.deepcopy(call.arguments)
         yield MadeToolCall(call.name, arguments_copy, call_id, get_further_attributes(call))
 

@@ -38,6 +38,7 @@ class CallAssertions:
             AssertionError: there was none.
         """
         __tracebackhide__ = True
+        # Without conditions it only asserts that there was a call.
         self.assert_called_with()
         return self._calls[-1]
 
@@ -88,6 +89,7 @@ class CallAssertions:
             AssertionError: the client did not. The message says what, and lists all that was sent.
             ValueError: `attempts` is not a whole number from 1.
         """
+        # Imported here, because few tests need it.
         from llm_mock.core import resilience
 
         __tracebackhide__ = True
@@ -168,13 +170,15 @@ class CallAssertions:
         __tracebackhide__ = True
         matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
         expected = _ExpectedCall(prompt_equals, get_schema_name(schema), matchers)
+        # The number first: with several calls the nearest one says little.
         self.assert_called_once()
         self._assert_match(expected)
 
     def _format_count(self, expected: str) -> str:
         """Return the message about another number of calls than was expected."""
         number = len(self._calls)
-        return f"Expected {expected} of {self._owner}, got {number}.\n{format_call_history(self._calls)}"
+        made = format_call_history(self._calls)
+        return f"Expected {expected} of {self._owner}, got {number}.\n{made}"
 
     def _assert_called(self) -> None:
         __tracebackhide__ = True
@@ -185,6 +189,7 @@ class CallAssertions:
         """Raise an AssertionError with the nearest call unless a call matches."""
         __tracebackhide__ = True
         self._assert_called()
+        # An empty list is a call that meets all conditions.
         misses_of_calls = [list(expected.misses(call)) for call in self._calls]
         if [] in misses_of_calls:
             return

@@ -136,6 +136,7 @@ class ResponseConfigurator:
                 one too.
             attachments: the types of all attachments, in order.
             options: options and their values, among others perhaps.
+            unknown: refused; it catches misspelled arguments and those of `add`.
 
         Raises:
             InvalidReply: the response is not a reply, or a condition is invalid.
@@ -145,6 +146,7 @@ class ResponseConfigurator:
             raise InvalidReply(_explain_unknown_argument(next(iter(unknown))))
         matchers = Matchers(prompt, system, tools, turn, attachments, options)
         name = get_schema_name(schema)
+        # Checked before the name is registered, so that an error leaves nothing behind.
         answer = _check_reply(model, response, schema)
         reply = StandingReply(self.register_name(model), name, answer, find_caller(), matchers)
         self.script.add_standing(reply)
@@ -165,11 +167,11 @@ class ResponseConfigurator:
         attachments: Iterable[str] | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        """Queue a reply that is used once (or `times`), before any standing answer, in the order
-        of the `add` calls.
+        """Queue a reply that is used once (or `times`), before any standing reply.
 
-        It is used for the first call that fits all that is given here. A test that ends before the
-        reply is used up fails, unless the reply is optional.
+        Queued replies are used in the order of the `add` calls, each for the first call that
+        matches all arguments. A test that ends before the reply is used up fails, unless the
+        reply is optional.
 
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
@@ -253,6 +255,7 @@ class ResponseConfigurator:
             self.script.errors.pop(model_id, None)
         else:
             answer = exception if isinstance(exception, Reply) else Reply(error=exception)
+            # A `Reply` without an error would never be raised.
             to_exception(answer.error)
             self.script.errors[model_id] = StandingReply(model_id, None, answer, find_caller())
         self._changed()

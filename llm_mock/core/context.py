@@ -125,6 +125,7 @@ def current_mock() -> Any:
         RealModelCall: real models are used for a live test, and this thread is of another test.
     """
     __tracebackhide__ = True
+    # A thread or task that outlives its test goes on with the mock of that test.
     other = get_other_test()
     if other is not None:
         return _get_mock_of_other_test(other)
@@ -171,7 +172,8 @@ def activate(mock: Mock | LazyMock | None) -> Any:
     Returns:
         The previous one, to be activated again later.
     """
-    previous, _State.mock = _State.mock, mock
+    previous = _State.mock
+    _State.mock = mock
     return previous
 
 
@@ -207,7 +209,8 @@ def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
     Returns:
         The previous globs.
     """
-    previous, _State.passthrough = _State.passthrough, model_ids
+    previous = _State.passthrough
+    _State.passthrough = model_ids
     return previous
 
 

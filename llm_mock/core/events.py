@@ -110,7 +110,8 @@ class RealWait(Wait):
     """Seconds of real waiting."""
 
     __slots__ = ()
-    real = served = True
+    real = True
+    served = True
 
 
 class Silence(Wait):
@@ -122,6 +123,7 @@ class Silence(Wait):
 
 def is_event(value: object) -> bool:
     """Return whether a value is an `Event`, or an event of a library."""
+    # By attributes, because `llm` is not imported here.
     return hasattr(value, "type") and hasattr(value, "chunk")
 
 

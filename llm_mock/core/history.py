@@ -71,7 +71,7 @@ class History:
         self.answered_by: dict[int, StandingReply] = {}
         """The configured reply that answered a call of this process, by the number of the call."""
         self.unread: dict[int, Any] = {}
-        """The unread responses by their `id()`; see `llm_mock.boundaries.llm.unconsumed_responses`."""
+        """The unread responses by their `id()`; see `boundaries.llm.unconsumed_responses`."""
         self.limit: int | None = None
         """The number of latest calls to keep; None for all."""
         self._parent = parent
@@ -80,7 +80,7 @@ class History:
         self._lock = Lock()
 
     def __getstate__(self) -> dict[str, object]:
-        # The lock, because other threads may make calls while this is copied.
+        # For a copy in another process. The lock, because other threads may make calls meanwhile.
         with self._lock:
             states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
             for state in states.values():

@@ -30,10 +30,12 @@ class PassedKey(str):
         return passed
 
     def __eq__(self, other: object) -> bool:
+        # Two recorded keys have only their hashes to compare.
         if isinstance(other, PassedKey):
             return self.digest == other.digest
         return self.digest == _compute_digest(other) if isinstance(other, str) else NotImplemented
 
+    # `str` has its own `!=`, which would compare the texts `[redacted]`.
     def __ne__(self, other: object) -> bool:
         return not self == other
 
@@ -41,6 +43,7 @@ class PassedKey(str):
         return hash(self.digest)
 
 
+# Cached, because most calls of a run pass the same key.
 @functools.lru_cache(maxsize=16)
 def _make_passed_key(key: str) -> PassedKey:
     return PassedKey.from_digest(_compute_digest(key))

@@ -105,6 +105,7 @@ def _check(name: str, value: Any, expected: str, is_valid: Callable[[float], boo
     """Raise an InvalidLatency if a value is no number of its range, or lasts too long."""
     if not (is_number(value, -math.inf) and is_valid(value)):
         raise InvalidLatency(f"Latency({name}={described(value)}): give {expected}.")
+    # A rate is checked by the time of one chunk.
     seconds = 1 / value if name == "chunks_per_second" else value
     if seconds > LONGEST:
         raise InvalidLatency(

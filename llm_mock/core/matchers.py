@@ -102,6 +102,7 @@ class Matchers:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Matchers):
             return False
+        # Two lambdas of the same code differ, so their replies stand side by side.
         return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
 
     def __bool__(self) -> bool:

@@ -33,6 +33,7 @@ class ByModel(dict[str, Value]):
 
     def __setitem__(self, name: str, value: Value) -> None:
         super().__setitem__(name, value)
+        # `"*"` is not among them, because it comes after every glob.
         if is_glob(name) and name != ANY_MODEL:
             self.globs = (name, *(glob for glob in self.globs if glob != name))
 

@@ -54,7 +54,8 @@ class _State:
 
     running: RunningTest | None = None
     thread: int | None = None
-    threads: dict[int, tuple[weakref.ref[threading.Thread], RunningTest]] = {}  # noqa: RUF012 (not of instances)
+    # There are no instances, so a shared dictionary is meant.
+    threads: dict[int, tuple[weakref.ref[threading.Thread], RunningTest]] = {}  # noqa: RUF012
 
 
 def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
@@ -68,14 +69,18 @@ def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
         A function that ends the test.
     """
     test = RunningTest(name, mock)
-    previous_owner, previous_test, previous_thread = _owner.get(), _State.running, _State.thread
+    previous_owner = _owner.get()
+    previous_test = _State.running
+    previous_thread = _State.thread
     _owner.set(test)
-    _State.running, _State.thread = test, threading.get_ident()
+    _State.running = test
+    _State.thread = threading.get_ident()
 
     def end() -> None:
         test.has_ended = True
         _owner.set(previous_owner)
-        _State.running, _State.thread = previous_test, previous_thread or threading.get_ident()
+        _State.running = previous_test
+        _State.thread = previous_thread or threading.get_ident()
 
     return end
 
@@ -88,6 +93,7 @@ def get_running_test() -> str:
 def get_other_test() -> RunningTest | None:
     """Return the test that this thread or task belongs to, if that is not the running one."""
     test = _owner.get()
+    # The usual case first, because this runs in each call.
     if test is _State.running and test is not None:
         return None
     if test is None and _State.threads:
@@ -95,7 +101,8 @@ def get_other_test() -> RunningTest | None:
     if test is None or test is _State.running:
         return None
     if threading.get_ident() == _State.thread and _is_awaited_by_pytest():
-        _owner.set(_State.running)  # for the tasks that start here
+        # For the tasks that start here.
+        _owner.set(_State.running)
         return None
     return test
 
@@ -117,9 +124,13 @@ def note_thread(thread: threading.Thread) -> None:
 
     Nothing is set on the thread itself, which may be compared, copied or shown by the application.
     """
-    test, key, threads = get_submitting_test(), id(thread), _State.threads
+    test = get_submitting_test()
+    key = id(thread)
+    threads = _State.threads
     if test is not None and key not in threads:
-        threads[key] = weakref.ref(thread, lambda _: threads.pop(key, None)), test
+        # A weak reference, whose end removes the entry: another thread may get the same id.
+        reference = weakref.ref(thread, lambda _: threads.pop(key, None))
+        threads[key] = reference, test
 
 
 def _get_test_of_thread() -> RunningTest | None:
@@ -138,8 +149,7 @@ def attribute_calls(test: RunningTest) -> Iterator[None]:
 
 
 def _is_awaited_by_pytest() -> bool:
-    """Return whether the running test or its fixture, and no task beside it, runs in this thread
-    of pytest.
+    """Return whether pytest waits for this code: the running test, not a task beside it.
 
     A context does not tell: an `asyncio.Runner` and the task in which anyio runs all tests keep
     the context in which they were made.
@@ -148,12 +158,14 @@ def _is_awaited_by_pytest() -> bool:
     try:
         task = None if asyncio is None else asyncio.current_task()
     except RuntimeError:
-        return True  # no event loop is running: this is the code of the test itself
+        # No event loop is running: this is the code of the test itself.
+        return True
     frame = sys._getframe(1)
     while asyncio is not None and frame.f_back is not None:
         name = frame.f_code.co_name
         if name == RUNNER_TASK:
             return True
+        # A local variable of asyncio's `run_until_complete` holds the task that it waits for.
         if name == "run_until_complete":
             return task is not None and any(value is task for value in frame.f_locals.values())
         frame = frame.f_back
@@ -161,11 +173,11 @@ def _is_awaited_by_pytest() -> bool:
 
 
 def _is_in_shared_fixture() -> bool:
-    """Return whether pytest sets up a fixture for several tests: its threads work for each of
-    them."""
+    """Return whether pytest sets up a fixture whose threads work for several tests."""
     frame = sys._getframe(1)
     while frame.f_back is not None:
         name = frame.f_code.co_name
+        # `fixturedef` is the argument of pytest's hook of that name.
         if name == "pytest_fixture_setup" and "fixturedef" in frame.f_locals:
             return bool(frame.f_locals["fixturedef"].scope != "function")
         if name in ("pytest_pyfunc_call", "pytest_runtest_protocol"):

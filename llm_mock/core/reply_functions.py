@@ -101,6 +101,7 @@ def _check_result(function: ReplyFunction, result: object) -> Reply:
 
 def _run(coroutine: Coroutine[object, object, object]) -> object:
     """Run a coroutine in a new event loop; raise an InvalidReply inside of a running loop."""
+    # Imported here, because asyncio takes long to import, and few projects have async functions.
     import asyncio
 
     try:
@@ -110,7 +111,7 @@ def _run(coroutine: Coroutine[object, object, object]) -> object:
     # Else Python warns that the coroutine was never awaited.
     coroutine.close()
     raise InvalidReply(
-        f"The reply function {to_compact_json(coroutine)} is async, but the model was called synchronously "
-        "inside a running event loop, where it cannot be awaited. Use a plain function, or call "
-        "the model from llm.get_async_model()."
+        f"The reply function {to_compact_json(coroutine)} is async, but the model was called "
+        "synchronously inside a running event loop, where it cannot be awaited. Use a plain "
+        "function, or call the model from llm.get_async_model()."
     )

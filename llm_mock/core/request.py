@@ -80,12 +80,11 @@ class Request:
     """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 
     def messages(self) -> list[JSONObject]:
-        """Return all messages of the conversation: `{"role",
-        "parts"}`.
+        """Return all messages of the conversation, each with `role` and `parts`.
 
         A part is `{"type": "text" | "reasoning", "text"}`, `{"type": "tool_call", "name",
-        "arguments", "tool_call_id"}`, a `tool_result` as `describe_tool_result` has it, or `{"type":
-        "attachment", "attachment"}`.
+        "arguments", "tool_call_id"}`, a `tool_result` as `describe_tool_result` has it, or
+        `{"type": "attachment", "attachment"}`.
         """
         raise NotImplementedError
 
@@ -132,6 +131,7 @@ def to_plain_json(value: Any, depth: int = 0) -> JSON:
     """Return a copy of a value as JSON values; other objects become their `repr`."""
     if value is None or isinstance(value, (str, int, float)):
         return value
+    # A list or dict may contain itself.
     if depth > DEEPEST:
         return "…"
     # The test for the exact type is first, because it is the fastest, and dicts are frequent.
@@ -139,6 +139,7 @@ def to_plain_json(value: Any, depth: int = 0) -> JSON:
         return {str(key): to_plain_json(item, depth + 1) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         return [to_plain_json(item, depth + 1) for item in value]
+    # A pydantic instance, recognized without an import of pydantic.
     if hasattr(type(value), "model_dump"):
         return to_plain_json(value.model_dump(mode="json", by_alias=True), depth + 1)
     return _format_object(value)

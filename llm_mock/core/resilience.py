@@ -85,6 +85,7 @@ def _find_early_attempts(request: Attempts) -> Iterator[str]:
 
 def _find_useless_attempts(request: Attempts) -> Iterator[str]:
     """Yield a sentence for each attempt that the provider has to refuse again."""
+    # Which statuses are final, no header says: these are client errors that stay the same.
     for call, following in itertools.pairwise(request):
         status = call.get("status")
         if status in FINAL_STATUSES:

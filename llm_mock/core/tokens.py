@@ -19,6 +19,7 @@ TEXTS = ("text/", "application/json")
 
 def estimate_tokens(characters: int) -> int:
     """Return the number of tokens, at least 1, for a number of characters."""
+    # Rounded up: minus the whole part of the negative number.
     return -(-characters // CHARACTERS_PER_TOKEN) or 1
 
 

@@ -36,8 +36,7 @@ class ToolCall:
 
 
 class BrokenToolCall(ToolCall):
-    """A tool call that is wrong on purpose: of an unknown tool, or with missing or malformed
-    arguments.
+    """A tool call that is wrong on purpose: an unknown tool, or malformed arguments.
 
     Args:
         name: the name of the tool.
@@ -83,6 +82,7 @@ def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
         if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
             raise _make_call_error(call)
         _check_call(call)
+    # A copy, because a reply must not change with what was passed to it.
     return copy.deepcopy(calls)
 
 

@@ -54,7 +54,9 @@ class EmbeddingState:
 
     @dimensions.setter
     def dimensions(self, dimensions: int) -> None:
-        self._dimensions, self.makes_vectors = dimensions, True
+        self._dimensions = dimensions
+        # A test that sets a length wants vectors, so those are expected in strict tests too.
+        self.makes_vectors = True
 
     def is_configured(self, item: str | bytes, dimensions: int | None = None) -> bool:
         """Return whether an error, a vector of the item, or the number of dimensions was set."""
@@ -89,26 +91,32 @@ def make_vector(item: str | bytes, dimensions: int) -> list[float]:
     common features have similar vectors.
     """
     sums = [0] * dimensions
-    for feature, weight in (
-        _iter_text_features(item) if isinstance(item, str) else _iter_byte_features(item)
-    ):
-        position, sign = divmod(
-            int.from_bytes(hashlib.blake2b(feature, digest_size=8).digest(), "big"), 2
-        )
+    if isinstance(item, str):
+        features = _iter_text_features(item)
+    else:
+        features = _iter_byte_features(item)
+    for feature, weight in features:
+        # Not `hash()`, which differs in every process.
+        digest = hashlib.blake2b(feature, digest_size=8).digest()
+        position, sign = divmod(int.from_bytes(digest, "big"), 2)
         sums[position % dimensions] += weight if sign else -weight
-    sums[0] = sums[0] if any(sums) else 1
+    # All zeros have no direction, and would be divided by zero.
+    if not any(sums):
+        sums[0] = 1
     length = math.sqrt(sum(number * number for number in sums))
     return [number / length for number in sums]
 
 
 def _iter_text_features(text: str) -> Iterator[tuple[bytes, int]]:
+    """Yield the features of a text with their weights: itself, its words and parts of words."""
     words = text.lower().split()
     padded = f" {' '.join(words)} "
+    # The text itself, so that texts of the same words differ.
     yield _encode("text", text), 1
-    yield from ((_encode("word", word), WORD_WEIGHT) for word in {*words})
-    yield from (
-        (_encode("part", part), 1) for part in {padded[i : i + 3] for i in range(len(padded) - 2)}
-    )
+    for word in set(words):
+        yield _encode("word", word), WORD_WEIGHT
+    for part in {padded[start : start + 3] for start in range(len(padded) - 2)}:
+        yield _encode("part", part), 1
 
 
 def _encode(kind: str, text: str) -> bytes:
@@ -116,8 +124,8 @@ def _encode(kind: str, text: str) -> bytes:
 
 
 def _iter_byte_features(data: bytes) -> Iterator[tuple[bytes, int]]:
+    """Yield the features of binary data with their weights: itself, and each four bytes."""
     yield b"data " + data, 1
-    yield from (
-        (b"bytes " + part, 1)
-        for part in {data[i : i + 4] for i in range(min(len(data), SEEN_BYTES) - 3)}
-    )
+    starts = range(min(len(data), SEEN_BYTES) - 3)
+    for part in {data[start : start + 4] for start in starts}:
+        yield b"bytes " + part, 1
