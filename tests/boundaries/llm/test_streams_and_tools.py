@@ -162,7 +162,7 @@ def test_a_scripted_tool_call_may_be_of_llm_or_our_own(make: Callable[..., Any])
 def test_an_old_llm_says_which_version_reasoning_needs() -> None:
     with pytest.raises(
         LLMTooOld,
-        match=r"Reply\(reasoning=…\) needs llm 0\.32 or newer, and llm 0\.\d+ is installed",
+        match=r"Reply\(reasoning=…\) needs llm 0\.32 or newer, but llm 0\.\d+ is installed",
     ):
         create_mock_get_model({"m": Reply("x", reasoning="y")})("m").prompt("Hi").text()
 
