@@ -179,7 +179,7 @@ class LLMMock(Mock):
         """Return the model of an id or alias, always the same one; it has a history of calls.
 
         Raises:
-            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+            llm.UnknownModelError: the test made the name unknown with `set_unknown`.
         """
         __tracebackhide__ = True
         entry = self._find_entry(name, MODELS)
@@ -189,7 +189,7 @@ class LLMMock(Mock):
         """Return the async model of an id or alias; it shares its history with the sync one.
 
         Raises:
-            llm.UnknownModelError: the name was made unknown by `set_unknown`, or its plugin
+            llm.UnknownModelError: the test made the name unknown with `set_unknown`, or its plugin
                 registers no async model.
         """
         __tracebackhide__ = True
@@ -200,7 +200,7 @@ class LLMMock(Mock):
         """Return the embedding model of an id or alias, always the same one, to set its vectors.
 
         Raises:
-            llm.UnknownModelError: the name was made unknown by `set_unknown`.
+            llm.UnknownModelError: the test made the name unknown with `set_unknown`.
         """
         __tracebackhide__ = True
         entry = self._find_entry(name, EMBEDDING_MODELS)
@@ -223,8 +223,8 @@ class LLMMock(Mock):
             entry: the entry of `llm`'s listing that has the name; None if no plugin registers it.
 
         Raises:
-            llm.UnknownModelError: the model was made unknown by `set_unknown`, its plugin registers
-                no async model, or no plugin registers it and the project refuses such names.
+            llm.UnknownModelError: the test made the model unknown with `set_unknown`, its plugin
+                registers no async model, or no plugin registers it and the project refuses that.
         """
         __tracebackhide__ = True
         model_id = name if entry is None else get_model_id(entry)
@@ -252,6 +252,7 @@ class LLMMock(Mock):
         return model
 
     def _expose_model(self, model_id: str, model: MockLLMModel) -> None:
+        """Add a model to those that `models` returns."""
         if model_id not in self._models:
             with self._lock:
                 # Another thread may have called `forget_models`: a forgotten model stays forgotten.
@@ -288,9 +289,9 @@ class LLMMock(Mock):
         return create_mock_model(real, self._get_answering_mock)
 
     def autospec(self) -> None:
-        """Have the models that `llm` knows refuse from now on what the real ones would refuse.
+        """Make registered models refuse from now on what their real ones refuse.
 
-        These are invalid options, and attachments, tools, schemas and conversations that the real
+        That is invalid options, and attachments, tools, schemas and conversations that the real
         model does not support. Models that no plugin registers accept everything.
         """
         self.settings = self.settings._replace(autospec=True)

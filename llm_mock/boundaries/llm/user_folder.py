@@ -33,7 +33,7 @@ def set_user_folder(folder: TemporaryFolder | None) -> TemporaryFolder | None:
 
 
 class _UserLookup(threading.local):
-    """The user folder that this thread uses instead of the run's, within `switch_user_folder`."""
+    """The user folder that a thread uses instead of the run's within `switch_user_folder`."""
 
     is_active = False
     folder: str | None = None
