@@ -495,9 +495,11 @@ def test_the_line_of_a_huge_prompt_is_made_of_its_start(
     server: MockServer, mock: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked_at: list[int] = []
-    cover = Redactor._covered
+    cover = Redactor._cover_secrets
     monkeypatch.setattr(
-        Redactor, "_covered", lambda self, text: [looked_at.append(len(text)), cover(self, text)][1]
+        Redactor,
+        "_cover_secrets",
+        lambda self, text: [looked_at.append(len(text)), cover(self, text)][1],
     )
     prompt = "a-sk-" * 1_000_000
     assert (
