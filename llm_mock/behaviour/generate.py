@@ -297,9 +297,12 @@ def _merge(first: Schema, second: Schema) -> Schema:
 def _iter_numbers(flat: Schema, whole: bool) -> Values:
     """Yield multiples from 0 or from the nearest bound on, then fractions between the bounds."""
     # Converting through text keeps 0.1 as it is written.
-    rules = {key: Fraction(str(flat[key])) for key in TYPE_KEYWORDS["number"] & flat.keys()}
-    low = max(-UNBOUNDED, *(rules.get(key, -UNBOUNDED) for key in LOWER_BOUNDS))
-    high = min(UNBOUNDED, *(rules.get(key, UNBOUNDED) for key in UPPER_BOUNDS))
+    keywords = TYPE_KEYWORDS["number"] & flat.keys()
+    rules = {key: Fraction(str(flat[key])) for key in keywords}
+    lower_bounds = [rules.get(key, -UNBOUNDED) for key in LOWER_BOUNDS]
+    upper_bounds = [rules.get(key, UNBOUNDED) for key in UPPER_BOUNDS]
+    low = max(lower_bounds)
+    high = min(upper_bounds)
     step = rules.get("multipleOf", Fraction(1))
     if whole:
         # The least multiple of a fraction that is whole.
@@ -308,8 +311,10 @@ def _iter_numbers(flat: Schema, whole: bool) -> Values:
     if not whole and "multipleOf" not in flat:
         guesses += _list_fractions(low, high)
     for number in guesses:
-        if low <= number <= high:
-            yield int(number) if number.denominator == 1 else float(number)
+        if not low <= number <= high:
+            continue
+        is_whole = number.denominator == 1
+        yield int(number) if is_whole else float(number)
 
 
 def _list_multiples(step: Fraction, low: Fraction, high: Fraction) -> list[Fraction]:
@@ -327,9 +332,11 @@ def _list_multiples(step: Fraction, low: Fraction, high: Fraction) -> list[Fract
 
 def _list_fractions(low: Fraction, high: Fraction) -> list[Fraction]:
     """Return fractions between two bounds that may have no whole number between them."""
-    least = max(low, min(high - 1, Fraction(0)))
-    width = min(high - least, Fraction(1))
-    return [least + width / part for part in range(2, MAX_GUESSES)]
+    # From 0 on, if the bounds allow it, and over a width of 1 at most.
+    highest_start = min(high - 1, Fraction(0))
+    start = max(low, highest_start)
+    width = min(high - start, Fraction(1))
+    return [start + width / part for part in range(2, MAX_GUESSES)]
 
 
 def _iter_texts(flat: Schema) -> Iterator[str]:

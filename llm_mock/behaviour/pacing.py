@@ -25,12 +25,17 @@ def apply_latency(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Rep
     reply = copy.copy(reply)
     if latency.chunks_per_second is not None and reply.chunks is None:
         starts = range(0, len(reply.content), CHARACTERS_PER_TOKEN)
-        tokens = tuple(reply.content[start : start + CHARACTERS_PER_TOKEN] for start in starts)
+        tokens = []
+        for start in starts:
+            end = start + CHARACTERS_PER_TOKEN
+            tokens.append(reply.content[start:end])
         # A `Reply` is frozen: writing to `__dict__` goes around its `__setattr__`.
-        reply.__dict__["chunks"] = tokens
-    waits = latency.compute_waits(_measure_pieces(reply), call["number"])
-    if latency.timeout is not None and sum(waits) > latency.timeout:
-        waits = _cut_at_timeout(reply, waits, latency.timeout, call)
+        reply.__dict__["chunks"] = tuple(tokens)
+    sizes = _measure_pieces(reply)
+    waits = latency.compute_waits(sizes, call["number"])
+    timeout = latency.timeout
+    if timeout is not None and sum(waits) > timeout:
+        waits = _cut_at_timeout(reply, waits, timeout, call)
     return reply, waits
 
 
@@ -57,8 +62,9 @@ def _cut_at_timeout(
     ends = list(accumulate(waits))
     arrived = sum(end <= timeout for end in ends)
     leading = 0 if reply.reasoning is None else 1
-    number_of_chunks = len(tuple(reply.stream(stream=True)))
-    chunks = min(max(arrived - leading, 0), number_of_chunks)
+    all_chunks = tuple(reply.stream(stream=True))
+    arrived_chunks = max(arrived - leading, 0)
+    chunks = min(arrived_chunks, len(all_chunks))
     reasoning = reply.reasoning if arrived else None
     error = make_provider_error(call["model_id"], "timeout", provider=call.get("provider"))
     # Around the frozen `Reply`, as above.
