@@ -1,7 +1,8 @@
-"""Refuse to run beside the unrelated distribution `llm-mock`, which owns the same import package.
+"""Checks that the unrelated distribution `llm-mock` is not installed beside this one.
 
-An entry point of its own loads this module before pytest registers the plugin: both distributions have a module
-`llm_mock.pytest_plugin`, so that of the other one may be the one that is there. This one is always ours.
+An entry point of its own loads this module before pytest registers the plugin. Both distributions
+have a module `llm_mock.pytest_plugin`, so the installed file may be that of the other one; this
+module is always ours.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ OURS = "pytest-llm-mock"
 
 
 def check_distributions() -> None:
-    """Look for the other distribution.
+    """Check that the other distribution is not installed.
 
     Raises:
         pytest.UsageError: both are installed.
@@ -26,12 +27,15 @@ def check_distributions() -> None:
         return
     owned = {f"llm_mock.{name}" for name in ("pytest_plugin", "cli:main")}
     if owned.isdisjoint(point.value for point in other.entry_points):
-        return  # another package of that name, which leaves our files alone
+        # Another package of that name, which does not overwrite our files.
+        return
     raise pytest.UsageError(
-        f"The distributions {OTHER} {other.version} and {OURS} are both installed, but own the same import package "
-        "llm_mock: each overwrites files of the other. Uninstall both, and install the one that you want: "
-        f"pip uninstall -y {OTHER} {OURS}, then pip install {OURS} (mocks llm and SDKs) or pip install {OTHER}."
+        f"The distributions {OTHER} {other.version} and {OURS} are both installed, but own the "
+        "same import package llm_mock: each overwrites files of the other. Uninstall both, and "
+        f"install the one that you want: pip uninstall -y {OTHER} {OURS}, then pip install {OURS} "
+        f"(mocks llm and SDKs) or pip install {OTHER}."
     )
 
 
+# At import: an error in any later hook would come after the other plugin was loaded.
 check_distributions()

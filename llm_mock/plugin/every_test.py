@@ -1,6 +1,6 @@
-"""The fixture of a run that is mocked as a whole: a mock for each test, on top of that of the run.
+"""The autouse fixture that gives each test a mock on top of that of the run.
 
-A module of its own, because it is a plugin that `pytest_configure` registers only for such a run.
+A module of its own, because `pytest_configure` registers it as a plugin only if the run is mocked.
 """
 
 from __future__ import annotations

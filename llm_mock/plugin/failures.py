@@ -1,4 +1,4 @@
-"""What pytest shows of a failure, without secrets where the failure is ours; and its text for the report."""
+"""The text of failures: shorter tracebacks, no secrets in ours, and messages for the report."""
 
 from __future__ import annotations
 
@@ -15,47 +15,55 @@ import pytest
 
 import llm_mock
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin.stash import IS_OURS
 from llm_mock.support.redaction import OUTPUT, redact
 
 LONGEST_MESSAGE = 10_000
 LONGEST_TRACEBACK = 50_000
+"""The maximum numbers of characters in the report."""
 MESSAGE, TRACEBACK = "llm_mock_message", "llm_mock_traceback"
-"""The attributes of a report with its texts, redacted where the test ran: only there all of its secrets are known."""
+"""The attributes of a test's report with its texts.
+
+The process that ran the test redacts them: only there all secrets of the test are known.
+"""
 PAYLOAD = (
-    "response.json() of llm is the provider's payload, as in production (ini llm_mock_response_json = raw): "
-    "the data of an answer is json.loads(response.text())."
+    "response.json() of llm is the provider's payload, as in production (ini "
+    "llm_mock_response_json = raw): the data of an answer is json.loads(response.text())."
 )
 _PACKAGE = os.path.dirname(llm_mock.__file__) + os.sep
 _PLUGIN = os.path.join(_PACKAGE, "plugin", "")
-"""Its frames surround every test."""
+"""The folder whose frames surround every test."""
 
 
 def prepare_failure(
     call: pytest.CallInfo[None], config: pytest.Config
 ) -> Callable[[pytest.TestReport], None] | None:
-    """Shorten the traceback of a failure; what takes secrets out of its report, where it is ours."""
+    """Shorten the traceback of a failure.
+
+    Returns:
+        A function that removes secrets from the report, if the failure is ours.
+    """
     error = None if call.excinfo is None else call.excinfo.value
-    ours = any(map(_is_ours, _with_causes(error)))
+    # Before the frames are hidden, because they tell who raised the error.
+    is_ours = any(map(_is_ours, _linked_errors(error)))
     if not config.getoption("fulltrace"):
         _hide_inner_frames(call)
-    return _redact if ours else None
+    return _redact_report if is_ours else None
 
 
-def _redact(report: pytest.TestReport) -> None:
-    """Take secrets out of a failure that is ours, its traceback included.
-
-    What pytest shows of the project's own assertions and exceptions is left as it is.
-    """
-    report.longrepr = _redacted(report.longrepr)
-    report.llm_mock_says = True  # type: ignore[attr-defined] # travels from a worker
+def _redact_report(report: pytest.TestReport) -> None:
+    """Remove secrets from the report of a failure that is ours, its traceback included."""
+    report.longrepr = _redact_repr(report.longrepr)
+    # An attribute, so that a worker of pytest-xdist sends it: the colours below are not sent.
+    setattr(report, IS_OURS, True)
     colour(report)
 
 
 def colour(report: pytest.TestReport) -> None:
-    """Have a message without a traceback written in the colour that pytest gives the message of an exception."""
-    shown: Any = report.longrepr
-    entries = getattr(getattr(shown, "reprtraceback", None), "reprentries", ())
-    for entry in entries:
+    """Write a message without a traceback in the colour that pytest gives to exceptions."""
+    traceback = getattr(report.longrepr, "reprtraceback", None)
+    for entry in getattr(traceback, "reprentries", ()):
+        # The style of `pytest.fail(…, pytrace=False)`, which pytest prints without colour.
         if getattr(entry, "style", None) == "value":
             entry.toterminal = partial(_write_in_colour, entry.lines)
 
@@ -66,48 +74,59 @@ def _write_in_colour(lines: Iterable[str], terminal: Any) -> None:
 
 
 def _hide_inner_frames(call: pytest.CallInfo[None]) -> None:
-    """Leave the frames of this package and of `llm` out of a traceback, where it leads through this package.
-
-    What remains is the project's own code, and what it uses. Where `llm` says again what was said here, once is enough.
-    """
+    """Remove the frames of this package and of `llm` from a traceback that contains ours."""
     error = None if call.excinfo is None else call.excinfo.value
-    errors = list(_with_causes(error))
-    llm = getattr(sys.modules.get("llm"), "__file__", None)
-    hidden = (_PACKAGE, *([os.path.dirname(llm) + os.sep] if llm else []))
-    if error is None or not any(map(_leads_through_us, errors)):
+    errors = list(_linked_errors(error))
+    if error is None or not any(map(_passes_through_us, errors)):
         return
+    hidden = [_PACKAGE]
+    llm_file = getattr(sys.modules.get("llm"), "__file__", None)
+    if llm_file:
+        hidden.append(os.path.dirname(llm_file) + os.sep)
     for each in errors:
-        if (
-            (first := each.__context__) is not None
-            and _is_ours(first)
-            and _says_the_same(each, first)
-        ):
+        first = each.__context__
+        if first is not None and _is_ours(first) and _is_shortened_copy(each, first):
+            # Show the error once, with the full message.
             each.args, each.__suppress_context__ = first.args, True
     for each in errors:
-        kept = [
-            frame
-            for frame in _frames(each)
-            if not frame.tb_frame.f_code.co_filename.startswith(hidden)
-        ]
-        for frame, following in pairwise([*kept, None]):
-            frame.tb_next = following  # type: ignore[union-attr] # the last one follows only
-        each.__traceback__ = kept[0] if kept else each.__traceback__
+        _drop_frames(each, tuple(hidden))
+    # A new one, because pytest caches the traceback in it.
     call.excinfo = pytest.ExceptionInfo.from_exception(error)
 
 
-def _says_the_same(error: BaseException, first: BaseException) -> bool:
-    """Whether an error was raised anew of what another said, with no more words than that one."""
-    (said, *_), (before, *_) = (*error.args, None), (*first.args, None)
-    return type(error) is type(first) and isinstance(said, str) and str(before).startswith(said)
+def _drop_frames(error: BaseException, folders: tuple[str, ...]) -> None:
+    """Remove the frames of these folders from a traceback, unless nothing is left then."""
+    kept = []
+    for frame in _frames(error):
+        if not frame.tb_frame.f_code.co_filename.startswith(folders):
+            kept.append(frame)
+    if not kept:
+        return
+    for frame, following in pairwise(kept):
+        frame.tb_next = following
+    kept[-1].tb_next = None
+    error.__traceback__ = kept[0]
 
 
-def _leads_through_us(error: BaseException) -> bool:
-    files = (frame.tb_frame.f_code.co_filename for frame in _frames(error))
+def _is_shortened_copy(error: BaseException, first: BaseException) -> bool:
+    """Return whether an error was raised again with the beginning of the same message.
+
+    `llm` does that to errors of a response.
+    """
+    if type(error) is not type(first) or not error.args or not first.args:
+        return False
+    text = error.args[0]
+    return isinstance(text, str) and str(first.args[0]).startswith(text)
+
+
+def _passes_through_us(error: BaseException) -> bool:
+    files = [frame.tb_frame.f_code.co_filename for frame in _frames(error)]
     return any(file.startswith(_PACKAGE) and not file.startswith(_PLUGIN) for file in files)
 
 
 def _frames(error: BaseException) -> list[TracebackType]:
-    frames, frame = [], error.__traceback__
+    frames = []
+    frame = error.__traceback__
     while frame is not None:
         frames.append(frame)
         frame = frame.tb_next
@@ -115,38 +134,39 @@ def _frames(error: BaseException) -> list[TracebackType]:
 
 
 def payload_text(error: BaseException | None) -> str:
-    """What to say where a function failed that looks for the data of an answer in the provider's payload."""
-    frames = (
-        _frames(error)
-        if isinstance(error, (AttributeError, IndexError, KeyError, TypeError))
-        else []
-    )
+    """Return a hint if the failed function looks for data in the provider's payload; or nothing."""
+    if not isinstance(error, (AttributeError, IndexError, KeyError, TypeError)):
+        return ""
+    frames = _frames(error)
+    if not frames:
+        return ""
     try:
-        source = inspect.getsource(frames[-1].tb_frame.f_code) if frames else ""
-    except OSError:  # the code of no file
+        source = inspect.getsource(frames[-1].tb_frame.f_code)
+    except OSError:  # code without a file
         return ""
     return PAYLOAD if ".json()" in source else ""
 
 
 def message_of(report: Any) -> str | None:
-    """Why a test failed or was skipped, without the traceback and secrets."""
+    """Return why a test failed or was skipped, without the traceback and secrets."""
     if getattr(report, "wasxfail", None):
         return _cut(str(report.wasxfail))
     longrepr: Any = report.longrepr
     if isinstance(longrepr, tuple):
         longrepr = longrepr[2]
+    if longrepr is None:
+        return None
+    # Items that are not functions have a text instead of a traceback.
     crash = getattr(longrepr, "reprcrash", None)
-    return None if longrepr is None else _cut(str(longrepr if crash is None else crash.message))
+    return _cut(str(longrepr if crash is None else crash.message))
 
 
 def traceback_of(report: pytest.TestReport) -> str | None:
-    """Where a test failed, as pytest shows it, without secrets; None where there is no more than the message.
-
-    Of a very long one the end, where the failing line is.
-    """
+    """Return the traceback as pytest shows it, without secrets; None if there is only a message."""
     longrepr: Any = report.longrepr
     if not report.failed or getattr(longrepr, "reprcrash", None) is None:
         return None
+    # The end of a very long one, because the failing line is there.
     return str(redact(str(longrepr)))[-LONGEST_TRACEBACK:]
 
 
@@ -154,52 +174,49 @@ def _cut(message: str) -> str:
     return str(redact(message))[:LONGEST_MESSAGE]
 
 
-def _with_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, those that led to it, and those of a group."""
+def _linked_errors(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, its causes and contexts, and the members of exception groups."""
     seen: set[int] = set()
-    left = [error]
-    while left:
-        each = left.pop()
-        if (
-            each is None or id(each) in seen
-        ):  # an exception of a group may have the group as its context
+    remaining = [error]
+    while remaining:
+        each = remaining.pop()
+        # A member of a group may have the group as its context.
+        if each is None or id(each) in seen:
             continue
         seen.add(id(each))
         yield each
-        group = getattr(
-            each, "exceptions", ()
-        )  # exceptions that are no groups may have the attribute, too
-        inner = (
-            [one for one in group if isinstance(one, BaseException)]
-            if isinstance(group, (list, tuple))
-            else []
-        )
-        left += [each.__cause__ or each.__context__, *reversed(inner)]
+        remaining.append(each.__cause__ or each.__context__)
+        # Exceptions that are not groups may have an attribute of this name, too.
+        members = getattr(each, "exceptions", ())
+        if isinstance(members, (list, tuple)):
+            remaining += [one for one in reversed(members) if isinstance(one, BaseException)]
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether an error was raised by the package, perhaps through `pytest.fail`, or in place of a model's."""
+    """Return whether the package raised an error, also by `pytest.fail` or on behalf of a model."""
+    if isinstance(error, LLMMockError):
+        return True
     files = [frame.tb_frame.f_code.co_filename for frame in _frames(error)]
-    if (
-        isinstance(error, pytest.fail.Exception)
-        and len(files) > 1
-        and not files[-1].startswith(_PACKAGE)
-    ):
-        files.pop()  # that of the function `fail`
-    return isinstance(error, LLMMockError) or (bool(files) and files[-1].startswith(_PACKAGE))
+    is_failure = isinstance(error, pytest.fail.Exception)
+    if is_failure and len(files) > 1 and not files[-1].startswith(_PACKAGE):
+        # The last frame is that of the function `fail` itself.
+        files.pop()
+    return bool(files) and files[-1].startswith(_PACKAGE)
 
 
-def _redacted(shown: Any) -> Any:
-    """What pytest is to show, in which each text is redacted: some lines are one text."""
-    if isinstance(shown, str):
-        return redact(shown)
-    if isinstance(shown, list) and all(isinstance(line, str) for line in shown):
-        return [
-            line.removesuffix("\n") for line in OUTPUT.clean_pieces([f"{line}\n" for line in shown])
-        ]
-    if isinstance(shown, (list, tuple)):
-        return type(shown)(map(_redacted, shown))
-    if type(shown).__module__ == "_pytest._code.code":
-        for name, part in vars(shown).items():
-            setattr(shown, name, _redacted(part))
-    return shown
+def _redact_repr(part: Any) -> Any:
+    """Return a part of pytest's representation of a failure with all texts redacted."""
+    if isinstance(part, str):
+        return redact(part)
+    if isinstance(part, list) and all(isinstance(line, str) for line in part):
+        # The lines are one text, because a secret may span several of them.
+        pieces = OUTPUT.clean_pieces([f"{line}\n" for line in part])
+        return [piece.removesuffix("\n") for piece in pieces]
+    if isinstance(part, (list, tuple)):
+        return type(part)(map(_redact_repr, part))
+    # Private: pytest has no public list of the classes of its representations. Without it the
+    # texts of tracebacks are not redacted.
+    if type(part).__module__ == "_pytest._code.code":
+        for name, value in vars(part).items():
+            setattr(part, name, _redact_repr(value))
+    return part

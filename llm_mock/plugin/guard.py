@@ -1,4 +1,4 @@
-"""Guards hooks that only report: a fault of ours becomes one warning, and pytest goes on with its own result."""
+"""Guards for the hooks of the plugin: a bug of ours must not change pytest's own results."""
 
 from __future__ import annotations
 
@@ -18,22 +18,26 @@ SHIPPED_FAULTS = "llm_mock_faults"
 """The key of xdist's `workeroutput` under which a worker sends its faults: hook by text, in ASCII."""
 LONGEST_TRACEBACK = 10_000
 _ENDS_THE_RUN = (KeyboardInterrupt, SystemExit, GeneratorExit, pytest.exit.Exception)
-"""Exceptions by which a person or pytest ends a run; they are no faults of a hook."""
+"""Exceptions by which a person or pytest ends a run; they are not bugs of a hook."""
 
 
 _runs: list[tuple[pytest.Config, set[str]]] = []
-"""The runs under way in this process, the innermost last, and the hooks of each that failed so far."""
+"""The current runs of this process, the innermost last, each with the names of its failed hooks."""
 
 
 def begin(config: pytest.Config) -> None:
-    """Report faults to a run of pytest from now on, until it is unconfigured."""
+    """Report faults to a run of pytest until it is unconfigured."""
     run = config, set[str]()
     _runs.append(run)
     config.add_cleanup(lambda: _runs.remove(run) if run in _runs else None)
 
 
 def reporting_hook(**options: Any) -> Callable[[Hook], Hook]:
-    """Mark a function as an implementation of a hook, and guard it. Takes the options of `pytest.hookimpl`."""
+    """Decorate a hook that only reports: if it fails, it warns, and pytest's own result counts.
+
+    Args:
+        options: those of `pytest.hookimpl`.
+    """
 
     def mark(function: Hook) -> Hook:
         guarded = _guarded_wrapper(function) if options.get("wrapper") else guard(function)
@@ -44,11 +48,12 @@ def reporting_hook(**options: Any) -> Callable[[Hook], Hook]:
 
 
 def deciding_hook(instead: Callable[..., Any], **options: Any) -> Callable[[Hook], Hook]:
-    """Mark a function as an implementation of a hook that decides about tests, and have them fail where it does.
+    """Decorate a hook that decides about tests: if it fails, its tests fail.
 
     Args:
-        instead: called with the text of the fault and the arguments of the hook, it has the tests fail that the hook
-            was about, and gives the result: they must not pass because nothing was done for them.
+        instead: makes the tests of the hook fail, and returns the result of the hook. Called with
+            the text of the fault and the arguments of the hook. Without it these tests would pass
+            although nothing was checked.
         options: those of `pytest.hookimpl`.
     """
 
@@ -71,7 +76,7 @@ def deciding_hook(instead: Callable[..., Any], **options: Any) -> Callable[[Hook
 
 
 def guard(function: Hook) -> Hook:
-    """Return a function that does the same, but gives None and reports the fault where that fails."""
+    """Return a function that reports a fault and returns None where the given function fails."""
 
     @functools.wraps(function)
     def guarded(*args: Any) -> Any:
@@ -80,6 +85,7 @@ def guard(function: Hook) -> Hook:
             return function(*args)
         except _ENDS_THE_RUN:
             raise
+        # BaseException, because a hook of ours may call code that raises any.
         except BaseException as fault:
             report_fault(function, fault)
             return None
@@ -89,7 +95,7 @@ def guard(function: Hook) -> Hook:
 
 
 def _guarded_wrapper(function: Callable[..., Generator[None, Any, Any]]) -> Any:
-    """Guard a hook wrapper: where it fails, before or after it yields, the result is that of the other hooks."""
+    """Return a guarded hook wrapper: if it fails, the result is that of the other hooks."""
 
     @functools.wraps(function)
     def guarded(*args: Any) -> Generator[None, Any, Any]:
@@ -101,6 +107,7 @@ def _guarded_wrapper(function: Callable[..., Generator[None, Any, Any]]) -> Any:
             raise
         except BaseException as fault:
             report_fault(function, fault)
+            # A wrapper must yield once: pytest calls the other hooks then.
             return (yield)
         try:
             result = yield
@@ -123,7 +130,7 @@ def _guarded_wrapper(function: Callable[..., Generator[None, Any, Any]]) -> Any:
 def _throw(
     function: Callable[..., Any], wrapper: Generator[None, Any, Any], error: BaseException
 ) -> Any:
-    """Give a wrapper the error of another hook; it may replace it by a result, but not by a fault of its own."""
+    """Throw the error of another hook into a wrapper, which may return a result instead."""
     __tracebackhide__ = True
     try:
         wrapper.throw(error)
@@ -132,6 +139,7 @@ def _throw(
     except _ENDS_THE_RUN:
         raise
     except BaseException as fault:
+        # The wrapper may raise the same error again; another one is its own fault.
         if fault is not error:
             report_fault(function, fault)
     raise error
@@ -151,16 +159,16 @@ def report_fault(function: Callable[..., Any], fault: BaseException) -> None:
             output.setdefault(SHIPPED_FAULTS, {})[name] = text
         else:
             _warn(config, text)
-    except (
-        Exception
-    ) as error:  # the last resort: a run must not end for what reports that something failed
+    # The last resort: a failure to report a fault must not end the run.
+    except Exception as error:
         _write(
-            f"pytest-llm-mock: {type(fault).__name__} in {function}; {type(error).__name__} while reporting it"
+            f"pytest-llm-mock: {type(fault).__name__} in {function}; "
+            f"{type(error).__name__} while reporting it"
         )
 
 
 def report_faults_of_worker(faults: dict[str, str]) -> None:
-    """Warn of the hooks that failed in a worker of pytest-xdist, each once a run."""
+    """Warn of the hooks that failed in a worker of pytest-xdist, of each once in a run."""
     config, reported = _runs[-1]
     for name, text in faults.items():
         if name not in reported:
@@ -173,34 +181,33 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def describe_fault(function: Callable[..., Any], fault: BaseException) -> str:
-    """Return what to say of a fault: the hook and the traceback, in ASCII, so that a worker can send it."""
-    shown = _without_secrets(
-        "".join(traceback.format_exception(type(fault), fault, fault.__traceback__))
-    )
-    if len(shown) > LONGEST_TRACEBACK:
+    """Return the message about a fault: the name of the hook and the traceback, in ASCII."""
+    lines = traceback.format_exception(type(fault), fault, fault.__traceback__)
+    trace = _redact("".join(lines))
+    if len(trace) > LONGEST_TRACEBACK:
         half = LONGEST_TRACEBACK // 2
-        shown = f"{shown[:half]}\n  […]\n{shown[-half:]}"
-    text = f"{_name(function)} failed. Please report this fault of pytest-llm-mock:\n{shown}"
+        trace = f"{trace[:half]}\n  […]\n{trace[-half:]}"
+    text = f"{_name(function)} failed. Please report this fault of pytest-llm-mock:\n{trace}"
+    # Lone surrogates, which a traceback may contain, cannot be sent by a worker.
     return text.encode("ascii", "backslashreplace").decode()
 
 
-def _without_secrets(text: str) -> str:
+def _redact(text: str) -> str:
+    """Return a text without secrets; unchanged if the redaction itself fails."""
     try:
         from llm_mock.support.redaction import redact
 
         return str(redact(text))
-    except Exception:  # this may be what failed
+    except Exception:  # the redaction may be what failed
         return text
 
 
 def _warn(config: pytest.Config | None, text: str) -> None:
-    """Add a warning to pytest's summary, past the filters: with `-W error` it must not become an error.
-
-    Where there is no summary (any more), it is written to standard error.
-    """
+    """Add a warning to pytest's summary, or write it to standard error if there is no summary."""
     if config is None or not config.pluginmanager.has_plugin("terminalreporter"):
         _write(f"HookFailureWarning: {text}")
         return
+    # Recorded past the filters, because with `-W error` the warning must not become an error.
     warning = warnings.WarningMessage(
         HookFailureWarning(text), HookFailureWarning, "pytest-llm-mock", 0, line=""
     )
@@ -209,6 +216,7 @@ def _warn(config: pytest.Config | None, text: str) -> None:
 
 
 def _write(text: str) -> None:
+    # The real one: `sys.stderr` may be captured by pytest.
     stream = sys.__stderr__
     if stream is not None:
         stream.write(f"\n{text}\n")

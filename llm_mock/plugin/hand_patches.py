@@ -1,4 +1,4 @@
-"""Sees that a test replaces `get_model` by hand, so that what it asks never reaches the replies that it configures."""
+"""Detection of tests that patch `get_model` by hand, so that their calls never reach the mock."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from llm_mock.core.script import StandingReply
 
 GETTERS = ("get_model", "get_async_model")
+"""The names of functions that return models."""
 ADVICE = (
-    "What is asked of the patch never reaches the mock. Take the patch out, or the replies; "
+    "Calls of the patched function never reach the mock. Remove the patch or the replies; "
     "`llm-mock migrate` rewrites such tests."
 )
 
@@ -22,51 +23,54 @@ class HandPatches:
     """The patches of `unittest.mock`, and so of pytest-mock, that a test has entered."""
 
     def __init__(self) -> None:
+        # A dictionary as an ordered set: the message names each patch once.
         self.names: dict[str, None] = {}
         self._attached_to: Any = None
         self._enter: Any = None
 
     def begin(self) -> None:
-        """A test begins: forget the patches of the one before."""
+        """Forget the patches of the previous test."""
         self.names.clear()
-        # Private: `unittest.mock.patch` makes objects of this class alone. Without it no patch is noted.
+        # Private: `unittest.mock.patch` makes only objects of this class. Without it no patch is
+        # noted. Attached in the first test after the import, as importing the module is slow.
         patch: Any = getattr(sys.modules.get("unittest.mock"), "_patch", None)
         if self._attached_to is None and hasattr(patch, "__enter__"):
             self._attached_to, self._enter = patch, enter = patch, patch.__enter__
 
-            def noting(entered: Any) -> Any:
+            def enter_and_note(entered: Any) -> Any:
                 replacement = enter(entered)
-                if entered.attribute in GETTERS and _is_of_llm(entered.temp_original):
-                    self.names[
-                        f"{getattr(entered.target, '__name__', entered.target)}.{entered.attribute}"
-                    ] = None
+                attribute = entered.attribute
+                # `temp_original`, a private name, is the replaced function.
+                if attribute in GETTERS and _is_of_llm(entered.temp_original):
+                    owner = getattr(entered.target, "__name__", entered.target)
+                    self.names[f"{owner}.{attribute}"] = None
                 return replacement
 
-            patch.__enter__ = noting
+            patch.__enter__ = enter_and_note
 
     def end(self) -> None:
-        """The run is over: leave `unittest.mock` as it was."""
+        """Restore `unittest.mock` at the end of the run."""
         if self._attached_to is not None:
             self._attached_to.__enter__ = self._enter
 
     def warning(self) -> LegacyMockWarning | None:
-        """What to warn of, where replies of a test that passed were not used beside such a patch."""
-        if not (unused := self._unused()):
+        """Return a warning about replies that a passed test left unused; None without a patch."""
+        unused = self._unused_replies()
+        if not unused:
             return None
         replies = "\n".join(f"  - {reply.text()}" for reply in unused)
         return LegacyMockWarning(
-            f"{self._said}, and configures replies that were not used:\n{replies}\n{ADVICE}"
+            f"{self._describe()}, and configures replies that were not used:\n{replies}\n{ADVICE}"
         )
 
-    def beside(self, said: str) -> str:
-        """The same for a test that failed, whose unused replies are listed; nothing where its failure says so."""
-        return f"{self._said}. {ADVICE}" if self._unused() and self._said not in said else ""
+    def note(self) -> str:
+        """Return a note for a failed test, whose unused replies are listed elsewhere; or nothing."""
+        return f"{self._describe()}. {ADVICE}" if self._unused_replies() else ""
 
-    @property
-    def _said(self) -> str:
+    def _describe(self) -> str:
         return f"This test patches {' and '.join(self.names)} by hand"
 
-    def _unused(self) -> list[StandingReply]:
+    def _unused_replies(self) -> list[StandingReply]:
         mock: Any = current_mock_if_created() if self.names else None
         if mock is None:
             return []

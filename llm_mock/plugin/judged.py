@@ -1,4 +1,4 @@
-"""What a model judges in tests: the fixtures, what pytest shows of a score, and what the report is told."""
+"""Fixtures with which a model judges texts and images, and their verdicts in failures and reports."""
 
 from __future__ import annotations
 
@@ -18,46 +18,51 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def llm_assert(pytestconfig: pytest.Config) -> Callable[..., Finding]:
-    """Have a model judge whether a text or an image meets a criterion: `llm_assert(text, "Is a greeting")`."""
+    """Ask a model whether a text or image meets a criterion: `llm_assert(text, "Is a greeting")`."""
     from llm_mock.agents import assertions
 
-    return _judged_by(pytestconfig, assertions.llm_assert)
+    return _bind_judge(pytestconfig, assertions.llm_assert)
 
 
 @pytest.fixture
 def llm_score(pytestconfig: pytest.Config) -> Callable[..., Score]:
-    """Have a model judge how well it does, from 0 to 1: `assert llm_score(text, "Is polite") >= 0.8`."""
+    """Ask a model for a score from 0 to 1: `assert llm_score(text, "Is polite") >= 0.8`."""
     from llm_mock.agents import assertions
 
-    return _judged_by(pytestconfig, assertions.llm_score)
+    return _bind_judge(pytestconfig, assertions.llm_score)
 
 
-def _judged_by(config: pytest.Config, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the judge of the command line, else that of its call, else that of the ini file."""
+def _bind_judge(config: pytest.Config, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that takes its judge from the command line, its call or the ini file."""
 
     @wraps(function)
-    def judged(*arguments: Any, judge: str = "", **more: Any) -> Any:
+    def ask_judge(*arguments: Any, judge: str = "", **more: Any) -> Any:
         __tracebackhide__ = True
+        # As everywhere in pytest, the command line overrides the code, and the code the ini file.
         chosen = config.getoption("--llm-mock-judge") or judge or config.getini("llm_mock_judge")
         return function(*arguments, judge=chosen, **more)
 
-    return judged
+    return ask_judge
 
 
 @reporting_hook()
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    judged = sys.modules.get("llm_mock.agents.assertions")
-    scores = [
-        each for each in (left, right) if judged is not None and isinstance(each, judged.Score)
-    ]
-    return [f"{_shown(left)} {op} {_shown(right)}", *scores[0].explained()] if scores else None
+    """Explain a failed comparison with a score: the judge's reason and the model."""
+    # Where the module was not imported, no value is a score.
+    assertions = sys.modules.get("llm_mock.agents.assertions")
+    if assertions is None:
+        return None
+    scores = [value for value in (left, right) if isinstance(value, assertions.Score)]
+    if not scores:
+        return None
+    return [f"{_format_value(left)} {op} {_format_value(right)}", *scores[0].explained()]
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
 def judged_since() -> list[dict[str, str]]:
-    """What was judged in tests since this was last asked, as the report has checks."""
-    judged = sys.modules.get("llm_mock.agents.assertions")
-    return judged.taken_checks() if judged else []
+    """Return the verdicts since the last call of this function, in the form of the report."""
+    assertions = sys.modules.get("llm_mock.agents.assertions")
+    return assertions.taken_checks() if assertions else []

@@ -11,32 +11,35 @@ from llm_mock.support.text import format_count
 
 TITLE = "LLM calls after the end of their test"
 ADVICE = (
-    "Each was answered by the replies of its own test, and is in the history of no other. Have the test wait for what "
-    "it starts: thread.join(), executor.shutdown(), await task. What works for several tests belongs into a fixture "
-    "of a wider scope."
+    "Each was answered by the replies of its own test, and is in the history of no other. Make the "
+    "test wait for what it starts: thread.join(), executor.shutdown(), await task. Start workers "
+    "that several tests share in a fixture of a wider scope."
 )
-SHOWN = 20
+SHOWN_LINES = 20
+"""The maximum number of lines; further ones are counted."""
 
 
 def to_worker_output(late_calls: Counter[LateCall]) -> list[list[Any]]:
-    """Return late calls as an xdist worker can send them."""
+    """Return late calls in the form in which a worker of pytest-xdist sends them."""
+    # Only lists and plain values: xdist sends no classes.
     return [[*call, times] for call, times in late_calls.items()]
 
 
 def from_worker_output(rows: Iterable[list[Any]]) -> Counter[LateCall]:
-    """Return the late calls that an xdist worker sent."""
+    """Return the late calls that a worker of pytest-xdist sent."""
     return Counter({LateCall(*row[:-1]): row[-1] for row in rows})
 
 
 def late_calls_text(late_calls: Counter[LateCall]) -> str:
-    """Return a line for each test, caller and model, and what to do."""
-    lines = [_line(call, times) for call, times in sorted(late_calls.items())]
-    if len(lines) > SHOWN:
-        lines[SHOWN:] = [f"  … {format_count(len(lines) - SHOWN, 'more line')}"]
+    """Return the text of the section: a line for each test, caller and model, and the advice."""
+    lines = [_format_line(call, times) for call, times in sorted(late_calls.items())]
+    hidden_count = len(lines) - SHOWN_LINES
+    if hidden_count > 0:
+        lines[SHOWN_LINES:] = [f"  … {format_count(hidden_count, 'more line')}"]
     return "\n".join([*lines, ADVICE])
 
 
-def _line(call: LateCall, times: int) -> str:
+def _format_line(call: LateCall, times: int) -> str:
     called = f"{format_count(times, 'call')} of {call.model_id} by {call.caller}"
     meanwhile = f" while {call.running} ran" if call.running else ""
     return f"  {call.test}: {called}, which it left running{meanwhile}"

@@ -1,10 +1,10 @@
-"""Name the environment variable to set where a test fails because a library finds no key."""
+"""The environment variable to set when a test fails because a library finds no key."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from llm_mock.support.exceptions import get_exception_text
 
@@ -52,44 +52,53 @@ VARIABLES = frozenset(
     }
 )
 """The variables in which libraries look for the key of a provider."""
-BY_TYPE = {
+BY_TYPE: dict[str, Sequence[str]] = {
     "botocore.exceptions.NoCredentialsError": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
     "botocore.exceptions.NoRegionError": ("AWS_DEFAULT_REGION",),
     "google.auth.exceptions.DefaultCredentialsError": ("GOOGLE_APPLICATION_CREDENTIALS",),
 }
-"""The variables by the type of an error that names none."""
+"""The variables for types of errors whose messages name none."""
 NAME = re.compile(r"\b[A-Z][A-Z0-9_]{6,39}\b")
 LONGEST = 5_000
-"""Characters of a message that are searched."""
+"""The number of characters of a message that are searched."""
 
 
 def missing_key_text(error: BaseException | None) -> str:
-    """Return which variables to set; empty where the error is not that of a missing key."""
+    """Return a message that names the variables to set; empty if no key is missing."""
     if error is None or isinstance(error, AssertionError):
         return ""
     names: list[str] = []
-    for each in _chain(error):
-        kind = type(each)
-        named = NAME.findall(get_exception_text(each)[:LONGEST])
-        known = [name for name in named if name in VARIABLES]
-        names += known or BY_TYPE.get(f"{kind.__module__}.{kind.__qualname__}", ())
+    for link in _chain(error):
+        names += _variables_of(link)
+    # A variable that is set is not what is missing: the library asked for another kind of key.
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]
     if not missing:
         return ""
     example = f'monkeypatch.setenv("{missing[0]}", "test")'
-    listed = missing[0] if len(missing) == 1 else f"{', '.join(missing[:-1])} or {missing[-1]}"
+    *others, last = missing
+    listed = f"{', '.join(others)} or {last}" if others else last
     return (
         f"No key for a provider: {listed} is not set, and llm_mock leaves the environment as it "
         f"is. Set it in the test: {example}. No real key is needed."
     )
 
 
+def _variables_of(error: BaseException) -> Sequence[str]:
+    """Return the variables that an error names, or that its type stands for."""
+    names = NAME.findall(get_exception_text(error)[:LONGEST])
+    known = [name for name in names if name in VARIABLES]
+    kind = type(error)
+    # By name, so that no library is imported for its types.
+    return known or BY_TYPE.get(f"{kind.__module__}.{kind.__qualname__}", ())
+
+
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that led to it."""
+    """Yield an error, its cause, the cause of that, and so on."""
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         yield current
-        hidden = None if current.__suppress_context__ else current.__context__
-        current = current.__cause__ or hidden
+        # As Python shows a chain: `raise … from None` hides the context.
+        context = None if current.__suppress_context__ else current.__context__
+        current = current.__cause__ or context

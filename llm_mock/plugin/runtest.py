@@ -17,7 +17,7 @@ from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.marker_checks import WRONG_MARKERS
 from llm_mock.plugin.run import RUN
-from llm_mock.plugin.stash import CASSETTE
+from llm_mock.plugin.stash import CASSETTE, IS_OURS
 from llm_mock.support.exceptions import get_exception_text
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def pytest_runtest_makereport(
 def pytest_report_from_serializable() -> Generator[None, Any, Any]:
     """Colour a failure that comes from a worker of pytest-xdist: how a text is written does not travel."""
     report = yield
-    if getattr(report, "llm_mock_says", False):
+    if getattr(report, IS_OURS, False):
         from llm_mock.plugin.failures import colour
 
         colour(report)
@@ -224,7 +224,7 @@ def _calls_text(item: pytest.Item, call: pytest.CallInfo[None]) -> str:
     )
     unread = sys.modules.get("llm_mock.boundaries.llm.unconsumed_responses")
     never_read = unread.format_unread(mock) if unread and call.when == "call" else ""
-    patched = item.config.stash[HAND_PATCHES].beside(said) if call.when == "call" else ""
+    patched = item.config.stash[HAND_PATCHES].note() if call.when == "call" else ""
     payload = (
         payload_text(call.excinfo and call.excinfo.value)
         if calls and mock.settings.raw_json

@@ -1,4 +1,4 @@
-"""What the parts of the plugin keep in the stashes of pytest for each other."""
+"""The keys under which modules of the plugin share values in the stashes of pytest."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 CASSETTE = pytest.StashKey[Any]()
-"""Of a test: its `ItemCassette`."""
+"""In a test: its `ItemCassette`."""
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
-"""Of the configuration: tests that name a cassette that another names too, with what to say."""
+"""In the configuration: the message for each test whose cassette another test names, too."""
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()
-"""Of the configuration: what to say of recorded calls that were not asked for."""
+"""In the configuration: messages about recorded calls that were not replayed."""
 RECORDINGS = pytest.StashKey[dict[str, int]]()
-"""Of the configuration: the cassettes that were written, with how many calls were recorded in each."""
+"""In the configuration: the number of recorded calls of each cassette that was written."""
 PASS_RATE = "pass_rate"
-"""Of a test, among its properties: how often a repeated one passed, as text."""
+"""The user property of a repeated test with its pass rate, as text."""
+IS_OURS = "llm_mock_is_ours"
+"""The attribute of the report of a failure that the plugin or the mock raised."""

@@ -128,8 +128,8 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             "No model was called, but replies were configured:",
             "  - gpt-4o  → 'new'  (test_a_test_that_still*.py:21, not used)",
             (
-                "This test patches app.get_model by hand. What is asked of the patch never "
-                "reaches the mock. Take the *"
+                "This test patches app.get_model by hand. Calls of the patched function "
+                "never reach the mock. Remove *"
             ),
             "*::test_half_migrated",
             (

@@ -189,7 +189,7 @@ def test_a_legacy_module_without_a_text_is_one_clear_error(pytester: pytest.Pyte
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: ini llm_mock_legacy_modules: 'myapp.planner' should be module=Text*"]
+        ["ERROR: ini llm_mock_legacy_modules: 'myapp.planner' must be module=Text*"]
     )
 
 
