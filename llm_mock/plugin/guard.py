@@ -15,14 +15,14 @@ from llm_mock.errors import HookFailureWarning
 
 Hook = TypeVar("Hook", bound=Callable[..., Any])
 SHIPPED_FAULTS = "llm_mock_faults"
-"""The key of xdist's `workeroutput` under which a worker sends its faults: hook by text, in ASCII."""
+"""The key of xdist's `workeroutput` with the faults of a worker: a text for each hook, in ASCII."""
 LONGEST_TRACEBACK = 10_000
 _ENDS_THE_RUN = (KeyboardInterrupt, SystemExit, GeneratorExit, pytest.exit.Exception)
 """Exceptions by which a person or pytest ends a run; they are not bugs of a hook."""
 
 
 _runs: list[tuple[pytest.Config, set[str]]] = []
-"""The current runs of this process, the innermost last, each with the names of its failed hooks."""
+"""The current runs of this process, the innermost last, each with its failed hooks."""
 
 
 def begin(config: pytest.Config) -> None:

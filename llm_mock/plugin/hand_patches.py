@@ -59,12 +59,11 @@ class HandPatches:
         if not unused:
             return None
         replies = "\n".join(f"  - {reply.text()}" for reply in unused)
-        return LegacyMockWarning(
-            f"{self._describe()}, and configures replies that were not used:\n{replies}\n{ADVICE}"
-        )
+        problem = f"{self._describe()}, and configures replies that were not used"
+        return LegacyMockWarning(f"{problem}:\n{replies}\n{ADVICE}")
 
     def note(self) -> str:
-        """Return a note for a failed test, whose unused replies are listed elsewhere; or nothing."""
+        """Return a note for a failed test, whose unused replies are listed elsewhere."""
         return f"{self._describe()}. {ADVICE}" if self._unused_replies() else ""
 
     def _describe(self) -> str:

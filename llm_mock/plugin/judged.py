@@ -1,4 +1,4 @@
-"""Fixtures with which a model judges texts and images, and their verdicts in failures and reports."""
+"""Fixtures for verdicts of a model on texts and images, shown in failures and reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def llm_assert(pytestconfig: pytest.Config) -> Callable[..., Finding]:
-    """Ask a model whether a text or image meets a criterion: `llm_assert(text, "Is a greeting")`."""
+    """Ask a model whether a text or an image meets a criterion.
+
+    Example: `llm_assert(text, "Is a greeting")`.
+    """
     from llm_mock.agents import assertions
 
     return _bind_judge(pytestconfig, assertions.llm_assert)
@@ -26,7 +29,10 @@ def llm_assert(pytestconfig: pytest.Config) -> Callable[..., Finding]:
 
 @pytest.fixture
 def llm_score(pytestconfig: pytest.Config) -> Callable[..., Score]:
-    """Ask a model for a score from 0 to 1: `assert llm_score(text, "Is polite") >= 0.8`."""
+    """Ask a model for a score from 0 to 1.
+
+    Example: `assert llm_score(text, "Is polite") >= 0.8`.
+    """
     from llm_mock.agents import assertions
 
     return _bind_judge(pytestconfig, assertions.llm_score)

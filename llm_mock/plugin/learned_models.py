@@ -1,10 +1,13 @@
-"""Sees which models the old mocks of a test are asked for; `llm-mock migrate --learn` loads it into a run of pytest.
+"""A pytest plugin that records which models the old mocks of a test are asked for.
+
+`llm-mock migrate --learn` loads it into a run of pytest.
 
 PYTEST_DONT_REWRITE
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 from collections.abc import Iterator
@@ -18,28 +21,33 @@ from llm_mock.migrate.targets import GETTERS
 from llm_mock.plugin.guard import begin, reporting_hook
 
 
-class _Watched:
-    """Stands in front of what a test put in the place of `get_model`, and remembers how it is called."""
+class _RecordingProxy:
+    """A proxy of a test's replacement for `get_model` that records the names of models."""
 
     def __init__(self, replacement: Any, models: list[str]) -> None:
-        self.__dict__["_llm_mock_watched"] = replacement
+        # Past `__setattr__`, which sets attributes of the replacement.
+        self.__dict__["_llm_mock_replacement"] = replacement
         self.__dict__["_llm_mock_models"] = models
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = args[0] if args else kwargs.get("name")
         if isinstance(name, str):
             self._llm_mock_models.append(name)
-        return self._llm_mock_watched(*args, **kwargs)
+        return self._llm_mock_replacement(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_llm_mock_watched"], name)
+        return getattr(self.__dict__["_llm_mock_replacement"], name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._llm_mock_watched, name, value)
+        setattr(self._llm_mock_replacement, name, value)
 
 
 class LearnedModels:
-    """Watches the patches of each test while it runs."""
+    """Records the models that each test asks its patches for.
+
+    Args:
+        path: the file to which a line of JSON is appended for each patch of a test.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -47,62 +55,63 @@ class LearnedModels:
 
     @reporting_hook(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Record the models of one test."""
         self._models = {}
-        with pytest.MonkeyPatch.context() as patched:
-            self._watch(patched)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            self._watch_patches(monkeypatch)
             result = yield
-        names = [
-            part.name
-            for part in item.listchain()
-            if isinstance(part, (pytest.Class, pytest.Function))
-        ]
-        test = "::".join([*names[:-1], getattr(item, "originalname", None) or item.name])
-        lines = [
-            json.dumps({"path": str(item.path), "test": test, "target": target, "models": models})
-            + "\n"
-            for target, models in self._models.items()
-        ]
+        classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+        # All parameters of a test are one function of the source code.
+        function = getattr(item, "originalname", None) or item.name
+        test = "::".join([*classes, function])
+        lines = []
+        for target, models in self._models.items():
+            row = {"path": str(item.path), "test": test, "target": target, "models": models}
+            lines.append(json.dumps(row) + "\n")
+        # Appended to, because several workers of pytest-xdist may write.
         with open(self._path, "a", encoding="utf-8") as file:
             file.write("".join(lines))
         return result
 
-    def _watch(self, patched: pytest.MonkeyPatch) -> None:
-        # Private: `unittest.mock.patch` makes objects of this class alone. Without it its patches are not watched.
+    def _watch_patches(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # Private: `unittest.mock.patch` makes only objects of this class. Without it its patches
+        # are not watched.
         patch_class: Any = getattr(mock, "_patch", None)
         enter: Any = getattr(patch_class, "__enter__", None)
         setattr_of_pytest = pytest.MonkeyPatch.setattr
 
         def watching_enter(patch: Any) -> Any:
-            given = enter(patch)
-            self._put(patch.target, patch.attribute)
-            return given
+            replacement = enter(patch)
+            self._install_proxy(patch.target, patch.attribute)
+            return replacement
 
         def watching_setattr(
-            monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any
+            test_monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any
         ) -> None:
-            setattr_of_pytest(monkeypatch, target, name, *args, **kwargs)
-            if isinstance(target, str):
-                import importlib
-
-                owner, _, attribute = target.rpartition(".")
-                self._put(
-                    importlib.import_module(owner), attribute
-                ) if attribute in GETTERS else None
-            else:
-                self._put(target, name)
+            setattr_of_pytest(test_monkeypatch, target, name, *args, **kwargs)
+            if not isinstance(target, str):
+                self._install_proxy(target, name)
+                return
+            # The form `monkeypatch.setattr("app.get_model", replacement)`.
+            owner, _, attribute = target.rpartition(".")
+            if attribute in GETTERS:
+                self._install_proxy(importlib.import_module(owner), attribute)
 
         if enter is not None:
-            patched.setattr(patch_class, "__enter__", watching_enter)
-        patched.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
+            monkeypatch.setattr(patch_class, "__enter__", watching_enter)
+        # Last, because this `monkeypatch` uses the method itself.
+        monkeypatch.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
 
-    def _put(self, owner: Any, name: Any) -> None:
+    def _install_proxy(self, owner: Any, name: Any) -> None:
+        """Put a proxy in front of the replacement of `get_model`; nothing for other names."""
         if name not in GETTERS:
             return
         models = self._models.setdefault(f"{getattr(owner, '__name__', '')}.{name}", [])
-        setattr(owner, name, _Watched(getattr(owner, name), models))
+        setattr(owner, name, _RecordingProxy(getattr(owner, name), models))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Register the plugin; its file is named by an environment variable."""
     begin(config)
     config.pluginmanager.register(
         LearnedModels(os.environ[FILE_VARIABLE]), "llm_mock_learned_models"

@@ -38,7 +38,7 @@ class LegacyMockDetector:
             self._watched[module] = text
 
     def check(self) -> LegacyMockWarning | None:
-        """Return a warning that names the old mocks; None without any, or after the first warning."""
+        """Return a warning that names the old mocks; None if there are none, or after the first."""
         # Each test calls this: without a watched module it costs one set operation.
         if self._warned or sys.modules.keys().isdisjoint(self._watched):
             return None

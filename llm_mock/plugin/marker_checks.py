@@ -1,4 +1,4 @@
-"""Whether the markers of a test are written right: the same check for all of them, and each mistake fails its test."""
+"""Validation of the markers of a test; an invalid marker fails its test."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ from llm_mock.errors import LLMMockError
 from llm_mock.support.strictness import STRICTNESS_LEVELS
 
 WRONG_MARKERS = pytest.StashKey[str]()
-"""Of a test: what to say of its markers; not there where they are right."""
+"""In a test: the message about its invalid markers; absent if they are valid."""
 PREFIX = "llm_mock"
+"""The beginning of the names of all markers but `llm_live`."""
 
 
-class _Takes(NamedTuple):
-    """What a marker takes."""
+class _Signature(NamedTuple):
+    """The parameters of a marker."""
 
     example: str
     names: tuple[str, ...] = ()
-    """What it takes by name."""
-    unnamed: float = 0
-    """How many values without a name; they are the first of the names."""
+    """The names of the parameters."""
+    positional: float = 0
+    """The maximum number of positional arguments; the first names are for these."""
     check: Callable[[pytest.Mark], object] = lambda mark: None
-    """Raises an `LLMMockError` for values that make no sense."""
+    """A function that raises an `LLMMockError` for invalid values."""
 
 
 def _check_strict(mark: pytest.Mark) -> None:
@@ -37,7 +38,7 @@ def _check_strict(mark: pytest.Mark) -> None:
 
 
 def get_strictness(mark: pytest.Mark) -> Any:
-    """Return the level of a marker `llm_mock_strict`, which may be wrong."""
+    """Return the level of a marker `llm_mock_strict`, which may be invalid."""
     return mark.args[0] if mark.args else mark.kwargs.get("level", "error")
 
 
@@ -45,7 +46,7 @@ def _check_budget(mark: pytest.Mark) -> None:
     from llm_mock.cost.budgets import parse_budget
 
     if parse_budget(mark.name, mark.kwargs.get("cost"), mark.kwargs.get("tokens")) == (None, None):
-        raise LLMMockError("It limits nothing.")
+        raise LLMMockError("It must limit the cost, the tokens or both.")
 
 
 def _check_misbehaviour(mark: pytest.Mark) -> None:
@@ -54,11 +55,14 @@ def _check_misbehaviour(mark: pytest.Mark) -> None:
     read_markers([mark])
 
 
-def repeats_wanted(mark: pytest.Mark) -> tuple[int | None, float]:
-    """How often a marker wants a test to be run (None: not said), and which share of the runs must pass.
+def parse_repeat(mark: pytest.Mark) -> tuple[int | None, float]:
+    """Return the values of a marker `llm_mock_repeat`.
+
+    Returns:
+        The number of runs, None if the marker gives none; and the share of runs that must pass.
 
     Raises:
-        LLMMockError: a value makes no sense.
+        LLMMockError: a value is invalid.
     """
     from llm_mock.support.numbers import MOST_REPETITIONS, is_number, is_whole
     from llm_mock.support.text import shorten
@@ -67,81 +71,86 @@ def repeats_wanted(mark: pytest.Mark) -> tuple[int | None, float]:
     threshold = mark.kwargs.get("threshold", 1.0)
     if times is not None and not is_whole(times, 1, MOST_REPETITIONS):
         raise LLMMockError(
-            f"times is {shorten(times)}, and no whole number from 1 to {MOST_REPETITIONS:,}."
+            f"times is {shorten(times)}; it must be a whole number from 1 to {MOST_REPETITIONS:,}."
         )
     if not (is_number(threshold, most=1) and threshold):
         raise LLMMockError(
-            f"threshold is {shorten(threshold)}, and no share above 0, and at most 1."
+            f"threshold is {shorten(threshold)}; it must be a share above 0, and at most 1."
         )
     return times, threshold
 
 
-TAKES = {
-    "llm_live": _Takes("llm_live"),
-    "llm_mock_strict": _Takes("llm_mock_strict('error')", ("level",), 1, _check_strict),
-    "llm_mock_misbehaviour": _Takes(
+SIGNATURES = {
+    "llm_live": _Signature("llm_live"),
+    "llm_mock_strict": _Signature("llm_mock_strict('error')", ("level",), 1, _check_strict),
+    "llm_mock_misbehaviour": _Signature(
         "llm_mock_misbehaviour('rate-limit', times=1)",
         ("times",),
         float("inf"),
         _check_misbehaviour,
     ),
-    "llm_mock_cassette": _Takes(
+    "llm_mock_cassette": _Signature(
         "llm_mock_cassette('greeting', record='once')", ("name", "record"), 1
     ),
-    "llm_mock_budget": _Takes(
+    "llm_mock_budget": _Signature(
         "llm_mock_budget(cost=0.01, tokens=5000)", ("cost", "tokens"), check=_check_budget
     ),
-    "llm_mock_repeat": _Takes(
-        "llm_mock_repeat(5, threshold=0.8)", ("times", "threshold"), 1, repeats_wanted
+    "llm_mock_repeat": _Signature(
+        "llm_mock_repeat(5, threshold=0.8)", ("times", "threshold"), 1, parse_repeat
     ),
 }
 
 
 def wrong_markers(markers: Iterable[pytest.Mark], config: pytest.Config) -> str | None:
-    """What to say of the markers of a test, if one is wrong."""
-    return "\n".join(_problems(markers, config)) or None
+    """Return the message about the invalid markers of a test; None if all are valid."""
+    return "\n".join(_find_problems(markers, config)) or None
 
 
-def _problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Iterator[str]:
+def _find_problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Iterator[str]:
     for mark in markers:
-        if mark.name in TAKES:
+        signature = SIGNATURES.get(mark.name)
+        if signature is not None:
             try:
-                _check_arguments(mark, TAKES[mark.name])
-                TAKES[mark.name].check(mark)
+                _check_arguments(mark, signature)
+                signature.check(mark)
             except LLMMockError as error:
-                yield f"{_as_written(mark)}: {error} Write @pytest.mark.{TAKES[mark.name].example}"
-        elif mark.name.startswith(PREFIX) and mark.name not in _registered(config):
+                yield f"{_format_mark(mark)}: {error} Write @pytest.mark.{signature.example}"
+        # Another plugin may have registered a marker that begins so.
+        elif mark.name.startswith(PREFIX) and mark.name not in _registered_names(config):
             from llm_mock.support.text import suggest_name
 
-            known = [name for name in TAKES if name.startswith(PREFIX)]
-            yield f"There is no marker {mark.name}{suggest_name(mark.name, known)}"
+            known = [name for name in SIGNATURES if name.startswith(PREFIX)]
+            yield f"Unknown marker {mark.name}{suggest_name(mark.name, known)}"
 
 
-def _registered(config: pytest.Config) -> set[str]:
-    """The names of all markers that plugins and the project have told pytest."""
-    return {line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers")}
+def _registered_names(config: pytest.Config) -> set[str]:
+    """Return the names of all markers that plugins and the project registered."""
+    lines = config.getini("markers")
+    return {line.partition(":")[0].partition("(")[0].strip() for line in lines}
 
 
-def _check_arguments(mark: pytest.Mark, takes: _Takes) -> None:
-    if unknown := [name for name in mark.kwargs if name not in takes.names]:
-        from llm_mock.support.text import suggest_nearest
+def _check_arguments(mark: pytest.Mark, signature: _Signature) -> None:
+    """Raise an error for arguments that the marker does not have."""
+    for name in mark.kwargs:
+        if name not in signature.names:
+            from llm_mock.support.text import suggest_nearest
 
-        raise LLMMockError(
-            f"It takes no {unknown[0]}={suggest_nearest(unknown[0], takes.names) or '.'}"
-        )
-    if len(mark.args) > takes.unnamed:
-        many = "one value" if takes.unnamed else "no value"
-        raise LLMMockError(
-            f"It takes {many} without a name." if takes.names else "It takes nothing."
-        )
-    if mark.args and takes.unnamed == 1 and takes.names[0] in mark.kwargs:
-        raise LLMMockError(f"It is given {takes.names[0]} twice.")
+            suggestion = suggest_nearest(name, signature.names) or "."
+            raise LLMMockError(f"It has no parameter {name}{suggestion}")
+    if len(mark.args) > signature.positional:
+        if not signature.names:
+            raise LLMMockError("It takes no arguments.")
+        allowed = "one positional argument" if signature.positional else "no positional arguments"
+        raise LLMMockError(f"It takes {allowed}.")
+    # The only marker with more positional arguments takes any number of names.
+    if mark.args and signature.positional == 1 and signature.names[0] in mark.kwargs:
+        raise LLMMockError(f"It got {signature.names[0]} twice.")
 
 
-def _as_written(mark: pytest.Mark) -> str:
+def _format_mark(mark: pytest.Mark) -> str:
+    """Return a marker as a test has it."""
     from llm_mock.support.text import shorten_name
 
-    given = ", ".join(
-        [*map(repr, mark.args), *(f"{name}={value!r}" for name, value in mark.kwargs.items())]
-    )
-    return shorten_name(f"@pytest.mark.{mark.name}({given})")
+    arguments = [repr(value) for value in mark.args]
+    arguments += [f"{name}={value!r}" for name, value in mark.kwargs.items()]
+    return shorten_name(f"@pytest.mark.{mark.name}({', '.join(arguments)})")

@@ -1,88 +1,82 @@
-"""The markers of the plugin, and what each does to a test."""
+"""The markers of the plugin and their effects on tests."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.marker_checks import TAKES, WRONG_MARKERS, wrong_markers
+from llm_mock.plugin.marker_checks import SIGNATURES, WRONG_MARKERS, wrong_markers
 from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
 REPEATING_TESTS = "llm_mock_repeating_tests"
 MISBEHAVIOUR = "llm_mock_misbehaviour"
 MISBEHAVIOUR_FIXTURE, CASSETTE_FIXTURE = "_llm_mock_misbehaviour", "_llm_mock_cassette"
-"""What the markers use; a project may have fixtures of its own with the public names."""
+"""The fixtures of the markers, with private names that no project uses."""
 _NOT_GENERATED = pytest.StashKey[dict[str, str]]()
-"""Of the configuration: tests that could not be made from their marker, with what to say."""
+"""In the configuration: the message for each test that could not be generated from its marker."""
+DESCRIPTIONS = (
+    "llm_live: Call real models in this test. Without --llm-mock-live the test is skipped.",
+    "llm_mock_strict(level='error'): Fail the test if a call matches no configured reply. "
+    "Level 'warn' reports such calls, 'off' answers them by default.",
+    "llm_mock_misbehaviour(*names, times=None): Run the test once for each named misbehaviour of "
+    "the models. Without names: for all that `llm-mock misbehaviours` lists. It affects every "
+    "call that it applies to, or only the first `times`.",
+    "llm_mock_cassette(name=None, record=None): Record the test's calls of real models, and replay "
+    "them in later runs.",
+    "llm_mock_budget(cost=None, tokens=None): Limit the cost of the test's calls in US dollars, "
+    "and their tokens.",
+    "llm_mock_repeat(times=None, threshold=1.0): Run the test several times. It passes if this "
+    "share of its runs passes. --llm-mock-repeat overrides `times`.",
+    "llm: A plain-language test in a YAML file. Collect these tests with --llm.",
+)
+"""The help of the markers."""
 LIVE_TEST_SKIPPED = "llm_live: this test calls a real model; run it with --llm-mock-live"
 
 
 def register(config: pytest.Config) -> None:
-    """Tell pytest the markers with what they take."""
-    config.addinivalue_line(
-        "markers", "llm_live: call real models; skipped unless --llm-mock-live is given."
-    )
-    config.addinivalue_line(
-        "markers",
-        "llm_mock_strict(level='error'): react to calls that no configured reply matches: off, warn or "
-        "error.",
-    )
-    config.addinivalue_line(
-        "markers",
-        "llm_mock_misbehaviour(*names, times=None): run the test once for each misbehaviour of the models, by default "
-        "all that `llm-mock misbehaviours` lists; in every call that it can be applied to, or in the first `times`.",
-    )
-    config.addinivalue_line(
-        "markers",
-        "llm_mock_cassette(name=None, record=None): record the test's calls, and replay them from then on.",
-    )
-    config.addinivalue_line(
-        "markers",
-        "llm_mock_budget(cost=None, tokens=None): what the test's calls may use: US dollars, tokens.",
-    )
-    config.addinivalue_line(
-        "markers",
-        "llm_mock_repeat(times=None, threshold=1.0): run the test several times (before `times` goes "
-        "--llm-mock-repeat); it passes where this share of its runs does.",
-    )
-    config.addinivalue_line("markers", "llm: a plain-language test; collected with --llm.")
+    """Register the markers of the plugin; `pytest --markers` lists them."""
+    for description in DESCRIPTIONS:
+        config.addinivalue_line("markers", description)
 
 
 def _fail_generated(fault: str, metafunc: pytest.Metafunc) -> None:
-    """Have the test fail that is to run once for each misbehaviour."""
+    """Make a test fail whose misbehaviours could not be generated."""
     metafunc.config.stash.setdefault(_NOT_GENERATED, {})[metafunc.definition.nodeid] = fault
 
 
 def _fail_marked(fault: str, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Have all tests fail that are marked for this plugin."""
+    """Make all tests fail that have a marker of this plugin."""
     for item in items:
-        if any(marker.name in TAKES for marker in item.iter_markers()):
+        if any(marker.name in SIGNATURES for marker in item.iter_markers()):
             item.stash[WRONG_MARKERS] = fault
 
 
 @deciding_hook(_fail_generated, trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Generate a test for each misbehaviour that the closest markers name."""
     node: Any = metafunc.definition
     markers: list[pytest.Mark] = []
-    while (
-        node is not None and not markers
-    ):  # the closest ones; `iter_markers` would cost every test more
+    # Not by `iter_markers`, which would cost every test of the run more.
+    while node is not None and not markers:
         for marker in node.own_markers:
             if marker.name == MISBEHAVIOUR:
                 markers.append(marker)
         node = node.parent
     if not markers:
         return
+    # The test itself fails with the message, see `pytest_collection_modifyitems`.
     if wrong_markers(markers, metafunc.config):
-        return  # the test itself fails with that
+        return
     from llm_mock.behaviour.misbehaviour import read_markers
 
     chosen = read_markers(markers)
+    # Only fixtures of the test can be parametrized.
     if MISBEHAVIOUR_FIXTURE not in metafunc.fixturenames:
-        metafunc.fixturenames.append(MISBEHAVIOUR_FIXTURE)  # else it could not be parametrized
+        metafunc.fixturenames.append(MISBEHAVIOUR_FIXTURE)
     metafunc.parametrize(
         MISBEHAVIOUR_FIXTURE, chosen, ids=[name for name, _ in chosen], indirect=True
     )
@@ -90,41 +84,48 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @deciding_hook(_fail_marked)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    with_cassette = []
+    """Apply the markers of each test."""
+    items_with_cassette = []
     for item in items:
-        own = list(item.iter_markers())
-        markers = {marker.name for marker in own}
-        if own and (wrong := wrong_markers(own, config)):
+        markers = list(item.iter_markers())
+        # This runs for every test: most have no marker.
+        if not markers:
+            continue
+        wrong = wrong_markers(markers, config)
+        if wrong:
             item.stash[WRONG_MARKERS] = wrong
             continue
-        if "llm_live" in markers:
-            if config.getoption("--llm-mock-live"):
-                _use_fixture(item, "_llm_mock_live")
-            else:
-                item.add_marker(pytest.mark.skip(reason=LIVE_TEST_SKIPPED))
-        if "llm_mock_strict" in markers:
-            _use_fixture(item, "_llm_mock_strict")
-        if MISBEHAVIOUR in markers:
-            _use_misbehaviour(item)
-        if "llm_mock_budget" in markers:
-            _watch_budget(item)
-        if "llm_mock_repeat" in markers:
-            _repeat(config)
-        if "llm_mock_cassette" in markers:
-            _use_cassette(item)
-            with_cassette.append(item)
-    if with_cassette:
+        names = {marker.name for marker in markers}
+        for name, apply in _APPLY.items():
+            if name in names:
+                apply(item)
+        if "llm_mock_cassette" in names:
+            items_with_cassette.append(item)
+    if items_with_cassette:
         from llm_mock.plugin.cassettes import find_conflicts
 
-        config.stash[CASSETTE_CLAIMS] = find_conflicts(with_cassette)
+        config.stash[CASSETTE_CLAIMS] = find_conflicts(items_with_cassette)
 
 
-def _repeat(config: pytest.Config) -> None:
-    manager = config.pluginmanager
+def _run_live(item: pytest.Item) -> None:
+    if item.config.getoption("--llm-mock-live"):
+        _use_fixture(item, "_llm_mock_live")
+    else:
+        item.add_marker(pytest.mark.skip(reason=LIVE_TEST_SKIPPED))
+
+
+def _use_strict(item: pytest.Item) -> None:
+    _use_fixture(item, "_llm_mock_strict")
+
+
+def _repeat(item: pytest.Item) -> None:
+    manager = item.config.pluginmanager
+    # Registered at the first marker, so that other runs need not import it.
     if not manager.has_plugin(REPEATING_TESTS):
         from llm_mock.plugin.repeating import RepeatingTests
 
-        manager.register(RepeatingTests(config.getoption("--llm-mock-repeat")), REPEATING_TESTS)
+        times = item.config.getoption("--llm-mock-repeat")
+        manager.register(RepeatingTests(times), REPEATING_TESTS)
 
 
 def _watch_budget(item: pytest.Item) -> None:
@@ -136,15 +137,17 @@ def _watch_budget(item: pytest.Item) -> None:
 
 
 def _use_fixture(item: pytest.Item, name: str) -> None:
-    """Set a fixture up before all others of a test; other items than functions have none."""
+    """Set up a fixture before all others of a test."""
+    # Items that are not functions have no such list.
     getattr(item, "fixturenames", []).insert(0, name)
 
 
 def _use_cassette(item: Any) -> None:
-    """Set the cassette up before all other fixtures that are the test's own; those of more tests come before it."""
-    names, definitions = getattr(item, "fixturenames", []), getattr(item, "_fixtureinfo", None)
+    """Set up the cassette after the fixtures of wider scopes and before those of the test."""
+    names = getattr(item, "fixturenames", [])
     # A private name of pytest's; without it the cassette is set up before all fixtures.
-    known = getattr(definitions, "name2fixturedefs", {})
+    fixture_info = getattr(item, "_fixtureinfo", None)
+    known = getattr(fixture_info, "name2fixturedefs", {})
     wider = [
         position
         for position, name in enumerate(names, 1)
@@ -154,14 +157,29 @@ def _use_cassette(item: Any) -> None:
 
 
 def _use_misbehaviour(item: Any) -> None:
-    """Set the misbehaviour up after all other fixtures of a test: it is for the test, not for what prepares it."""
+    """Set up the misbehaviour after all other fixtures: it is for the test, not for its setup."""
     faults: dict[str, str] = item.config.stash.get(_NOT_GENERATED, {})
     if item.nodeid in faults:
         item.stash[WRONG_MARKERS] = faults[item.nodeid]
-    elif MISBEHAVIOUR_FIXTURE not in getattr(getattr(item, "callspec", None), "params", ()):
-        where = "runs plain test functions and methods of plain classes only"
-        item.add_marker(
-            pytest.mark.skip(reason=f"llm_mock_misbehaviour {where}, not {item.nodeid}")
+        return
+    # pytest does not parametrize methods of `unittest.TestCase` and items of other plugins.
+    parameters = getattr(getattr(item, "callspec", None), "params", ())
+    if MISBEHAVIOUR_FIXTURE not in parameters:
+        reason = (
+            "llm_mock_misbehaviour runs plain test functions and methods of plain classes only, "
+            f"not {item.nodeid}"
         )
+        item.add_marker(pytest.mark.skip(reason=reason))
     elif MISBEHAVIOUR_FIXTURE not in item.fixturenames:
         item.fixturenames.append(MISBEHAVIOUR_FIXTURE)
+
+
+_APPLY: dict[str, Callable[[Any], None]] = {
+    "llm_live": _run_live,
+    "llm_mock_strict": _use_strict,
+    MISBEHAVIOUR: _use_misbehaviour,
+    "llm_mock_budget": _watch_budget,
+    "llm_mock_repeat": _repeat,
+    "llm_mock_cassette": _use_cassette,
+}
+"""The functions that apply markers; their order decides the order of the fixtures."""

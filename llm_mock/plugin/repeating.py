@@ -1,8 +1,9 @@
-"""Runs a test that is marked `llm_mock_repeat` several times; it passes where enough of its runs do."""
+"""Repeated tests: the marker `llm_mock_repeat` runs a test several times and counts its passes."""
 
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -13,7 +14,7 @@ import pytest
 from llm_mock.plugin.call_collector import SHIPPED
 from llm_mock.plugin.failures import MESSAGE, message_of
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.marker_checks import WRONG_MARKERS, repeats_wanted
+from llm_mock.plugin.marker_checks import WRONG_MARKERS, parse_repeat
 from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.calls import sum_properties
 from llm_mock.suites.pass_rates import PassRate, format_percent
@@ -21,13 +22,17 @@ from llm_mock.support.text import format_columns, shorten_name
 
 MARKER = "llm_mock_repeat"
 REPEATS = "llm_mock_repeats"
-"""The attribute of the report of a test's call with its `Repeats`, which travels from a worker."""
+"""The attribute of the report of a test's call with its `Repeats`; a worker of xdist sends it."""
+_USED = "llm_mock_used"
+"""The attribute of a report with the amounts that `plugin.budget` counted."""
 SHOWN_FAILURES = 5
+"""The maximum number of failed runs in a message."""
 _ROUNDING = 1e-9
+"""The tolerance for shares such as 0.7, which have no exact floating-point number."""
 
 
 class Failure(TypedDict):
-    """A run that failed."""
+    """A failed run of a repeated test."""
 
     run: int
     """From 1."""
@@ -36,30 +41,31 @@ class Failure(TypedDict):
 
 
 class Repeats(TypedDict):
-    """What came of the runs of a test: plain values."""
+    """The result of all runs of a test, in plain values that a worker can send."""
 
     runs: int
     passed: int
     threshold: float
-    """The share that must pass."""
+    """The share of runs that must pass."""
     failures: list[Failure]
 
 
 def _fail_test(
     fault: str, repeating: object, item: pytest.Item, nextitem: pytest.Item | None
 ) -> None:
-    """Have pytest run a test once, as any other, and fail it."""
+    """Let pytest run a test once, and make it fail."""
     item.stash[WRONG_MARKERS] = fault
 
 
 class RepeatingTests:
-    """A pytest plugin that runs marked tests as often as is wanted, with one outcome for all runs of a test.
+    """A pytest plugin that repeats marked tests and reports one outcome for each.
 
-    Every run has fixtures of its own, those of a wider scope are shared. A run in which a fixture has an error is the
-    outcome of the test, whatever the others are; one that is skipped, or expected to fail, is so where no run failed.
+    Every run has fixtures of its own; those of a wider scope are shared. If a fixture fails in one
+    run, this is the outcome of the test. If a run is skipped or expected to fail, this is the
+    outcome unless another run failed.
 
     Args:
-        times: how often, before what the markers say; None is as they say, else once.
+        times: the number of runs, which overrides that of the markers; None leaves it to them.
     """
 
     def __init__(self, times: int | None) -> None:
@@ -69,63 +75,61 @@ class RepeatingTests:
     def pytest_runtest_protocol(
         self, item: pytest.Item, nextitem: pytest.Item | None
     ) -> bool | None:
+        """Run a marked test several times, and report one outcome."""
         mark = item.get_closest_marker(MARKER)
         if mark is None or item.stash.get(WRONG_MARKERS, None):
             return None
-        times, threshold = repeats_wanted(mark)
+        times, threshold = parse_repeat(mark)
         times = self._times or times or 1
         if times == 1:
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        for report in _one_outcome(list(_runs(item, nextitem, times)), threshold):
+        runs = list(_run_repeatedly(item, nextitem, times))
+        for report in _merge(runs, threshold):
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
 
 
 Run = Sequence[pytest.TestReport]
-"""The reports of one run: of its setup, its call if there was one, and its teardown."""
+"""The reports of one run: its setup, its call if there was one, and its teardown."""
 
 
-def _runs(item: pytest.Item, nextitem: pytest.Item | None, times: int) -> Iterator[Run]:
+def _run_repeatedly(item: pytest.Item, nextitem: pytest.Item | None, times: int) -> Iterator[Run]:
+    """Run a test several times, and yield the reports of each run."""
+    # Private, but the function that pytest-rerunfailures and others use; no public one runs a test.
     from _pytest.runner import runtestprotocol
 
-    # pytest's private list of what a test printed. Without it, a run shows what those before it printed, too.
+    # pytest's private list of what a test printed. Without it, a run also shows what the runs
+    # before it printed.
     captured = getattr(item, "_report_sections", [])
     sections, properties = list(captured), list(item.user_properties)
     for number in range(1, times + 1):
         captured[:], item.user_properties[:] = sections, properties
-        if number > 1 and isinstance(
-            item.parent, pytest.Class
-        ):  # each run is made by an instance of its own
-            vars(item).pop(
-                "_instance", None
-            )  # which pytest before 8.2 has in the bound method alone
+        if number > 1 and isinstance(item.parent, pytest.Class):
+            # Private names, so that each run gets a new instance of the class. pytest before 8.2
+            # keeps the instance only in the bound method `_obj`.
+            vars(item).pop("_instance", None)
             item._obj = None  # type: ignore[attr-defined]
-        # another item beside this one: what is torn down is this test, and nothing that it shares with others
-        yield runtestprotocol(
-            item, log=False, nextitem=nextitem if number == times else copy.copy(item)
-        )
+        # With a sibling as the next item, pytest tears down this test, but no wider fixture.
+        following = nextitem if number == times else copy.copy(item)
+        yield runtestprotocol(item, log=False, nextitem=following)
 
 
-def _one_outcome(runs: Sequence[Run], threshold: float) -> Run:
-    """The reports of the test: those of one run, which have what came of the others."""
-    passed = [run for run in runs if all(report.passed for report in run)]
-    failed = [run for run in runs if any(report.failed for report in run)]
-    others = [run for run in runs if not all(map(_is_counted, run))]
-    other = next((run for run in others if run in failed or not failed), None)
-    enough = len(passed) / len(runs) >= threshold - _ROUNDING
-    chosen = other or (passed[-1] if enough else failed[-1])
-    failures: list[Failure] = [
-        {"run": number, "message": message_of(run[1]), "duration_s": round(run[1].duration, 6)}
-        for number, run in enumerate(runs, start=1)
-        if run in failed
-    ]
-    _carry(runs, chosen)
-    if other is None and any(
-        report.when == "call" for report in chosen
-    ):  # with --setup-only nothing is called
-        _tell(
+def _merge(runs: Sequence[Run], threshold: float) -> Run:
+    """Return the reports of one run, completed by the results of the others."""
+    passed = list(filter(_has_passed, runs))
+    failed = list(filter(_has_failed, runs))
+    uncounted = _first_uncounted(runs, failed)
+    is_enough = len(passed) / len(runs) >= threshold - _ROUNDING
+    chosen = uncounted or (passed if is_enough else failed)[-1]
+    # Before the reports of the chosen run change.
+    failures = _list_failures(runs, failed)
+    _sum_reports(runs, chosen)
+    # With --setup-only no test is called.
+    was_called = any(report.when == "call" for report in chosen)
+    if uncounted is None and was_called:
+        _add_pass_rate(
             chosen,
             {
                 "runs": len(runs),
@@ -137,73 +141,113 @@ def _one_outcome(runs: Sequence[Run], threshold: float) -> Run:
     return chosen
 
 
+def _has_passed(run: Run) -> bool:
+    return all(report.passed for report in run)
+
+
+def _has_failed(run: Run) -> bool:
+    return any(report.failed for report in run)
+
+
+def _first_uncounted(runs: Sequence[Run], failed: Sequence[Run]) -> Run | None:
+    """Return the first run that decides the outcome alone: an error, a skip or an expected failure.
+
+    A skip or an expected failure decides only if no run failed.
+    """
+    for run in runs:
+        if not all(map(_is_counted, run)) and (run in failed or not failed):
+            return run
+    return None
+
+
+def _list_failures(runs: Sequence[Run], failed: Sequence[Run]) -> list[Failure]:
+    failures: list[Failure] = []
+    for number, run in enumerate(runs, start=1):
+        if run in failed:
+            # The second report: that of the call, or of a teardown after a failed setup.
+            report = run[1]
+            duration = round(report.duration, 6)
+            failures.append({"run": number, "message": message_of(report), "duration_s": duration})
+    return failures
+
+
 def _is_counted(report: pytest.TestReport) -> bool:
-    """Whether a report says of the application that it did or did not do what it should."""
-    return (report.passed or (report.failed and report.when == "call")) and not hasattr(
-        report, "wasxfail"
-    )
+    """Return whether a report is about the application: not an error, a skip or an xfail."""
+    if hasattr(report, "wasxfail"):
+        return False
+    return report.passed or (report.failed and report.when == "call")
 
 
-def _carry(runs: Sequence[Run], chosen: Run) -> None:
-    """Have the reports of the chosen run hand on what the others took, and their calls."""
+def _sum_reports(runs: Sequence[Run], chosen: Run) -> None:
+    """Add the durations, calls and costs of all runs to the reports of the chosen one."""
+    durations: defaultdict[str | None, float] = defaultdict(float)
+    for report in chain.from_iterable(runs):
+        durations[report.when] += report.duration
     for report in chosen:
-        report.duration = sum(
-            other.duration for run in runs for other in run if other.when == report.when
-        )
+        report.duration = durations[report.when]
+    teardowns = [run[-1] for run in runs]
     teardown = chosen[-1]
-    shipped = [each for run in runs if (each := getattr(run[-1], SHIPPED, None))]
+    shipped = [getattr(other, SHIPPED, None) for other in teardowns]
+    shipped = list(filter(None, shipped))
     if shipped:
         setattr(teardown, SHIPPED, shipped)
-    teardown.user_properties = sum_properties(
-        [run[-1].user_properties for run in runs], teardown.user_properties
-    )
-    if hasattr(chosen[1], "llm_mock_used"):
+    properties = [other.user_properties for other in teardowns]
+    teardown.user_properties = sum_properties(properties, teardown.user_properties)
+    if hasattr(chosen[1], _USED):
         from llm_mock.plugin.budget import merge_usage
 
-        others = [report for run in runs if run is not chosen for report in run]
-        setattr(chosen[1], "llm_mock_used", merge_usage([chosen[1], *others]))  # noqa: B010 (no attribute to mypy)
+        other_runs = [run for run in runs if run is not chosen]
+        reports = [chosen[1], *chain.from_iterable(other_runs)]
+        setattr(chosen[1], _USED, merge_usage(reports))
 
 
-def _tell(chosen: Run, repeats: Repeats) -> None:
-    """Have the reports of the chosen run say what came of all."""
+def _add_pass_rate(chosen: Run, repeats: Repeats) -> None:
+    """Add the result of all runs to the reports of the chosen one."""
     _, call, teardown = chosen
     setattr(call, REPEATS, repeats)
-    teardown.user_properties.append((PASS_RATE, str(PassRate(repeats["passed"], repeats["runs"]))))
+    rate = PassRate(repeats["passed"], repeats["runs"])
+    teardown.user_properties.append((PASS_RATE, str(rate)))
     if call.passed:
         return
-    short = f"{_rate(repeats)}, and {format_percent(repeats['threshold'])} must"
-    call.sections.append(("Repeated runs", "\n".join([f"{short}:", *_failures(repeats)])))
-    if (crash := getattr(call.longrepr, "reprcrash", None)) is not None:
-        crash.message = f"{short}: {crash.message}"
+    summary = (
+        f"{rate.passed} of {rate.runs} runs passed ({format_percent(rate.share)}); "
+        f"at least {format_percent(repeats['threshold'])} must pass"
+    )
+    lines = [f"{summary}:", *_format_failures(repeats)]
+    call.sections.append(("Repeated runs", "\n".join(lines)))
+    crash = getattr(call.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = f"{summary}: {crash.message}"
         setattr(call, MESSAGE, message_of(call))
 
 
-def _rate(repeats: Repeats) -> str:
-    return f"{repeats['passed']} of {repeats['runs']} runs passed ({format_percent(repeats['passed'] / repeats['runs'])})"
-
-
-def _failures(repeats: Repeats) -> Iterator[str]:
-    for failure in repeats["failures"][:SHOWN_FAILURES]:
-        said = shorten_name((failure["message"] or "").partition("\n")[0])
-        yield f"  run {failure['run']} failed: {said}"
-    if (more := len(repeats["failures"]) - SHOWN_FAILURES) > 0:
-        yield f"  … {more:,} more failed"
+def _format_failures(repeats: Repeats) -> Iterator[str]:
+    failures = repeats["failures"]
+    for failure in failures[:SHOWN_FAILURES]:
+        first_line = (failure["message"] or "").partition("\n")[0]
+        yield f"  run {failure['run']} failed: {shorten_name(first_line)}"
+    hidden_count = len(failures) - SHOWN_FAILURES
+    if hidden_count > 0:
+        yield f"  … {hidden_count:,} more failed"
 
 
 def table(found: Iterable[tuple[str, Repeats]]) -> str:
-    """The tests that were repeated, each with its pass rate, and which of its runs failed."""
-    known = sorted(found, key=itemgetter(0))
+    """Return a table of repeated tests: the pass rate and the failed runs of each.
+
+    Args:
+        found: the ids of the tests, each with its result.
+    """
+    tests = sorted(found, key=itemgetter(0))
     rows = [("test", "passed", "rate", "95% interval", "at least")]
-    for test, repeats in known:
+    for test, repeats in tests:
         rate = PassRate(repeats["passed"], repeats["runs"])
-        shown = (
-            f"{rate.passed} of {rate.runs}",
-            format_percent(rate.share),
-            " to ".join(map(format_percent, rate.interval)),
-        )
-        rows.append((shorten_name(test), *shown, format_percent(repeats["threshold"])))
-    head, *lines = format_columns(rows, leading=1)
-    with_failures = (
-        [line, *_failures(repeats)] for line, (_, repeats) in zip(lines, known, strict=True)
-    )
-    return "\n".join([head, *chain.from_iterable(with_failures)])
+        interval = " to ".join(map(format_percent, rate.interval))
+        threshold = format_percent(repeats["threshold"])
+        passed = f"{rate.passed} of {rate.runs}"
+        rows.append((shorten_name(test), passed, format_percent(rate.share), interval, threshold))
+    # All rows are formatted before the failures come between them, so that the columns align.
+    head, *formatted_rows = format_columns(rows, leading=1)
+    lines = [head]
+    for row, (_, repeats) in zip(formatted_rows, tests, strict=True):
+        lines += [row, *_format_failures(repeats)]
+    return "\n".join(lines)

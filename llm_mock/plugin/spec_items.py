@@ -1,9 +1,9 @@
-"""Plain-language tests in pytest: each file is a test. Imported only where `--llm` is given."""
+"""Plain-language tests in pytest: each file is a test. Imported only with `--llm`."""
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,18 @@ from llm_mock.specs.runner import run_llm_test
 from llm_mock.support.numbers import LONGEST
 
 FOLDER = "llm"
-"""Where plain-language tests are, at any depth of the project."""
+"""The name of the folders of plain-language tests, at any depth of the project."""
 NOT_BELOW = {"plugins", "cassettes"}
+"""The folders whose YAML files are not tests."""
 
 
 class SpecCollector:
-    """A pytest plugin that collects the YAML files in folders named `llm`, and those named on the command line.
+    """A pytest plugin that collects plain-language tests.
+
+    These are the YAML files in folders named `llm` and those on the command line.
 
     Raises:
-        pytest.UsageError: the driver or the timeout makes no sense.
+        pytest.UsageError: the driver or the timeout is invalid.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -52,26 +55,30 @@ class SpecCollector:
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> pytest.Collector | None:
+        """Return the collector of a plain-language test; None for other files."""
         if file_path.suffix not in (".yaml", ".yml") or not _is_test(file_path, parent):
             return None
         return LLMTestFile.from_parent(parent, path=file_path)
 
 
 def _is_test(path: Path, parent: pytest.Collector) -> bool:
+    # A file on the command line is a test wherever it is.
+    if parent.session.isinitpath(path):
+        return True
     root = parent.config.rootpath
-    folders = (
-        path.relative_to(root).parts[:-1] if path.is_relative_to(root) else path.parent.parts[-1:]
-    )
-    return (FOLDER in folders and not NOT_BELOW.intersection(folders)) or parent.session.isinitpath(
-        path
-    )
+    if path.is_relative_to(root):
+        # Not the folders above the root, one of which may be called `llm`, too.
+        folders = path.relative_to(root).parts[:-1]
+    else:
+        folders = path.parent.parts[-1:]
+    return FOLDER in folders and NOT_BELOW.isdisjoint(folders)
 
 
 class LLMTestFile(YAMLFile):
     """A YAML file with a plain-language test."""
 
     def tests(self) -> Iterator[LLMTestItem]:
-        """The test."""
+        """Yield the test of the file."""
         spec = load_spec(self.path)
         yield LLMTestItem.from_parent(
             self, name=spec.test.name, spec=spec, line=spec.line_of("test"), tags=spec.test.tags
@@ -88,18 +95,19 @@ class LLMTestItem(YAMLItem):
         self.add_marker("llm")
 
     def setup(self) -> None:
-        """Set up the mock, and the fixtures that the test names."""
+        """Set up the mock and the fixtures that the test names."""
         super().setup()
         self.fixtures = fixture_values(self, self.spec.test.fixtures)
 
     def runtest(self) -> None:
-        """Do the steps and ask for the verdict.
+        """Run the steps and check the verdict.
 
         Raises:
             LLMTestFailed: the verdict is FAIL.
         """
         option, hosts = self.config.getoption, self.config.getini("llm_mock_allowed_hosts")
-        self.stash[STEPS] = []  # of an earlier run, where the test is run again
+        # A repeated test has the steps of its previous run.
+        self.stash[STEPS] = []
         try:
             verdict = run_llm_test(
                 self.spec,
@@ -107,14 +115,14 @@ class LLMTestItem(YAMLItem):
                 option("--llm-timeout"),
                 driver=DryRun() if option("--llm-mock-dry-run") else self._driver(),
                 allowed_hosts=AllowedHosts(hosts) if hosts else None,
-                report=self._show if option("--llm-verbose") else None,
+                report=self._print_step if option("--llm-verbose") else None,
                 fixtures=self.fixtures,
             )
         except UnexpectedCall as error:
             raise UnexpectedCall(
-                f"{error}\n\nA plain-language test asks a model. Add --llm-mock-live for a real one, or "
-                "--llm-mock-dry-run to call the tools of its steps without one; or say what the mock answers in "
-                "pytest_llm_mock_configure."
+                f"{error}\n\nA plain-language test calls a model. Add --llm-mock-live to "
+                "call a real one, or --llm-mock-dry-run to call the tools of its steps without a model; or "
+                "configure replies in pytest_llm_mock_configure."
             ) from None
         self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
@@ -129,20 +137,21 @@ class LLMTestItem(YAMLItem):
         if mock is not None and not self.live:
             if driver.needs_live:
                 raise DriverError(
-                    f"The driver {driver.name} asks a real model: add --llm-mock-live. "
+                    f"The driver {driver.name} calls a real model: add --llm-mock-live. "
                     "Without a model, --llm-mock-dry-run calls the tools of the steps."
                 )
-            mock.settings = mock.settings._replace(strict="error")  # a default reply is no verdict
+            # A default reply is not a verdict.
+            mock.settings = mock.settings._replace(strict="error")
         return driver
 
-    def _show(self, happened: StepResult | str) -> None:
-        """Show a step as it happens: past pytest's capture, or in an xdist worker within it."""
+    def _print_step(self, step: StepResult | str) -> None:
+        """Print a step when it ends, although pytest captures output."""
         capture = self.config.pluginmanager.get_plugin("capturemanager")
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        write: Callable[[str], Any] = print if reporter is None else reporter.write_line
-        with (
-            nullcontext()
-            if reporter is None or capture is None
-            else capture.global_and_fixture_disabled()
-        ):
-            write(str(happened))
+        # In a worker of pytest-xdist, which has no terminal, the output is captured.
+        if reporter is None:
+            print(step)
+            return
+        uncaptured = capture.global_and_fixture_disabled() if capture else nullcontext()
+        with uncaptured:
+            reporter.write_line(str(step))

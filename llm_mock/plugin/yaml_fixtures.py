@@ -1,4 +1,4 @@
-"""Fixtures for tests that stand in YAML files. pytest gives them to functions; other tests have to ask for them."""
+"""Fixtures for tests in YAML files, which pytest itself gives only to functions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 
 
 def request_of(item: Any) -> pytest.FixtureRequest:
-    """Ask for fixtures on behalf of an item that is no function."""
+    """Return a fixture request for an item that is not a function."""
     __tracebackhide__ = True
     try:
-        # Private names, which pytest's own doctests use, for want of a public way.
+        # Private names, which pytest's own doctests use; no public name does this.
         from _pytest.fixtures import TopRequest
 
         item._fixtureinfo = item.session._fixturemanager.getfixtureinfo(
@@ -21,15 +21,23 @@ def request_of(item: Any) -> pytest.FixtureRequest:
         item.fixturenames, item.funcargs = item._fixtureinfo.names_closure, {}
         return TopRequest(item, _ispytest=True)
     except (AttributeError, ImportError, TypeError) as error:
-        message = f"pytest {pytest.__version__} changed how fixtures are asked for ({error}), which YAML tests need."
+        reason = str(error)
+    # Outside of the handler, so that the failure shows no chain of exceptions.
+    version = pytest.__version__
     pytest.fail(
-        f"{message} Please report this, and use pytest<{pytest.__version__} until then.",
+        f"YAML tests cannot use fixtures with pytest {version}, which changed private names "
+        f"({reason}). Please report this, and use pytest<{version} until then.",
         pytrace=False,
     )
 
 
 def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
-    """The values of fixtures, set up for an item and torn down with it, as their scopes say; no `autouse` ones."""
+    """Return the values of fixtures, which are torn down with the item or with their scope.
+
+    Args:
+        item: the test.
+        names: the fixtures, without those of `autouse`.
+    """
     __tracebackhide__ = True
     if not names:
         return {}
@@ -37,9 +45,12 @@ def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
     try:
         return {name: request.getfixturevalue(name) for name in names}
     except pytest.FixtureLookupError as error:
+        # A fixture of the project asks for an unknown one: pytest's own message tells which.
         if error.argname not in names:
             raise
-        missing = (
-            f"there is no fixture {error.argname!r} for this test; `pytest --fixtures` lists them"
-        )
-    pytest.fail(f"{item.shown_path}:{item.line}: {missing}", pytrace=False)
+        unknown = error.argname
+    pytest.fail(
+        f"{item.shown_path}:{item.line}: unknown fixture {unknown!r}; `pytest --fixtures` lists "
+        "the known ones",
+        pytrace=False,
+    )

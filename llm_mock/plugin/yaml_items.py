@@ -1,4 +1,4 @@
-"""Tests of pytest that stand in YAML files: what suites and plain-language tests have in common."""
+"""Base classes of tests in YAML files: of suites and of plain-language tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_IN_A_MARKER = re.compile(r"[^\w.-]+")
 
 
 class TestFailed(Exception):
-    """A test in a YAML file failed. Its text is what pytest shows: there is no traceback that would help."""
+    """A failed test of a YAML file; pytest shows its text without a traceback."""
 
     __test__ = False
 
@@ -29,29 +29,34 @@ class YAMLFile(pytest.File):
     """A YAML file with tests."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The tests; what is wrong with the file is shown without a traceback, and the other files go on."""
+        """Yield the tests.
+
+        Raises:
+            CollectError: the file is invalid. pytest shows the text, and collects the other files.
+        """
         try:
             yield from self.tests()
         except LLMMockError as error:
             text = str(error)
-            raise self.CollectError(
-                redact(text if str(self.path) in text else f"{self.path}: {text}")
-            ) from None
+            # Most messages have the file and the line; a line of a message need not name it twice.
+            if str(self.path) not in text:
+                text = f"{self.path}: {text}"
+            raise self.CollectError(redact(text)) from None
 
     def tests(self) -> Iterator[pytest.Item]:
-        """The tests that the file holds."""
+        """Yield the tests of the file."""
         raise NotImplementedError
 
 
 class UncollectedFile(pytest.File):
-    """A YAML file that a fault of the plugin keeps from being collected; it is an error, as its tests do not run."""
+    """A YAML file that a fault of the plugin keeps from being collected, which is an error."""
 
     def __init__(self, *, fault: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._fault = fault
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Fail.
+        """Raise the fault as an error of collection.
 
         Raises:
             CollectError: always, with the fault.
@@ -62,34 +67,34 @@ class UncollectedFile(pytest.File):
 def uncollected(
     fault: str, collector: object, file_path: Path, parent: pytest.Collector
 ) -> UncollectedFile | None:
-    """Return the collector of a YAML file that says why it is not collected; None for any other file."""
+    """Return a collector that reports the fault for a YAML file; None for any other file."""
     if file_path.suffix not in (".yaml", ".yml"):
         return None
     return UncollectedFile.from_parent(parent, path=file_path, fault=fault)
 
 
 class YAMLItem(pytest.Item):
-    """One test of a YAML file. It has a mock of its own, as every test function has one.
+    """A test of a YAML file, with a mock of its own as every test function has one.
 
     Args:
-        name: what it is called; characters that a terminal acts on are escaped.
-        line: where it stands in the file, from 1; None where that is not known.
-        tags: each becomes a marker.
+        name: its name; control characters are escaped.
+        line: its line in the file, from 1; None if unknown.
+        tags: its tags, each of which becomes a marker.
     """
 
     def __init__(self, *, name: str, line: int | None, tags: Iterable[str], **kwargs: Any) -> None:
         super().__init__(name=escape_unprintable(name), **kwargs)
         self.line = line
         for tag in tags:
-            self.add_marker(_marker_of(tag, self.config))
+            self.add_marker(_register_tag(tag, self.config))
 
     @property
     def live(self) -> bool:
-        """Whether real models are asked."""
+        """Return whether the test calls real models."""
         return bool(self.config.getoption("--llm-mock-live"))
 
     def setup(self) -> None:
-        """Mock `llm` for this test; or leave it alone, where real models were asked for or the project opted out."""
+        """Mock `llm` for this test, unless it calls real models or the project opted out."""
         stack, run = ExitStack(), get_run(self.config)
         self.addfinalizer(stack.close)
         if self.live:
@@ -98,13 +103,14 @@ class YAMLItem(pytest.Item):
             stack.enter_context(contextmanager(activate_test_mock)())
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What pytest shows of a failure: what is wrong with the test or its file without a traceback."""
+        """Return the text of a failure; without a traceback for errors of the test or its file."""
         if isinstance(excinfo.value, (TestFailed, LLMMockError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-        """The project's own frames: what a fixture raises went through pytest and this plugin first."""
+        """Return the frames of the project alone, from the error of one of its fixtures."""
+        # This overrides a private method of pytest's; without it tracebacks are longer.
         others = ("_pytest", "pytest", "pluggy", "llm_mock")
         own = excinfo.traceback.filter(
             lambda entry: not entry.frame.f_globals.get("__name__", "").startswith(others)
@@ -113,16 +119,17 @@ class YAMLItem(pytest.Item):
 
     @property
     def shown_path(self) -> Path:
-        """The file, as messages name it: from where pytest was started, if it is below."""
+        """Return the path for messages: relative to the folder in which pytest was started."""
         return Path(format_path(self.path, self.config.invocation_params.dir))
 
     def reportinfo(self) -> tuple[os.PathLike[str], int | None, str]:
-        """Where it stands, for the summary of pytest."""
-        return self.path, None if self.line is None else self.line - 1, self.name
+        """Return the location for pytest's output, whose lines count from 0."""
+        line_index = None if self.line is None else self.line - 1
+        return self.path, line_index, self.name
 
 
-def _marker_of(tag: str, config: pytest.Config) -> str:
-    """The name of the marker that a tag becomes; it is registered, so that `--strict-markers` knows it."""
+def _register_tag(tag: str, config: pytest.Config) -> str:
+    """Register the marker of a tag, which `--strict-markers` needs, and return its name."""
     name = _NOT_IN_A_MARKER.sub("_", tag).lstrip("_") or "tag"
     line = f"{name}: a tag of a test in a YAML file."
     if line not in config.getini("markers"):

@@ -5,28 +5,29 @@ from __future__ import annotations
 import pytest
 
 MISTAKES = (
-    ("llm_live('slow')", "It takes nothing. Write @pytest.mark.llm_live"),
+    ("llm_live('slow')", "It takes no arguments. Write @pytest.mark.llm_live"),
     (
         "llm_mock_strict(levl='off')",
-        "It takes no levl=; did you mean 'level'? Write @pytest.mark.llm_mock_strict('error')",
+        "It has no parameter levl; did you mean 'level'? Write @pytest.mark.llm_mock_strict('error')",
     ),
     ("llm_mock_strict(level='no')", "Unknown level 'no'; it must be off, warn or error. Write *"),
     ("llm_mock_strict(True)", "Unknown level True; it must be off, warn or error. Write *"),
-    ("llm_mock_strict('off', level='off')", "It is given level twice. Write *"),
+    ("llm_mock_strict('off', level='off')", "It got level twice. Write *"),
     (
         "llm_mock_budget()",
-        "It limits nothing. Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)",
+        "It must limit the cost, the tokens or both. "
+        "Write @pytest.mark.llm_mock_budget(cost=0.01, tokens=5000)",
     ),
-    ("llm_mock_budget(0.01)", "It takes no value without a name. Write *"),
-    ("llm_mock_budget(token=10)", "It takes no token=; did you mean 'tokens'? Write *"),
+    ("llm_mock_budget(0.01)", "It takes no positional arguments. Write *"),
+    ("llm_mock_budget(token=10)", "It has no parameter token; did you mean 'tokens'? Write *"),
     ("llm_mock_budget(cost=-1)", "Invalid amount of US dollars: -1, *"),
     ("llm_mock_budget(tokens=1.5)", "Invalid number of tokens: 1.5, *"),
     (
         "llm_mock_cassette(mode='once')",
-        "It takes no mode=. Write @pytest.mark.llm_mock_cassette('greeting', record='once')",
+        "It has no parameter mode. Write @pytest.mark.llm_mock_cassette('greeting', record='once')",
     ),
-    ("llm_mock_cassette('a', 'once')", "It takes one value without a name. Write *"),
-    ("llm_mock_cassette('a', name='b')", "It is given name twice. Write *"),
+    ("llm_mock_cassette('a', 'once')", "It takes one positional argument. Write *"),
+    ("llm_mock_cassette('a', name='b')", "It got name twice. Write *"),
     (
         "llm_mock_misbehaviour('fenced_json')",
         "There is no misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *",
@@ -34,7 +35,7 @@ MISTAKES = (
     ("llm_mock_misbehaviour(['refusal'])", "There is no misbehaviour *. Did you mean 'refusal'? *"),
     (
         "llm_mock_misbehaviour('refusal', time=1)",
-        "It takes no time=; did you mean 'times'? Write *",
+        "It has no parameter time; did you mean 'times'? Write *",
     ),
     (
         "llm_mock_misbehaviour(times=0)",
@@ -85,8 +86,8 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
     result.assert_outcomes(errors=2, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "There is no marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?",
+            "Unknown marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?",
             "@pytest.mark.llm_mock_strict(level=1): Unknown level 1; it must be off, warn *",
-            "There is no marker llm_mock_record; *",
+            "Unknown marker llm_mock_record; *",
         ]
     )

@@ -86,14 +86,14 @@ def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     result.stdout.fnmatch_lines(
         [
             "*- Repeated runs -*",
-            "4 of 5 runs passed (80%), and 90% must:",
+            "4 of 5 runs passed (80%); at least 90% must pass:",
             "  run 2 failed: AssertionError: assert 'no' == 'yes'*",
             "=* Repeated tests =*",
             "test  * passed  rate  95% interval  at least",
             "test_r.py::TestRates::test_enough   4 of 5   80%    38% to 96%       80%",
             "  run 2 failed: AssertionError: assert 'no' == 'yes'*",
             "test_r.py::TestRates::test_too_few  4 of 5   80%    38% to 96%       90%",
-            "FAILED test_r.py::TestRates::test_too_few - 4 of 5 runs passed (80%), and *",
+            "FAILED test_r.py::TestRates::test_too_few - 4 of 5 runs passed (80%); *",
         ]
     )
     assert result.outlines.count("said in this run") == 1
@@ -172,10 +172,10 @@ def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("0", "times is 0, and no whole number from 1 to 10,000."),
-        ("threshold=0", "threshold is 0, and no share above 0, and at most 1."),
-        ("threshold=80", "threshold is 80, and no share*"),
-        ("3, pass_rate=0.8", "It takes no pass_rate=*"),
+        ("0", "times is 0; it must be a whole number from 1 to 10,000."),
+        ("threshold=0", "threshold is 0; it must be a share above 0, and at most 1."),
+        ("threshold=80", "threshold is 80; it must be a share*"),
+        ("3, pass_rate=0.8", "It has no parameter pass_rate*"),
     ],
 )
 def test_a_marker_that_makes_no_sense_fails_its_test(
@@ -210,7 +210,10 @@ def test_a_skipped_run_hides_none_that_failed(pytester: pytest.Pytester) -> None
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["0 of 4 runs passed (0%), and 100% must:", "  run 1 failed: AssertionError: wrong"]
+        [
+            "0 of 4 runs passed (0%); at least 100% must pass:",
+            "  run 1 failed: AssertionError: wrong",
+        ]
     )
 
 

@@ -345,8 +345,8 @@ def test_a_test_has_the_fixtures_that_it_names(pytester: pytest.Pytester) -> Non
                 "object, and tools *"
             ),
             (
-                "*tests/llm/test_4.yaml:1: there is no fixture 'servce' for this test; `pytest "
-                "--fixtures` lists them"
+                "*tests/llm/test_4.yaml:1: unknown fixture 'servce'; `pytest --fixtures` "
+                "lists the known ones"
             ),
             "E *ValueError: no database",
         ]

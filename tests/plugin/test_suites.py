@@ -162,9 +162,12 @@ def test_the_other_files_go_on_where_one_is_wrong(project: pytest.Pytester) -> N
     ("line", "message"),
     [
         ("suites/*.yaml =", "*llm_mock_suites: 'suites/[*].yaml =' must be GLOB = ROLE*"),
-        ("nowhere/*.yaml = role.yaml", "*llm_mock_suites: no file in * fits 'nowhere/[*].yaml'*"),
-        ("suites/*.yaml = other.yaml", "*llm_mock_suites: there is no role *other.yaml*"),
-        ("/*.yaml = role.yaml", "*llm_mock_suites: '/[*].yaml' is no glob*"),
+        (
+            "nowhere/*.yaml = role.yaml",
+            "*llm_mock_suites: no file in * matches 'nowhere/[*].yaml'*",
+        ),
+        ("suites/*.yaml = other.yaml", "*llm_mock_suites: the role *other.yaml does not exist*"),
+        ("/*.yaml = role.yaml", "*llm_mock_suites: invalid glob '/[*].yaml'*"),
     ],
 )
 def test_an_ini_that_names_nothing_is_a_usage_error(
