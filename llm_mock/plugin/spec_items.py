@@ -120,9 +120,9 @@ class LLMTestItem(YAMLItem):
             )
         except UnexpectedCall as error:
             raise UnexpectedCall(
-                f"{error}\n\nA plain-language test calls a model. Add --llm-mock-live to "
-                "call a real one, or --llm-mock-dry-run to call the tools of its steps without a model; or "
-                "configure replies in pytest_llm_mock_configure."
+                f"{error}\n\nA plain-language test calls a model. Add --llm-mock-live to call a "
+                "real one, or --llm-mock-dry-run to call the tools of its steps without a model; "
+                "or configure replies in pytest_llm_mock_configure."
             ) from None
         self.stash[STEPS] = [step.model_dump(mode="json") for step in verdict.steps]
         if verdict.verdict == "FAIL":
