@@ -8,7 +8,8 @@ MISTAKES = (
     ("llm_live('slow')", "It takes no arguments. Write @pytest.mark.llm_live"),
     (
         "llm_mock_strict(levl='off')",
-        "It has no parameter levl; did you mean 'level'? Write @pytest.mark.llm_mock_strict('error')",
+        "It has no parameter levl; did you mean 'level'? "
+        "Write @pytest.mark.llm_mock_strict('error')",
     ),
     ("llm_mock_strict(level='no')", "Unknown level 'no'; it must be off, warn or error. Write *"),
     ("llm_mock_strict(True)", "Unknown level True; it must be off, warn or error. Write *"),
