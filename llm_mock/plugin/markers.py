@@ -21,7 +21,7 @@ _NOT_GENERATED = pytest.StashKey[dict[str, str]]()
 DESCRIPTIONS = (
     "llm_live: Call real models in this test. Without --llm-mock-live the test is skipped.",
     "llm_mock_strict(level='error'): Fail the test if a call matches no configured reply. "
-    "Level 'warn' reports such calls, 'off' answers them by default.",
+    "With 'warn' the summary lists such calls; 'off' accepts them.",
     "llm_mock_misbehaviour(*names, times=None): Run the test once for each named misbehaviour of "
     "the models. Without names: for all that `llm-mock misbehaviours` lists. It affects every "
     "call that it applies to, or only the first `times`.",
