@@ -49,7 +49,7 @@ from llm_mock.plugin.fixtures import (
     mock_llm_responses,
 )
 from llm_mock.plugin.guard import begin, guard, reporting_hook
-from llm_mock.plugin.hand_patches import HandPatches
+from llm_mock.plugin.hand_patches import HAND_PATCHES, HandPatches
 from llm_mock.plugin.hooks import (
     call_configure_hooks,
     pytest_addhooks,
@@ -61,7 +61,6 @@ from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_genera
 from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
 from llm_mock.plugin.run import get_run
 from llm_mock.plugin.runtest import (
-    HAND_PATCHES,
     LEGACY,
     pytest_report_from_serializable,
     pytest_runtest_call,

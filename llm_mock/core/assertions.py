@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.records import CallRecord, format_call_history, format_schema
+from llm_mock.core.records import CallRecord, format_call_history, format_schema, mark_shown
 from llm_mock.errors import InvalidMock
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import get_schema_name
@@ -50,7 +50,7 @@ class CallAssertions:
         """
         __tracebackhide__ = True
         if self._calls:
-            raise AssertionError(self._format_count("no call"))
+            raise mark_shown(AssertionError(self._format_count("no call")), self._calls)
 
     def assert_called_once(self) -> None:
         """Assert that there was exactly one call; a failed call counts, too.
@@ -61,7 +61,7 @@ class CallAssertions:
         __tracebackhide__ = True
         self._assert_called()
         if len(self._calls) > 1:
-            raise AssertionError(self._format_count("1 call"))
+            raise mark_shown(AssertionError(self._format_count("1 call")), self._calls)
 
     def assert_resilient(
         self, *, attempts: int = 5, gave_up: bool = False, waits: bool = True
@@ -97,10 +97,11 @@ class CallAssertions:
             raise ValueError(f"attempts is {described(attempts)}; give a whole number from 1.")
         # Only requests over HTTP show the attempts of a client.
         if not resilience.group_attempts(self._calls):
-            raise AssertionError(
+            message = (
                 f"No call of {self._owner} came over HTTP, and only there it shows how a client "
                 f"copes: calls through llm's own models do not.\n{format_call_history(self._calls)}"
             )
+            raise mark_shown(AssertionError(message), self._calls)
         problems = resilience.find_problems(self._calls, attempts, gave_up, waits)
         if problems:
             listed_problems = "\n".join(f"- {problem}" for problem in problems)
@@ -195,11 +196,12 @@ class CallAssertions:
             return
         fewest_misses = min(misses_of_calls, key=len)
         number = misses_of_calls.index(fewest_misses) + 1
-        raise AssertionError(
+        message = (
             f"No call of {self._owner} fits: {expected}.\n"
             f"Nearest is call {number}, but {' and '.join(fewest_misses)}.\n"
             f"{format_call_history(self._calls)}"
         )
+        raise mark_shown(AssertionError(message), self._calls)
 
 
 class _ExpectedCall(NamedTuple):
@@ -250,9 +252,8 @@ def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -
     calls = mock_llm_calls.calls_of(model_name)
     if len(calls) != times:
         made = _format_calls(mock_llm_calls, model_name, calls)
-        raise AssertionError(
-            f"Expected {times} calls, got {len(calls)} of model {model_name!r}.\n{made}"
-        )
+        message = f"Expected {times} calls, got {len(calls)} of model {model_name!r}.\n{made}"
+        raise mark_shown(AssertionError(message), calls)
 
 
 def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> None:
@@ -272,7 +273,7 @@ def assert_prompt_contains(mock_llm_calls: Mock, model_name: str, text: str) -> 
     calls = mock_llm_calls.calls_of(model_name)
     if not any(text in call["prompt"] for call in calls):
         made = _format_calls(mock_llm_calls, model_name, calls)
-        raise AssertionError(f"No prompt contained {text!r}.\n{made}")
+        raise mark_shown(AssertionError(f"No prompt contained {text!r}.\n{made}"), calls)
 
 
 def _check_mock(mock: object) -> None:

@@ -16,7 +16,7 @@ from llm_mock.core.diagnostics import (
 )
 from llm_mock.core.history import History
 from llm_mock.core.model_names import matches_name
-from llm_mock.core.records import CallRecord, format_call, format_call_history
+from llm_mock.core.records import CallRecord, format_call, format_call_history, mark_shown
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
@@ -85,6 +85,8 @@ class Mock:
         self._problems: list[str] = []
         self._refusals: list[str] = []
         self._not_mocked: dict[str, int] = {}
+        self.not_mocked_problems: dict[str, str] = {}
+        """The problem of each request to a server that is not mocked, in a strict test."""
         self._embedding_states: dict[str, EmbeddingState] = {}
         self._lock = Lock()
 
@@ -163,7 +165,9 @@ class Mock:
         __tracebackhide__ = True
         message = self.unused_replies()
         if message:
-            raise UnusedReplies(f"{message}\n{format_call_history(self.calls)}")
+            calls = self.calls
+            error = UnusedReplies(f"{message}\n{format_call_history(calls)}")
+            raise mark_shown(error, calls, message)
 
     def unused_replies(self) -> str | None:
         """Return a message about the queued replies that were not used; None if there are none."""
@@ -192,6 +196,7 @@ class Mock:
         """
         self._note("not mocked", request)
         if self.settings.strict == "error":
+            self.not_mocked_problems[request] = message
             self._note("problem", message)
 
     def add_not_mocked(self, requests: Mapping[str, int]) -> None:

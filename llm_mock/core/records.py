@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from time import time_ns
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
@@ -23,6 +23,9 @@ NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000, "model": None}
 """The arguments of `prompt()` that were not passed, with their documented defaults."""
 UNKNOWN = {"temperature": None, "model": None}
 """The same for a call that did not come through `prompt()`."""
+ErrorType = TypeVar("ErrorType", bound=BaseException)
+CALLS_ATTRIBUTE, MESSAGE_ATTRIBUTE = "llm_mock_calls", "llm_mock_message"
+"""The attributes of an exception with the calls and the noted message that its text shows."""
 SHOWN_CALLS = 20
 """The number of latest calls in a message."""
 
@@ -228,6 +231,25 @@ def format_calls(calls: Sequence[CallRecord]) -> str:
     for number, call in enumerate(calls[omitted:], start=omitted + 1):
         lines.append(f"  {number}. {format_call(call)}")
     return "\n".join(lines)
+
+
+def mark_shown(error: ErrorType, calls: Sequence[CallRecord], message: str = "") -> ErrorType:
+    """Record on an error what its text shows, so that a failed test shows it only once.
+
+    Args:
+        error: the error, which is returned.
+        calls: the calls that its text lists.
+        message: the noted message that its text contains.
+    """
+    setattr(error, CALLS_ATTRIBUTE, list(calls))
+    setattr(error, MESSAGE_ATTRIBUTE, message)
+    return error
+
+
+def get_shown_calls(error: BaseException) -> list[CallRecord] | None:
+    """Return the calls that the text of an error lists; None if it lists none."""
+    calls: list[CallRecord] | None = getattr(error, CALLS_ATTRIBUTE, None)
+    return calls
 
 
 def format_call_history(calls: Sequence[CallRecord]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,6 +13,11 @@ from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
+REFUSAL_HEADER = "x-llm-mock-refusal"
+"""The header of a refusal with the key of its message.
+
+Exceptions of SDKs keep the response, so the plugin finds the refusal that a test failed with.
+"""
 """The header by which a server forbids the SDKs of OpenAI and Anthropic to retry."""
 
 
@@ -70,6 +76,34 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
+def refusal_headers(message: str) -> dict[str, str]:
+    """Return the headers of a refusal, after which no SDK retries."""
+    return {**NO_RETRY_HEADERS, REFUSAL_HEADER: make_refusal_key(message)}
+
+
+def make_refusal_key(message: str) -> str:
+    """Return the key of a refusal's message, which fits into a header."""
+    return f"{zlib.crc32(message.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def read_refusal_key(error: BaseException) -> str | None:
+    """Return the key in the response that an SDK's exception holds; None if there is none."""
+    try:
+        # `raw_response` is the name in Mistral's SDK; Cohere's exceptions have headers themselves.
+        for name in ("response", "raw_response"):
+            response = getattr(error, name, None)
+            # botocore has a dictionary.
+            if isinstance(response, dict):
+                return _text_or_none(response["ResponseMetadata"]["HTTPHeaders"][REFUSAL_HEADER])
+            if response is not None:
+                return _text_or_none(response.headers.get(REFUSAL_HEADER))
+        headers: Any = getattr(error, "headers", None)
+        return None if headers is None else _text_or_none(headers.get(REFUSAL_HEADER))
+    # An exception of the application, whose attributes may be anything.
+    except Exception:
+        return None
+
+
 class WireError(Exception):
     """An error response of the provider.
 
@@ -113,7 +147,8 @@ class ReplyFunctionError(WireError):
     """
 
     def __init__(self, explanation: str) -> None:
-        super().__init__(400, explanation.partition("\n")[0], headers=NO_RETRY_HEADERS)
+        first_line = explanation.partition("\n")[0]
+        super().__init__(400, first_line, headers=refusal_headers(explanation))
         self.explanation = explanation
 
 
@@ -146,7 +181,7 @@ def convert_to_wire_error(error: Exception) -> WireError | ConnectionFailure:
     if isinstance(error, ProviderFailure):
         return WireError(error.status, error.message, headers=error.headers, body=error.body)
     if isinstance(error, LLMMockError):
-        return WireError(400, str(error), headers=NO_RETRY_HEADERS)
+        return WireError(400, str(error), headers=refusal_headers(str(error)))
     # A response goes first: it says more than the name of an exception.
     wire_error = _convert_sdk_error(error) or _convert_connection_error(error)
     return wire_error or _convert_llm_error(error) or _convert_unexpected_error(error)

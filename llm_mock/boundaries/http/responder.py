@@ -13,11 +13,11 @@ from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
 from llm_mock.boundaries.http.error_formats import ErrorFormat, get_error_format
 from llm_mock.boundaries.http.errors import (
-    NO_RETRY_HEADERS,
     ConnectionFailure,
     ReplyFunctionError,
     WireError,
     convert_to_wire_error,
+    refusal_headers,
 )
 from llm_mock.boundaries.http.providers import find_provider_of_host
 from llm_mock.boundaries.http.routing import (
@@ -152,7 +152,7 @@ def refuse_model_call(
 def refuse_client_version(message: str, provider: str, mock: Mock) -> WireResponse:
     """Refuse a request of a library that is too old, and note it for the test to fail with."""
     mock.note_problem(message)
-    wire_error = WireError(400, message, headers=NO_RETRY_HEADERS)
+    wire_error = WireError(400, message, headers=refusal_headers(message))
     return error_response(get_error_format(provider), wire_error)
 
 
@@ -183,7 +183,7 @@ def _refuse_unknown_path(
             f"!{sent.host} to ini llm_mock_hosts."
         )
     mock.note_refusal(message)
-    wire_error = WireError(404, message, headers=NO_RETRY_HEADERS)
+    wire_error = WireError(404, message, headers=refusal_headers(message))
     return error_response(get_error_format(provider), wire_error)
 
 

@@ -16,7 +16,7 @@ from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.connection import Connection, ServerContext
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.error_formats import get_error_format
-from llm_mock.boundaries.http.errors import NO_RETRY_HEADERS, WireError
+from llm_mock.boundaries.http.errors import WireError, refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond_async
@@ -206,7 +206,7 @@ class MockServer:
         mock = self._mock()
         if mock is not None:
             mock.note_problem(message)
-        error = WireError(421, message, headers=NO_RETRY_HEADERS)
+        error = WireError(421, message, headers=refusal_headers(message))
         return error_response(get_error_format(provider), error)
 
 

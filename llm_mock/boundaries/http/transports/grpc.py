@@ -104,7 +104,10 @@ class _AioInterceptor:
         if message:
             empty = grpc.aio.Metadata()
             status = grpc.StatusCode.UNIMPLEMENTED
-            raise grpc.aio.AioRpcError(status, empty, empty, details=message)
+            error = grpc.aio.AioRpcError(status, empty, empty, details=message)
+            # As in the synchronous error, by which the plugin finds the message.
+            error.args = (message,)
+            raise error
         return await send(details, request)
 
 

@@ -1,0 +1,112 @@
+"""The section of a failed test with its calls, the configured replies and refused requests."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from llm_mock.core.diagnostics import explain_replies
+from llm_mock.core.records import CallRecord, format_calls
+from llm_mock.plugin.failures import payload_text
+from llm_mock.plugin.hand_patches import HAND_PATCHES
+from llm_mock.plugin.noted_messages import find_reported, follow_library_chain, shows_calls
+from llm_mock.plugin.run import RUN
+from llm_mock.support.exceptions import get_exception_text
+
+LONGEST_REPEATED = 60
+"""The maximum length of an error's message that is shown in the failure and beside its call."""
+
+
+class CallSection:
+    """The section `LLM calls`, without what the failure itself shows.
+
+    Args:
+        item: the test.
+        call: its failed phase.
+        mock: its mock.
+        calls: its calls.
+    """
+
+    def __init__(
+        self,
+        item: pytest.Item,
+        call: pytest.CallInfo[None],
+        mock: Any,
+        calls: Sequence[CallRecord],
+    ) -> None:
+        self._item = item
+        self._is_call_phase = call.when == "call"
+        self._mock = mock
+        self._calls = calls
+        self._error = None if call.excinfo is None else call.excinfo.value
+        # Replies may still be used after the setup.
+        self._unused = None if call.when == "setup" else mock.unused_replies()
+        self._chain = list(follow_library_chain(self._error, item))
+
+    def format(self) -> str:
+        """Return the text of the section; empty if there is nothing to add."""
+        mock = self._mock
+        fatal = [*mock.problems, *filter(None, [self._unused])]
+        reported = find_reported(self._chain, [*fatal, *mock.refusals])
+        is_explained = any(message in reported for message in fatal)
+        replies = "" if is_explained else self._explain_replies()
+        problem = ""
+        # Replies explain more than the problem, which is about one call.
+        if not is_explained and not replies:
+            problem = next(iter(mock.problems), "")
+        shown = [*reported, problem]
+        parts = [problem, *self._list_refusals(shown), self._list_calls(shown)]
+        if self._calls and mock.settings.raw_json:
+            parts.append(payload_text(self._error))
+        if self._is_call_phase:
+            parts += [self._list_unread(), replies, self._describe_patches()]
+        elif self._calls:
+            parts.append(replies)
+        return "\n".join(filter(None, parts))
+
+    def _explain_replies(self) -> str:
+        # The mock of the run has standing replies for all tests, most of them unused in this one.
+        if self._mock is self._item.config.stash[RUN].created_mock:
+            return ""
+        return explain_replies(self._mock, self._calls)
+
+    def _list_refusals(self, shown: Sequence[str]) -> list[str]:
+        """Return the refusals and the requests to local servers that are not shown yet."""
+        mock = self._mock
+        lines = [refusal for refusal in mock.refusals if refusal not in shown]
+        for request in mock.not_mocked:
+            # In a strict test each such request is a problem, too.
+            if mock.not_mocked_problems.get(request) not in shown:
+                lines.append(f"not mocked: {request}")
+        return lines
+
+    def _list_calls(self, shown: Sequence[str]) -> str:
+        if not self._calls or shows_calls(self._chain, self._calls):
+            return ""
+        texts = [get_exception_text(self._error), *shown]
+        return format_calls([_shorten_error(call, texts) for call in self._calls])
+
+    def _list_unread(self) -> str:
+        # Without this module no response of `llm` was made.
+        unread: Any = sys.modules.get("llm_mock.boundaries.llm.unconsumed_responses")
+        return "" if unread is None else str(unread.format_unread(self._mock))
+
+    def _describe_patches(self) -> str:
+        patches = self._item.config.stash[HAND_PATCHES]
+        # Where warnings are errors, the test may have failed with this one.
+        warning = str(patches.warning() or "")
+        if find_reported(self._chain, [warning]):
+            return ""
+        return patches.note()
+
+
+def _shorten_error(call: CallRecord, texts: Sequence[str]) -> CallRecord:
+    """Return a call without the long message of its error, if one of the texts contains it."""
+    error = call["error"] or ""
+    is_repeated = any(error in text for text in texts)
+    if len(error) > LONGEST_REPEATED and is_repeated:
+        return {**call, "error": "see above"}
+    return call
