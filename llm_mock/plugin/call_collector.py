@@ -12,9 +12,9 @@ import pytest
 from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.core.call_log import LoggedCall
 from llm_mock.core.context import current_mock
-from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of, traceback_of
+from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message, read_traceback
 from llm_mock.plugin.guard import reporting_hook
-from llm_mock.plugin.judged import judged_since
+from llm_mock.plugin.judged import take_verdicts
 from llm_mock.report.calls import (
     PROPERTIES,
     describe_calls,
@@ -89,16 +89,38 @@ class CallCollector:
         if serialized is not None:
             setattr(report, SHIPPED, serialized)
         if self._detailed and report.outcome != "passed":
-            setattr(report, MESSAGE, message_of(report))
-            setattr(report, TRACEBACK, traceback_of(report))
+            setattr(report, MESSAGE, read_message(report))
+            setattr(report, TRACEBACK, read_traceback(report))
         return report
 
-    def _take_run_calls(self) -> list[LoggedCall]:
-        """Return the calls of the mock of the run since the last time."""
-        if self._run_mock is None:
-            return []
-        calls = self._run_mock.logged_calls(self._seen)
-        self._seen += len(calls)
+    def _new_calls_of_the_run(self) -> list[LoggedCall]:
+        """The calls that reached the mock of the run since the last time."""
+        new = self._run_mock.logged_calls(self._seen) if self._run_mock is not None else []
+        self._seen += len(new)
+        return new
+
+    def _take_outside(self, during: str) -> None:
+        if new := self._new_calls_of_the_run():
+            self._outside.append({"during": during, "calls": new})
+
+    def _ship(self, item: pytest.Item) -> str | None:
+        not_mocked = dict(self._mock_of_test.not_mocked) if self._mock_of_test is not None else {}
+        calls = self._calls_so_far()
+        if self._junit:
+            others = [each for each in item.user_properties if each[0] not in PROPERTIES]
+            item.user_properties[:] = others + junit_properties(calls)
+        return (
+            self.shipped(calls, item.stash.get(STEPS, []), take_verdicts(), not_mocked)
+            if self._detailed
+            else None
+        )
+
+    def _calls_so_far(self) -> list[dict[str, Any]]:
+        """The calls of the test that runs, each once."""
+        mock = self._mock_of_test or self._run_mock
+        own = self._mock_of_test.logged_calls() if self._mock_of_test is not None else []
+        calls = describe_calls(own + self._calls_of_test, mock)
+        self._mock_of_test, self._calls_of_test = None, []
         return calls
 
     def _take_outside(self, during: str) -> None:

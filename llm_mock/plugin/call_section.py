@@ -10,7 +10,7 @@ import pytest
 
 from llm_mock.core.diagnostics import explain_replies
 from llm_mock.core.records import CallRecord, format_calls
-from llm_mock.plugin.failures import payload_text
+from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HAND_PATCHES
 from llm_mock.plugin.noted_messages import find_reported, follow_library_chain, shows_calls
 from llm_mock.plugin.run import RUN
@@ -60,7 +60,7 @@ class CallSection:
         shown = [*reported, problem]
         parts = [problem, *self._list_refusals(shown), self._list_calls(shown)]
         if self._calls and mock.settings.raw_json:
-            parts.append(payload_text(self._error))
+            parts.append(explain_payload(self._error))
         if self._is_call_phase:
             parts += [self._list_unread(), replies, self._describe_patches()]
         elif self._calls:

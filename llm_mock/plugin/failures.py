@@ -133,7 +133,7 @@ def _frames(error: BaseException) -> list[TracebackType]:
     return frames
 
 
-def payload_text(error: BaseException | None) -> str:
+def explain_payload(error: BaseException | None) -> str:
     """Return a hint if the failed function looks for data in the provider's payload; or nothing."""
     if not isinstance(error, (AttributeError, IndexError, KeyError, TypeError)):
         return ""
@@ -147,7 +147,7 @@ def payload_text(error: BaseException | None) -> str:
     return PAYLOAD if ".json()" in source else ""
 
 
-def message_of(report: Any) -> str | None:
+def read_message(report: Any) -> str | None:
     """Return why a test failed or was skipped, without the traceback and secrets."""
     if getattr(report, "wasxfail", None):
         return _cut(str(report.wasxfail))
@@ -161,7 +161,7 @@ def message_of(report: Any) -> str | None:
     return _cut(str(longrepr if crash is None else crash.message))
 
 
-def traceback_of(report: pytest.TestReport) -> str | None:
+def read_traceback(report: pytest.TestReport) -> str | None:
     """Return the traceback as pytest shows it, without secrets; None if there is only a message."""
     longrepr: Any = report.longrepr
     if not report.failed or getattr(longrepr, "reprcrash", None) is None:

@@ -68,7 +68,7 @@ def _format_value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
-def judged_since() -> list[dict[str, str]]:
+def take_verdicts() -> list[dict[str, str]]:
     """Return the verdicts since the last call of this function, in the form of the report."""
     assertions = sys.modules.get("llm_mock.agents.assertions")
     return assertions.taken_checks() if assertions else []

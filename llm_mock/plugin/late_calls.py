@@ -19,18 +19,18 @@ SHOWN_LINES = 20
 """The maximum number of lines; further ones are counted."""
 
 
-def to_worker_output(late_calls: Counter[LateCall]) -> list[list[Any]]:
+def serialize_late_calls(late_calls: Counter[LateCall]) -> list[list[Any]]:
     """Return late calls in the form in which a worker of pytest-xdist sends them."""
     # Only lists and plain values: xdist sends no classes.
     return [[*call, times] for call, times in late_calls.items()]
 
 
-def from_worker_output(rows: Iterable[list[Any]]) -> Counter[LateCall]:
+def read_late_calls(rows: Iterable[list[Any]]) -> Counter[LateCall]:
     """Return the late calls that a worker of pytest-xdist sent."""
     return Counter({LateCall(*row[:-1]): row[-1] for row in rows})
 
 
-def late_calls_text(late_calls: Counter[LateCall]) -> str:
+def format_late_calls(late_calls: Counter[LateCall]) -> str:
     """Return the text of the section: a line for each test, caller and model, and the advice."""
     lines = [_format_line(call, times) for call, times in sorted(late_calls.items())]
     hidden_count = len(lines) - SHOWN_LINES

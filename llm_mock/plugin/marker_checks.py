@@ -101,7 +101,7 @@ SIGNATURES = {
 }
 
 
-def wrong_markers(markers: Iterable[pytest.Mark], config: pytest.Config) -> str | None:
+def describe_invalid_markers(markers: Iterable[pytest.Mark], config: pytest.Config) -> str | None:
     """Return the message about the invalid markers of a test; None if all are valid."""
     return "\n".join(_find_problems(markers, config)) or None
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.marker_checks import SIGNATURES, WRONG_MARKERS, wrong_markers
+from llm_mock.plugin.marker_checks import SIGNATURES, WRONG_MARKERS, describe_invalid_markers
 from llm_mock.plugin.stash import CASSETTE_CLAIMS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
@@ -69,7 +69,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if not markers:
         return
     # The test itself fails with the message, see `pytest_collection_modifyitems`.
-    if wrong_markers(markers, metafunc.config):
+    if describe_invalid_markers(markers, metafunc.config):
         return
     from llm_mock.behaviour.misbehaviour import read_markers
 
@@ -91,7 +91,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         # This runs for every test: most have no marker.
         if not markers:
             continue
-        wrong = wrong_markers(markers, config)
+        wrong = describe_invalid_markers(markers, config)
         if wrong:
             item.stash[WRONG_MARKERS] = wrong
             continue

@@ -63,7 +63,7 @@ LONGEST = 5_000
 """The number of characters of a message that are searched."""
 
 
-def missing_key_text(error: BaseException | None) -> str:
+def explain_missing_key(error: BaseException | None) -> str:
     """Return a message that names the variables to set; empty if no key is missing."""
     if error is None or isinstance(error, AssertionError):
         return ""

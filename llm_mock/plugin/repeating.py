@@ -12,7 +12,7 @@ from typing import TypedDict
 import pytest
 
 from llm_mock.plugin.call_collector import SHIPPED
-from llm_mock.plugin.failures import MESSAGE, message_of
+from llm_mock.plugin.failures import MESSAGE, read_message
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.marker_checks import WRONG_MARKERS, parse_repeat
 from llm_mock.plugin.stash import PASS_RATE
@@ -167,7 +167,9 @@ def _list_failures(runs: Sequence[Run], failed: Sequence[Run]) -> list[Failure]:
             # The second report: that of the call, or of a teardown after a failed setup.
             report = run[1]
             duration = round(report.duration, 6)
-            failures.append({"run": number, "message": message_of(report), "duration_s": duration})
+            failures.append(
+                {"run": number, "message": read_message(report), "duration_s": duration}
+            )
     return failures
 
 
@@ -218,7 +220,7 @@ def _add_pass_rate(chosen: Run, repeats: Repeats) -> None:
     crash = getattr(call.longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = f"{summary}: {crash.message}"
-        setattr(call, MESSAGE, message_of(call))
+        setattr(call, MESSAGE, read_message(call))
 
 
 def _format_failures(repeats: Repeats) -> Iterator[str]:
@@ -231,7 +233,7 @@ def _format_failures(repeats: Repeats) -> Iterator[str]:
         yield f"  … {hidden_count:,} more failed"
 
 
-def table(found: Iterable[tuple[str, Repeats]]) -> str:
+def format_repeats(found: Iterable[tuple[str, Repeats]]) -> str:
     """Return a table of repeated tests: the pass rate and the failed runs of each.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
-from llm_mock.plugin.failures import MESSAGE, TRACEBACK, message_of
+from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import TestRun
 from llm_mock.plugin.stash import PASS_RATE
@@ -285,6 +285,6 @@ def _get_outcome(report: pytest.TestReport) -> str:
     return report.outcome if report.outcome in SEVERITY else "failed"
 
 
-def _get_message(report: pytest.TestReport | pytest.CollectReport) -> str | None:
-    message: str | None = getattr(report, MESSAGE, None)
-    return message or message_of(report)
+def _message(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    known: str | None = getattr(report, MESSAGE, None)
+    return known or read_message(report)

@@ -174,9 +174,9 @@ def _add_sections(
     if misbehaviour is not None:
         report.sections.append(("LLM misbehaviour", str(misbehaviour)))
     if call.excinfo is not None and is_mocked():
-        from llm_mock.plugin.missing_keys import missing_key_text
+        from llm_mock.plugin.missing_keys import explain_missing_key
 
-        if missing := missing_key_text(call.excinfo.value):
+        if missing := explain_missing_key(call.excinfo.value):
             report.sections.append(("LLM keys", missing))
     if hidden := _hidden_fixtures(item):
         report.sections.append(("Fixtures of the project", hidden))
@@ -184,7 +184,7 @@ def _add_sections(
     if mock is not None and not hasattr(item, "failure_shows_calls"):
         from llm_mock.plugin.call_section import CallSection
 
-        if text := CallSection(item, call, mock, calls_of_test(item) or []).format():
+        if text := CallSection(item, call, mock, get_calls_of_test(item) or []).format():
             report.sections.append(("LLM calls", text))
 
 
@@ -256,7 +256,7 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
         del item.stash[AGENT_RUNS]
 
 
-def calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
+def get_calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
     """Return the calls of a test so far; None if they are not mocked."""
     mock: Any = current_mock_if_created()
     if mock is None:

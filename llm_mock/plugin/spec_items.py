@@ -15,8 +15,8 @@ from llm_mock.errors import DriverError, UnexpectedCall
 from llm_mock.plugin.call_collector import STEPS
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.options import DRIVERS
-from llm_mock.plugin.yaml_fixtures import fixture_values
-from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem, uncollected
+from llm_mock.plugin.yaml_fixtures import get_fixture_values
+from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem, make_failing_file
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun
 from llm_mock.specs.failure import LLMTestFailed
@@ -51,7 +51,7 @@ class SpecCollector:
                 f"--llm-timeout: {timeout} must be a number of seconds from 1 to {LONGEST:,}"
             )
 
-    @deciding_hook(uncollected)
+    @deciding_hook(make_failing_file)
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> pytest.Collector | None:
@@ -97,7 +97,7 @@ class LLMTestItem(YAMLItem):
     def setup(self) -> None:
         """Set up the mock and the fixtures that the test names."""
         super().setup()
-        self.fixtures = fixture_values(self, self.spec.test.fixtures)
+        self.fixtures = get_fixture_values(self, self.spec.test.fixtures)
 
     def runtest(self) -> None:
         """Run the steps and check the verdict.

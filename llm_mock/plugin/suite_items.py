@@ -13,8 +13,8 @@ from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.run import get_run
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
-from llm_mock.plugin.yaml_fixtures import request_of
-from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, uncollected
+from llm_mock.plugin.yaml_fixtures import make_request
+from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, make_failing_file
 from llm_mock.support.redaction import OUTPUT
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class SuiteCollector:
             files, role = _parse_line(line, folder)
             self._role_of.update(dict.fromkeys(files, role))
 
-    @deciding_hook(uncollected)
+    @deciding_hook(make_failing_file)
     def pytest_collect_file(
         self, file_path: Path, parent: pytest.Collector
     ) -> pytest.Collector | None:
@@ -187,7 +187,7 @@ class SuiteItem(YAMLItem):
         conflict = self.config.stash.get(CASSETTE_CLAIMS, {}).get(self.nodeid)
         if conflict:
             raise LLMMockError(conflict)
-        path, mode, config = read_cassette_settings(request_of(self))
+        path, mode, config = settings_of(make_request(self))
         config = self.variant.suite.cassette.added_to(config)
         # Before the case runs, so that no output shows what the cassette must not have.
         OUTPUT.hide_pattern(*config.redact)

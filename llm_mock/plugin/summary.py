@@ -58,23 +58,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     mock = run.created_mock
     if mock is not None:
         mock.history.add_totals(mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off")
-    if not hasattr(session.config, "workeroutput"):
-        return
-    results: dict[str, Any] = {
-        "totals": None,
-        "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
-        "recorded": session.config.stash.get(RECORDINGS, {}),
-        "agents": run.agents,
-        "not_mocked": {},
-    }
-    if mock is not None:
-        results["totals"] = [mock.history.totals, mock.history.answered_by_default]
-        results["not_mocked"] = mock.not_mocked
-        if mock.history.late_calls:
-            from llm_mock.plugin.late_calls import to_worker_output
+    if hasattr(session.config, "workeroutput"):
+        shipped: dict[str, Any] = {
+            "totals": None
+            if mock is None
+            else [mock.history.totals, mock.history.answered_by_default],
+            "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
+            "recorded": session.config.stash.get(RECORDINGS, {}),
+            "agents": run.agents,
+            "not_mocked": {} if mock is None else mock.not_mocked,
+        }
+        if mock is not None and mock.history.late_calls:
+            from llm_mock.plugin.late_calls import serialize_late_calls
 
-            results["late_calls"] = to_worker_output(mock.history.late_calls)
-    session.config.workeroutput[WORKER_OUTPUT] = json.dumps(results)
+            shipped["late_calls"] = serialize_late_calls(mock.history.late_calls)
+        session.config.workeroutput[SHIPPED] = json.dumps(shipped)
 
 
 @reporting_hook(optionalhook=True)
@@ -82,14 +80,22 @@ def pytest_testnodedown(node: Any) -> None:
     """Add the results of a worker to those of the run."""
     output = getattr(node, "workeroutput", {})
     report_faults_of_worker(output.get(SHIPPED_FAULTS, {}))
-    # Missing if the worker crashed.
-    results = json.loads(output.get(WORKER_OUTPUT, "{}"))
-    run = node.config.stash[RUN]
-    # Without calls the mock of the controller is not created, which would import `llm`.
-    if results.get("totals") and run.mock is not None:
-        _add_worker_calls(run.mock, results)
-    agents = results.get("agents")
-    if agents:
+    shipped = json.loads(output.get(SHIPPED, "{}"))
+    if shipped.get("totals") and run.mock is not None:
+        from llm_mock.core.records import add_totals
+
+        totals, by_default = shipped["totals"]
+        add_totals(run.mock.history.totals, totals)
+        for test, number in by_default.items():
+            of_run = run.mock.history.answered_by_default
+            of_run[test] = of_run.get(test, 0) + number
+    if "late_calls" in shipped and run.mock is not None:
+        from llm_mock.plugin.late_calls import read_late_calls
+
+        run.mock.history.late_calls.update(read_late_calls(shipped["late_calls"]))
+    if shipped.get("not_mocked") and run.mock is not None:
+        run.mock.add_not_mocked(shipped["not_mocked"])
+    if agents := shipped.get("agents"):
         from llm_mock.agents.summary import add
 
         add(run.agents, agents)
@@ -200,10 +206,10 @@ def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Con
         if hasattr(report, "llm_mock_repeats")
     ]
     if repeats and config.get_verbosity() >= 0:
-        from llm_mock.plugin.repeating import table
+        from llm_mock.plugin.repeating import format_repeats
 
         terminalreporter.section("Repeated tests")
-        terminalreporter.write_line(table(repeats))
+        terminalreporter.write_line(format_repeats(repeats))
     elif not repeats and (config.getoption("--llm-mock-repeat") or 1) > 1:
         terminalreporter.write_line(
             "--llm-mock-repeat repeated no test: no test that ran is marked llm_mock_repeat."
@@ -214,10 +220,10 @@ def _write_late_calls(terminalreporter: pytest.TerminalReporter, config: pytest.
     """Write the calls that were made after the end of their test."""
     mock = config.stash[RUN].created_mock
     if mock is not None and mock.history.late_calls:
-        from llm_mock.plugin.late_calls import TITLE, late_calls_text
+        from llm_mock.plugin.late_calls import TITLE, format_late_calls
 
         terminalreporter.section(TITLE)
-        terminalreporter.write_line(late_calls_text(mock.history.late_calls))
+        terminalreporter.write_line(format_late_calls(mock.history.late_calls))
 
 
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 
-def request_of(item: Any) -> pytest.FixtureRequest:
+def make_request(item: Any) -> pytest.FixtureRequest:
     """Return a fixture request for an item that is not a function."""
     __tracebackhide__ = True
     try:
@@ -31,7 +31,7 @@ def request_of(item: Any) -> pytest.FixtureRequest:
     )
 
 
-def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
+def get_fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
     """Return the values of fixtures, which are torn down with the item or with their scope.
 
     Args:
@@ -41,7 +41,7 @@ def fixture_values(item: Any, names: Sequence[str]) -> dict[str, Any]:
     __tracebackhide__ = True
     if not names:
         return {}
-    request = request_of(item)
+    request = make_request(item)
     try:
         return {name: request.getfixturevalue(name) for name in names}
     except pytest.FixtureLookupError as error:

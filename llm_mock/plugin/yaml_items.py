@@ -64,7 +64,7 @@ class UncollectedFile(pytest.File):
         raise self.CollectError(self._fault)
 
 
-def uncollected(
+def make_failing_file(
     fault: str, collector: object, file_path: Path, parent: pytest.Collector
 ) -> UncollectedFile | None:
     """Return a collector that reports the fault for a YAML file; None for any other file."""

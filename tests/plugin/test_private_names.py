@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from llm_mock.plugin.hand_patches import HandPatches
-from llm_mock.plugin.yaml_fixtures import request_of
+from llm_mock.plugin.yaml_fixtures import make_request
 
 
 def test_without_the_class_of_patches_none_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +22,7 @@ def test_fixtures_of_yaml_tests_fail_with_the_version_to_use(
 ) -> None:
     monkeypatch.delattr(f"_pytest.fixtures.{name}")
     with pytest.raises(pytest.fail.Exception, match=f"use pytest<{pytest.__version__}"):
-        request_of(request.node)
+        make_request(request.node)
 
 
 def test_a_test_without_its_fixtures_by_name_has_no_note_of_them(
