@@ -350,7 +350,7 @@ def test_workers_run_them_too(pytester: pytest.Pytester) -> None:
 def test_the_marker_is_registered_and_explained(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest("--markers")
     result.stdout.fnmatch_lines(
-        ["@pytest.mark.llm_mock_misbehaviour(*names, times=None): run the test once for each*"]
+        ["@pytest.mark.llm_mock_misbehaviour(*names, times=None): Run the test once for each*"]
     )
 
 

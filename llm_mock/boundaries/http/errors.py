@@ -94,11 +94,13 @@ def read_refusal_key(error: BaseException) -> str | None:
             response = getattr(error, name, None)
             # botocore has a dictionary.
             if isinstance(response, dict):
-                return _text_or_none(response["ResponseMetadata"]["HTTPHeaders"][REFUSAL_HEADER])
+                return _get_text_or_none(
+                    response["ResponseMetadata"]["HTTPHeaders"][REFUSAL_HEADER]
+                )
             if response is not None:
-                return _text_or_none(response.headers.get(REFUSAL_HEADER))
+                return _get_text_or_none(response.headers.get(REFUSAL_HEADER))
         headers: Any = getattr(error, "headers", None)
-        return None if headers is None else _text_or_none(headers.get(REFUSAL_HEADER))
+        return None if headers is None else _get_text_or_none(headers.get(REFUSAL_HEADER))
     # An exception of the application, whose attributes may be anything.
     except Exception:
         return None
