@@ -46,7 +46,8 @@ class ItemBudgets:
         return result
 
 
-def _broken(budget: UsageBudget, item: pytest.Item) -> str | None:
+def _check_budget(budget: UsageBudget, item: pytest.Item) -> str | None:
+    """Return a message if the calls of a test exceed its budget."""
     calls = get_calls_of_test(item)
     if calls is None:
         return (

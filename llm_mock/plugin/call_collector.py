@@ -93,34 +93,12 @@ class CallCollector:
             setattr(report, TRACEBACK, read_traceback(report))
         return report
 
-    def _new_calls_of_the_run(self) -> list[LoggedCall]:
-        """The calls that reached the mock of the run since the last time."""
-        new = self._run_mock.logged_calls(self._seen) if self._run_mock is not None else []
-        self._seen += len(new)
-        return new
-
-    def _take_outside(self, during: str) -> None:
-        if new := self._new_calls_of_the_run():
-            self._outside.append({"during": during, "calls": new})
-
-    def _ship(self, item: pytest.Item) -> str | None:
-        not_mocked = dict(self._mock_of_test.not_mocked) if self._mock_of_test is not None else {}
-        calls = self._calls_so_far()
-        if self._junit:
-            others = [each for each in item.user_properties if each[0] not in PROPERTIES]
-            item.user_properties[:] = others + junit_properties(calls)
-        return (
-            self.shipped(calls, item.stash.get(STEPS, []), take_verdicts(), not_mocked)
-            if self._detailed
-            else None
-        )
-
-    def _calls_so_far(self) -> list[dict[str, Any]]:
-        """The calls of the test that runs, each once."""
-        mock = self._mock_of_test or self._run_mock
-        own = self._mock_of_test.logged_calls() if self._mock_of_test is not None else []
-        calls = describe_calls(own + self._calls_of_test, mock)
-        self._mock_of_test, self._calls_of_test = None, []
+    def _take_run_calls(self) -> list[LoggedCall]:
+        """Return the calls of the mock of the run since the last time."""
+        if self._run_mock is None:
+            return []
+        calls = self._run_mock.logged_calls(self._seen)
+        self._seen += len(calls)
         return calls
 
     def _take_outside(self, during: str) -> None:
@@ -139,7 +117,7 @@ class CallCollector:
             item.user_properties[:] = others + junit_properties(calls)
         if not self._detailed:
             return None
-        return self._serialize(calls, item.stash.get(STEPS, []), judged_since(), not_mocked)
+        return self._serialize(calls, item.stash.get(STEPS, []), take_verdicts(), not_mocked)
 
     def _take_test_calls(self) -> list[dict[str, Any]]:
         """Return the calls of the running test, each once."""

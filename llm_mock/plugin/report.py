@@ -285,6 +285,6 @@ def _get_outcome(report: pytest.TestReport) -> str:
     return report.outcome if report.outcome in SEVERITY else "failed"
 
 
-def _message(report: pytest.TestReport | pytest.CollectReport) -> str | None:
-    known: str | None = getattr(report, MESSAGE, None)
-    return known or read_message(report)
+def _get_message(report: pytest.TestReport | pytest.CollectReport) -> str | None:
+    message: str | None = getattr(report, MESSAGE, None)
+    return message or read_message(report)

@@ -175,19 +175,19 @@ class SuiteItem(YAMLItem):
             return self.variant.resolved()
         if self.has_cassette:
             # Mocked, `llm` would not know the models that the cassette names.
-            with run_of(self.config).live():
+            with get_run(self.config).live():
                 return self.variant.resolved()
         return self.variant
 
     def _cassettes(self) -> SuiteCassettes:
         """Return the cassettes of the case, set up by its marker, options and project fixtures."""
-        from llm_mock.plugin.cassettes import settings_of
+        from llm_mock.plugin.cassettes import read_cassette_settings
         from llm_mock.suites.suite_cassettes import SuiteCassettes
 
         conflict = self.config.stash.get(CASSETTE_CLAIMS, {}).get(self.nodeid)
         if conflict:
             raise LLMMockError(conflict)
-        path, mode, config = settings_of(make_request(self))
+        path, mode, config = read_cassette_settings(make_request(self))
         config = self.variant.suite.cassette.added_to(config)
         # Before the case runs, so that no output shows what the cassette must not have.
         OUTPUT.hide_pattern(*config.redact)

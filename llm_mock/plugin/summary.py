@@ -58,21 +58,23 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     mock = run.created_mock
     if mock is not None:
         mock.history.add_totals(mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off")
-    if hasattr(session.config, "workeroutput"):
-        shipped: dict[str, Any] = {
-            "totals": None
-            if mock is None
-            else [mock.history.totals, mock.history.answered_by_default],
-            "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
-            "recorded": session.config.stash.get(RECORDINGS, {}),
-            "agents": run.agents,
-            "not_mocked": {} if mock is None else mock.not_mocked,
-        }
-        if mock is not None and mock.history.late_calls:
+    if not hasattr(session.config, "workeroutput"):
+        return
+    results: dict[str, Any] = {
+        "totals": None,
+        "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
+        "recorded": session.config.stash.get(RECORDINGS, {}),
+        "agents": run.agents,
+        "not_mocked": {},
+    }
+    if mock is not None:
+        results["totals"] = [mock.history.totals, mock.history.answered_by_default]
+        results["not_mocked"] = mock.not_mocked
+        if mock.history.late_calls:
             from llm_mock.plugin.late_calls import serialize_late_calls
 
-            shipped["late_calls"] = serialize_late_calls(mock.history.late_calls)
-        session.config.workeroutput[SHIPPED] = json.dumps(shipped)
+            results["late_calls"] = serialize_late_calls(mock.history.late_calls)
+    session.config.workeroutput[WORKER_OUTPUT] = json.dumps(results)
 
 
 @reporting_hook(optionalhook=True)
@@ -80,22 +82,14 @@ def pytest_testnodedown(node: Any) -> None:
     """Add the results of a worker to those of the run."""
     output = getattr(node, "workeroutput", {})
     report_faults_of_worker(output.get(SHIPPED_FAULTS, {}))
-    shipped = json.loads(output.get(SHIPPED, "{}"))
-    if shipped.get("totals") and run.mock is not None:
-        from llm_mock.core.records import add_totals
-
-        totals, by_default = shipped["totals"]
-        add_totals(run.mock.history.totals, totals)
-        for test, number in by_default.items():
-            of_run = run.mock.history.answered_by_default
-            of_run[test] = of_run.get(test, 0) + number
-    if "late_calls" in shipped and run.mock is not None:
-        from llm_mock.plugin.late_calls import read_late_calls
-
-        run.mock.history.late_calls.update(read_late_calls(shipped["late_calls"]))
-    if shipped.get("not_mocked") and run.mock is not None:
-        run.mock.add_not_mocked(shipped["not_mocked"])
-    if agents := shipped.get("agents"):
+    # Missing if the worker crashed.
+    results = json.loads(output.get(WORKER_OUTPUT, "{}"))
+    run = node.config.stash[RUN]
+    # Without calls the mock of the controller is not created, which would import `llm`.
+    if results.get("totals") and run.mock is not None:
+        _add_worker_calls(run.mock, results)
+    agents = results.get("agents")
+    if agents:
         from llm_mock.agents.summary import add
 
         add(run.agents, agents)
@@ -113,9 +107,9 @@ def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
     for test, count in answered_by_default.items():
         history.answered_by_default[test] = history.answered_by_default.get(test, 0) + count
     if "late_calls" in results:
-        from llm_mock.plugin.late_calls import from_worker_output
+        from llm_mock.plugin.late_calls import read_late_calls
 
-        history.late_calls.update(from_worker_output(results["late_calls"]))
+        history.late_calls.update(read_late_calls(results["late_calls"]))
     mock.add_not_mocked(results["not_mocked"])
 
 
