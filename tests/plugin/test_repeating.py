@@ -142,7 +142,7 @@ def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(
     )
     assert pytester.runpytest("--setup-only", "-k", "TestRates").ret == 0
     result = pytester.runpytest("--llm-mock-repeat=0")
-    result.stderr.fnmatch_lines(["*--llm-mock-repeat: '0' is no whole number from 1 to 10,000"])
+    result.stderr.fnmatch_lines(["*--llm-mock-repeat: '0' must be a whole number from 1 to 10,000"])
 
 
 def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
