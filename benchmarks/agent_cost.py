@@ -15,7 +15,7 @@ from table import Row
 
 from llm_mock import BrokenToolCall, LLMMock, Reply
 from llm_mock.agents import Agent, MCPServer, aitest_run, aitest_run_sync
-from llm_mock.agents.pool import pool_of_process
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.context import activate
 
@@ -62,7 +62,7 @@ async def _times() -> dict[str, float]:
                 times["sync"].append(await asyncio.to_thread(_timed_sync, agent, mock))
     finally:
         activate(previous)
-        pool_of_process().close()
+        get_server_pool().close()
     return {name: min(seconds) for name, seconds in times.items()}
 
 

@@ -13,11 +13,11 @@ from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.commands.errors import print_message, report_errors
 from llm_mock.commands.parameters import (
     FiniteNumber,
+    add_role_options,
     files_in,
     parse_model,
     parse_models,
     parse_outputs,
-    role_options,
 )
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
@@ -56,7 +56,7 @@ def _get_stored_keys() -> list[str]:
     short_help="Run suites of prompts and check the answers.",
     epilog="Documentation: docs/suites.md.",
 )
-@role_options
+@add_role_options
 @click.option(
     "--model",
     metavar="MODEL",
@@ -198,7 +198,7 @@ def test(**options: Any) -> None:
 
 
 @main.command(epilog="Documentation: docs/suites.md.")
-@role_options
+@add_role_options
 @click.option(
     "--model",
     metavar="MODEL",

@@ -56,9 +56,9 @@ class Provider:
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model:
-            raise _bad_value("Provider", "model", self.model, "the id of a model")
+            raise _new_bad_value("Provider", "model", self.model, "the id of a model")
         if not isinstance(self.options, Mapping):
-            raise _bad_value("Provider", "options", self.options, "a mapping")
+            raise _new_bad_value("Provider", "options", self.options, "a mapping")
         _check_number("Provider", "retries", self.retries, 0)
         for name in ("requests_per_minute", "tokens_per_minute"):
             limit = getattr(self, name)
@@ -69,7 +69,7 @@ class Provider:
         if self.temperature is None:
             return
         if not is_number(self.temperature):
-            raise _bad_value("Provider", "temperature", self.temperature, "a number from 0")
+            raise _new_bad_value("Provider", "temperature", self.temperature, "a number from 0")
         if "temperature" in self.options:
             raise InvalidAgent(
                 "Provider(…) has temperature and options['temperature']: give one of the two."
@@ -129,19 +129,19 @@ class Agent(Configuration):
         if isinstance(self.provider, str):
             object.__setattr__(self, "provider", Provider(self.provider))
         if not isinstance(self.provider, Provider):
-            raise _bad_value("Agent", "provider", self.provider, "a Provider or a model id")
+            raise _new_bad_value("Agent", "provider", self.provider, "a Provider or a model id")
         for name, server_type in (("mcp_servers", MCPServer), ("cli_servers", CLIServer)):
             servers = _convert_servers(server_type, name, getattr(self, name))
             object.__setattr__(self, name, servers)
         if not isinstance(self.skill, (Skill, type(None))):
-            raise _bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))")
+            raise _new_bad_value("Agent", "skill", self.skill, "a Skill (Skill.from_path(…))")
         if not isinstance(self.system_prompt, (str, type(None))):
-            raise _bad_value("Agent", "system_prompt", self.system_prompt, "a text")
+            raise _new_bad_value("Agent", "system_prompt", self.system_prompt, "a text")
         _check_number("Agent", "max_turns", self.max_turns, 1)
         if self.timeout is None:
             return
         if not is_number(self.timeout, most=LONGEST) or not self.timeout:
-            raise _bad_value("Agent", "timeout", self.timeout, "a number of seconds above 0")
+            raise _new_bad_value("Agent", "timeout", self.timeout, "a number of seconds above 0")
 
     def with_changes(self, **changes: Any) -> Agent:
         """Return a copy of the agent with other values for fields of it or of its provider.
@@ -216,20 +216,20 @@ class Agent(Configuration):
 def _convert_servers(server_type: type, name: str, given: Any) -> tuple[Any, ...]:
     expected = f"a list of {server_type.__name__}"
     if not isinstance(given, Iterable) or isinstance(given, str):
-        raise _bad_value("Agent", name, given, expected)
+        raise _new_bad_value("Agent", name, given, expected)
     servers = tuple(given)
     for server in servers:
         if not isinstance(server, server_type):
-            raise _bad_value("Agent", name, server, expected)
+            raise _new_bad_value("Agent", name, server, expected)
     return servers
 
 
 def _check_number(owner: str, name: str, value: Any, least: int) -> None:
     if not is_whole(value, least):
-        raise _bad_value(owner, name, value, f"a whole number from {least}")
+        raise _new_bad_value(owner, name, value, f"a whole number from {least}")
 
 
-def _bad_value(owner: str, name: str, value: Any, expected: str) -> InvalidAgent:
+def _new_bad_value(owner: str, name: str, value: Any, expected: str) -> InvalidAgent:
     # The repr of other objects may be long, or hold secrets.
     if isinstance(value, (str, int, float, list, dict)):
         given = shorten(value)

@@ -68,7 +68,7 @@ class Score(float):
     def __repr__(self) -> str:
         return f"<Score {float(self):.4g}: {shorten_name(self.reason)}>"
 
-    def explained(self) -> list[str]:
+    def explain(self) -> list[str]:
         """Return the lines that explain the score."""
         lines = []
         for name, part in self.parts.items():
@@ -186,7 +186,7 @@ def _combine_grades(
     return Score(mean, "", "; ".join(reasons), text, parts)
 
 
-def taken_checks() -> list[dict[str, str]]:
+def take_checks() -> list[dict[str, str]]:
     """Return the judgements in tests since the last call.
 
     The keys are `status` (passed, failed or scored) and `message`.

@@ -13,7 +13,7 @@ from pathlib import Path
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.errors import ServerError
-from llm_mock.support.interpolation import NAME, escape_references, interpolate, references_in
+from llm_mock.support.interpolation import NAME, escape_references, interpolate, list_references
 from llm_mock.support.redaction import Redactor, hide, is_secret_name
 from llm_mock.support.text import shorten_name
 
@@ -40,7 +40,7 @@ def build_environment(server: Server) -> dict[str, str]:
     return environment | resolve_variables(server, "env")
 
 
-def whole_environment(**others: str) -> dict[str, str]:
+def merge_environment(**others: str) -> dict[str, str]:
     """Return all variables of this process, secrets included, and others, as `env` of a server."""
     return {name: escape_references(value) for name, value in {**os.environ, **others}.items()}
 
@@ -93,7 +93,7 @@ def _collect_secrets(server: Server) -> list[str]:
 
 
 def _is_secret(name: str, value: str) -> bool:
-    if any(map(is_secret_name, [name, *references_in(value)])):
+    if any(map(is_secret_name, [name, *list_references(value)])):
         return True
     # Does the redactor know the name, such as a header with credentials?
     probe = {name: "x" * 20}

@@ -12,7 +12,7 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import now
-from llm_mock.cost.prices import cost_of_usage
+from llm_mock.cost.prices import compute_usage_cost
 from llm_mock.support.json_in_text import find_json_objects
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _ask(
     )
     said = response.text()
     usage = response.usage()
-    cost = cost_of_usage(judge.model_id, usage, started)
+    cost = compute_usage_cost(judge.model_id, usage, started)
     tokens = (usage.input or 0) + (usage.output or 0)
     return Judgement(parse(said), said, tokens, cost)
 

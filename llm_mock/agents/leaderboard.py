@@ -31,7 +31,7 @@ def rows(sums: Sums) -> list[Row]:
     return _rank(described)
 
 
-def rows_by_part(sums: Sums) -> dict[str, list[Row]]:
+def collect_rows(sums: Sums) -> dict[str, list[Row]]:
     """Return for models, prompts and skills the totals of all agents that share one.
 
     A part is left out if its rows would be those of the agents, or only one.
@@ -44,7 +44,7 @@ def rows_by_part(sums: Sums) -> dict[str, list[Row]]:
             named = {**row, "agent": shorten_name(value, SHOWN_PART), "parts": {}}
             add(totals, {value: named})
         if 1 < len(totals) < len(sums):
-            compared[part] = _rank(_number(totals.values()))
+            compared[part] = _rank(_number_agents(totals.values()))
     return compared
 
 
@@ -86,11 +86,11 @@ def _distinguish(found: Sequence[Row]) -> Iterator[Row]:
         if differences:
             name = f"{name} ({'; '.join(differences)})"
         named.append({**row, "agent": name})
-    return _number(named)
+    return _number_agents(named)
 
 
-def _number(found: Iterable[Row]) -> Iterator[Row]:
-    """Number the agents that still have one name."""
+def _number_agents(found: Iterable[Row]) -> Iterator[Row]:
+    """Yield the rows, with a number for agents that still have the same name."""
     uses: Counter[str] = Counter()
     for row in found:
         name = row["agent"]
@@ -107,7 +107,7 @@ def _shorten_parts(parts: Mapping[str, str]) -> dict[str, str]:
 
 def tables(sums: Sums) -> str:
     """Return a table of all agents, and one for each part that is compared."""
-    compared = {"agent": rows(sums), **rows_by_part(sums)}
+    compared = {"agent": rows(sums), **collect_rows(sums)}
     return "\n\n".join(_format_table(name, found) for name, found in compared.items())
 
 

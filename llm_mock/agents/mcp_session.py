@@ -74,7 +74,7 @@ class MCPSession:
     def _status(self) -> int | None:
         return self._stdio.process.status if self._stdio else None
 
-    async def opened(self) -> None:
+    async def wait_until_open(self) -> None:
         """Wait until the server has started.
 
         Raises:
@@ -138,10 +138,10 @@ class MCPSession:
             label = shorten_name(self.server.label)
             return ServerError(f"{label!r} is not an MCP server; it was ended.{self._get_output()}")
         if stdio.own_status is not None:
-            return self._exited(stdio.own_status)
+            return self._new_exit_error(stdio.own_status)
         if error is not None:
-            return self._refused(error)
-        return self._too_slow(self.server.start_timeout)
+            return self._new_refusal(error)
+        return self._new_timeout(self.server.start_timeout)
 
     def _describe_url_failure(self, error: BaseException | None) -> ServerError:
         server = self.server
@@ -159,15 +159,15 @@ class MCPSession:
             text += ' Does it speak SSE? Say transport="sse".'
         return ServerError(text)
 
-    def _exited(self, status: int) -> ServerError:
+    def _new_exit_error(self, status: int) -> ServerError:
         how = f"ended when it was started, {describe_exit(status)}"
         return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
-    def _too_slow(self, seconds: float) -> ServerError:
+    def _new_timeout(self, seconds: float) -> ServerError:
         how = f"did not start within {seconds:g} seconds (start_timeout); it was ended"
         return ServerError(f"The {self._named} {how}.{self._get_output()}")
 
-    def _refused(self, error: BaseException) -> ServerError:
+    def _new_refusal(self, error: BaseException) -> ServerError:
         reason = _describe_error(error)
         last_lines = _format_last_lines(self.stderr())
         return ServerError(f"The {self._named} refused to start: {reason}.{last_lines}")
@@ -223,15 +223,15 @@ class MCPSession:
             with anyio.fail_after(seconds):
                 return await self._list_tools()
         except TimeoutError:
-            raise self._too_slow(seconds) from None
+            raise self._new_timeout(seconds) from None
         except ServerError:
             raise
         except Exception as error:
             if not self.alive:
                 await self.stop()
             if self._status is not None:
-                raise self._exited(self._status) from None
-            raise self._refused(error) from None
+                raise self._new_exit_error(self._status) from None
+            raise self._new_refusal(error) from None
 
     async def _list_tools(self) -> list[types.Tool]:
         tools: list[types.Tool] = []
@@ -269,7 +269,7 @@ class MCPSession:
             seconds = timeout
         try:
             with anyio.fail_after(seconds):
-                return answer_of(await self._client.result().call_tool(tool, arguments))
+                return convert_result(await self._client.result().call_tool(tool, arguments))
         except TimeoutError:
             self._unanswered = True
             text = f"The tool {tool!r} of the {self._named} did not answer within "
@@ -331,7 +331,7 @@ def _is_connection_lost(error: Exception) -> bool:
     return isinstance(error, lost)
 
 
-def answer_of(result: types.CallToolResult) -> ToolAnswer:
+def convert_result(result: types.CallToolResult) -> ToolAnswer:
     """Convert a result of `tools/call` into an answer.
 
     Texts, and resources that are texts, are joined, each on a new line. A result that has nothing

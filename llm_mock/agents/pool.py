@@ -212,7 +212,7 @@ class ServerPool:
             await self._end_idle()
             session = MCPSession(server)
             slot.session = session
-            await session.opened()
+            await session.wait_until_open()
             try:
                 return session, await session.tools()
             except ServerError:
@@ -288,6 +288,6 @@ def _describe_same_name(name: str, first: Server, second: Server) -> str:
 _of_process = ServerPool()
 
 
-def pool_of_process() -> ServerPool:
+def get_server_pool() -> ServerPool:
     """Return the pool of this process, whose servers end with the process or by `close`."""
     return _of_process

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llm_mock.boundaries.llm.parts import create_usage
-from llm_mock.cost.prices import cost_of_usage
+from llm_mock.cost.prices import compute_usage_cost
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
     format_count,
@@ -229,7 +229,7 @@ class AgentResult:
         """
         costs = []
         for turn in self.turns:
-            cost = cost_of_usage(self.model, turn.usage, self.started)
+            cost = compute_usage_cost(self.model, turn.usage, self.started)
             if cost is None:
                 return None
             costs.append(cost)

@@ -36,7 +36,7 @@ CONNECTION_ERRORS = {
 _STATUS = re.compile(r"\b(?:error code|status(?: code)?|HTTP)\b[:= ]*(\d{3})\b", re.IGNORECASE)
 
 
-def status_of(error: BaseException) -> int | None:
+def get_status(error: BaseException) -> int | None:
     """Return the HTTP status of an error, or None."""
     response = getattr(error, "response", None)
     candidates = (
@@ -64,7 +64,7 @@ def is_transient(error: BaseException) -> bool:
     True for a rate limit (429), a server error (5xx) and a connection error.
     """
     for cause in _get_causes(error):
-        status = status_of(cause)
+        status = get_status(cause)
         if status is not None:
             return status == 429 or status >= 500
         names = {base.__name__ for base in type(cause).__mro__}
@@ -104,7 +104,7 @@ def _parse_retry_after(headers: Any) -> float | None:
     return None
 
 
-def retries_of_sdk(error: BaseException) -> int:
+def get_sdk_retries(error: BaseException) -> int:
     """Return how often the provider's own SDK retried before it raised an error."""
     request = getattr(error, "request", None)
     headers = getattr(request, "headers", None) or {}
@@ -206,7 +206,7 @@ class Retries:
 
         def should_retry(error: BaseException) -> bool:
             nonlocal attempts
-            attempts += 1 + retries_of_sdk(error)
+            attempts += 1 + get_sdk_retries(error)
             if not is_transient(error) or attempts > self._limit:
                 return False
             if (retry_after(error) or 0) > LONGEST_RETRY_AFTER:

@@ -18,7 +18,7 @@ from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
 from llm_mock.agents.deadline import RunDeadline, RunTimedOut
 from llm_mock.agents.environment import hide_secrets_of
-from llm_mock.agents.pool import pool_of_process
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.agents.result import AgentResult, Turn, now
 from llm_mock.agents.session import AgentSession
@@ -84,7 +84,7 @@ async def aitest_run(
             model = llm.get_model(name)
     servers = session.agent.servers
     if servers:
-        server_tools = await pool_of_process().tools_async(servers)
+        server_tools = await get_server_pool().tools_async(servers)
     else:
         server_tools = []
     tools = with_skill_tools(server_tools, session.agent.skill)
@@ -135,7 +135,7 @@ def aitest_run_sync(
         model = llm.get_model(session.agent.asks.model)
     servers = session.agent.servers
     if servers:
-        server_tools = pool_of_process().tools(servers)
+        server_tools = get_server_pool().tools(servers)
     else:
         server_tools = []
     tools = with_skill_tools(server_tools, session.agent.skill)
@@ -242,7 +242,7 @@ class _Run:
         """
         __tracebackhide__ = True
         provider = self._agent.asks
-        with self._session.continued(self._model) as conversation:
+        with self._session.continue_with(self._model) as conversation:
             try:
                 chain = conversation.chain(
                     self._prompt,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from llm_mock.errors import InvalidServer
-from llm_mock.support.interpolation import whole_reference
+from llm_mock.support.interpolation import parse_whole_reference
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import REDACTED, Redactor, is_secret_name
 from llm_mock.support.text import shorten, shorten_name
@@ -57,7 +57,7 @@ def _redact(name: str, value: str) -> str:
     scheme, _, reference = value.rpartition(" ")
     has_scheme = not scheme or scheme.isalpha()
     # `${TOKEN}` and `Bearer ${TOKEN}` only name a secret.
-    if has_scheme and whole_reference(reference) is not None:
+    if has_scheme and parse_whole_reference(reference) is not None:
         return value
     if is_secret_name(name):
         return REDACTED
@@ -198,7 +198,7 @@ class CLIServer(Configuration):
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise _bad_value(self, "name", "a text")
+            raise _new_bad_value(self, "name", "a text")
         _set(self, command=_split_command(self, self.command))
         _set(self, cwd=_convert_folder(self))
         _set(self, tool_prefix=self.tool_prefix or self.name)
@@ -250,14 +250,14 @@ def _split_command(server: Any, command: Any) -> tuple[str, ...]:
         words = [command]
     for word in words:
         if not isinstance(word, (str, os.PathLike)):
-            raise _bad_value(server, "command", "a text, or a list of texts")
+            raise _new_bad_value(server, "command", "a text, or a list of texts")
     return tuple(map(os.fspath, words))
 
 
 def _convert_mapping(server: Any, name: str) -> RedactedMapping:
     given = getattr(server, name)
     if not isinstance(given, Mapping):
-        raise _bad_value(server, name, "a mapping of names to texts")
+        raise _new_bad_value(server, name, "a mapping of names to texts")
     for variable, value in given.items():
         if not isinstance(variable, str) or not isinstance(value, str):
             # Only the type: the value may be a secret.
@@ -270,7 +270,7 @@ def _convert_mapping(server: Any, name: str) -> RedactedMapping:
 
 def _convert_folder(server: Any) -> Path | None:
     if not isinstance(server.cwd, (str, os.PathLike, type(None))):
-        raise _bad_value(server, "cwd", "a path")
+        raise _new_bad_value(server, "cwd", "a path")
     if server.cwd is None:
         return None
     return Path(server.cwd)
@@ -296,6 +296,6 @@ def _check_choice(server: Server, name: str, choices: Sequence[Any]) -> None:
         )
 
 
-def _bad_value(server: Any, name: str, expected: str) -> InvalidServer:
+def _new_bad_value(server: Any, name: str, expected: str) -> InvalidServer:
     given = shorten(getattr(server, name))
     return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {expected}.")

@@ -42,7 +42,7 @@ class AgentSession:
         return list(self._conversation.responses)
 
     @contextmanager
-    def continued(self, model: Any) -> Iterator[Any]:
+    def continue_with(self, model: Any) -> Iterator[Any]:
         """Provide the `llm` conversation for one run, and undo a run that fails.
 
         Raises:

@@ -28,7 +28,7 @@ The keys are `agent` (its name), `parts` (its configuration as texts), `COUNTS` 
 if unknown). Plain values, because a worker of pytest-xdist sends them.
 """
 
-# Results since `taken` was last called. A deque, because tests may run agents in threads.
+# Results since `take_results` was last called. A deque, because tests may run agents in threads.
 _new: deque[AgentResult] = deque()
 
 
@@ -38,7 +38,7 @@ def note(result: AgentResult) -> None:
         _new.append(result)
 
 
-def taken() -> list[AgentResult]:
+def take_results() -> list[AgentResult]:
     """Return the results since the last call."""
     return [_new.popleft() for _ in range(len(_new))]
 
@@ -58,7 +58,7 @@ class RunsOfTest:
             report: the report of the phase.
             shown: whether to show the runs in the report if the phase failed.
         """
-        for result in taken():
+        for result in take_results():
             self._results.append(result)
             # Now, because the prices of the test are still in effect.
             add(self._sums, {_get_key(result): _count(result)})

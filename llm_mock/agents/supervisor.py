@@ -96,7 +96,7 @@ class Supervisor:
         self._wait(None)
         if not IS_LINUX:
             # Later orphans cannot be found any more.
-            self._left_group = _descendants()
+            self._left_group = _list_descendants()
         self._wait(grace)
         if self.status is None and not self._at_once:
             self._signal(signal.SIGTERM)
@@ -160,7 +160,7 @@ def _kill_children() -> None:
     deadline = time.monotonic() + KILLING
     # Again and again, because the children of a killed process become children of this one.
     while time.monotonic() < deadline:
-        children = _children()
+        children = _list_children()
         if not children:
             return
         for child in children:
@@ -174,7 +174,7 @@ def _kill_children() -> None:
         time.sleep(0.001)
 
 
-def _children() -> list[int]:
+def _list_children() -> list[int]:
     """Return the children of this process; on Linux orphans are among them."""
     if not IS_LINUX:
         return []
@@ -215,7 +215,7 @@ def _processes() -> dict[str, tuple[str, tuple[str, ...]]]:
     return processes
 
 
-def _descendants() -> set[tuple[str, ...]]:
+def _list_descendants() -> set[tuple[str, ...]]:
     """Return the identities of all processes below this one.
 
     Processes of its session that lost their parent are among them.
@@ -223,7 +223,7 @@ def _descendants() -> set[tuple[str, ...]]:
     processes = _processes()
     own = str(os.getpid())
     family = {own}
-    family.update(pid for pid in processes if _session_of(pid) == os.getsid(0))
+    family.update(pid for pid in processes if _get_session_id(pid) == os.getsid(0))
     size = 0
     # Until no process has a parent in the family that was not seen before.
     while size < len(family):
@@ -236,7 +236,7 @@ def _descendants() -> set[tuple[str, ...]]:
     return identities
 
 
-def _session_of(pid: str) -> int | None:
+def _get_session_id(pid: str) -> int | None:
     """Return the session of a process, or None if it has ended or belongs to another user."""
     try:
         return os.getsid(int(pid))

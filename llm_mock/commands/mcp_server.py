@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from llm_mock.agents.command_line import execute
-from llm_mock.agents.environment import whole_environment
+from llm_mock.agents.environment import merge_environment
 from llm_mock.agents.servers import CLIServer
 from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.commands.validate import UNKNOWN_KIND, get_json_schema
@@ -195,7 +195,7 @@ def _format_option(option: str, value: object) -> list[str]:
 async def _run_python(arguments: list[str], timeout: float = 300) -> dict[str, Any]:
     """Run Python, and return whether it succeeded and its output."""
     # The agent reads plain text in wide lines.
-    environment = whole_environment(COLUMNS="120", NO_COLOR="1")
+    environment = merge_environment(COLUMNS="120", NO_COLOR="1")
     server = CLIServer(
         "llm-mock",
         [sys.executable, *arguments],

@@ -58,7 +58,7 @@ def parse_model(
     return names[0] if names else None
 
 
-def role_options(command: Command) -> Command:
+def add_role_options(command: Command) -> Command:
     """Add the options of commands that run the agent of a role."""
     dry_run = click.option(
         "--dry-run",

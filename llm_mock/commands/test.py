@@ -196,7 +196,7 @@ class _Run:
         """Resolve the model of a variant, and print a warning about unsupported keys."""
         if not self.options.dry_run:
             with report_unknown_models():
-                variant = variant.resolved()
+                variant = variant.resolve()
         if isinstance(variant.agent, Role):
             hide_secrets_of(variant.agent.agent.servers)
             if variant.agent.warning is not None:

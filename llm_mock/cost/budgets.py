@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.core.records import format_call
-from llm_mock.cost.prices import amount, cost_of, describe_price_setting, tokens_of
+from llm_mock.cost.prices import amount, compute_cost, count_tokens, describe_price_setting
 from llm_mock.errors import InvalidBudget
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import described, format_columns, shorten_name
@@ -80,7 +80,7 @@ class CallUsage:
 
     Args:
         calls: the calls.
-        mock: the mock whose prices apply: see `cost_of`.
+        mock: the mock whose prices apply: see `compute_cost`.
         with_cost: whether to compute the cost, which needs prices.
     """
 
@@ -96,9 +96,9 @@ class CallUsage:
         self.cost = Decimal(0)
         unknown = set()
         for call in calls:
-            cost = cost_of(call, mock) if with_cost else None
+            cost = compute_cost(call, mock) if with_cost else None
             self._calls.append((call, cost))
-            self.tokens += tokens_of(call)
+            self.tokens += count_tokens(call)
             if cost is not None:
                 self.cost += cost
             elif with_cost:

@@ -45,14 +45,14 @@ def has_provider_prices() -> bool:
     return importlib.util.find_spec("genai_prices") is not None
 
 
-def tokens_of(call: CallRecord) -> int:
+def count_tokens(call: CallRecord) -> int:
     """Return the input and output tokens of a call; 0 if it failed at once."""
     input_tokens = call["input_tokens"] or 0
     output_tokens = call["output_tokens"] or 0
     return input_tokens + output_tokens
 
 
-def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
+def compute_cost(call: CallRecord, mock: Any = None) -> Decimal | None:
     """Return the cost of a call in US dollars, or None if the price of the model is unknown.
 
     A call that used no tokens, because it failed, costs nothing.
@@ -75,7 +75,7 @@ def cost_of(call: CallRecord, mock: Any = None) -> Decimal | None:
     )
 
 
-def cost_of_usage(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
+def compute_usage_cost(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
     """Return the cost of a response to a request at a time (ISO 8601), or None if it is unknown."""
     input_tokens = usage.input or 0
     output_tokens = usage.output or 0

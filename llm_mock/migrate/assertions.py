@@ -14,9 +14,9 @@ from llm_mock.migrate.recorded_calls import (
     SEE_MODELS,
     UNSUPPORTED_KEYWORDS,
     CallReader,
+    format_history,
     get_schema_name,
-    history_of,
-    no_equivalent,
+    new_no_equivalent,
 )
 from llm_mock.migrate.replies import quote_model
 from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
@@ -89,10 +89,10 @@ def _get_only_model(name: str, node: cst.Call, reader: CallReader) -> str:
     """Return the source of the model that an assertion on `get_model` names."""
     arguments = get_arguments(node)
     if arguments is None or name == "assert_has_calls":
-        raise no_equivalent(node, SEE_MODELS)
+        raise new_no_equivalent(node, SEE_MODELS)
     positional, keywords = arguments
     if len(positional) != 1 or keywords:
-        raise no_equivalent(node, SEE_MODELS)
+        raise new_no_equivalent(node, SEE_MODELS)
     model = get_string(positional[0])
     if model is None:
         return to_source(positional[0])
@@ -106,7 +106,7 @@ def _convert_call_assertion(
     reader: CallReader,
 ) -> list[str]:
     without_arguments = {
-        "assert_called": f"assert {history_of(owner)}",
+        "assert_called": f"assert {format_history(owner)}",
         "assert_called_once": f"{owner}.assert_called_once()",
         "assert_not_called": f"{owner}.assert_not_called()",
     }
@@ -114,9 +114,9 @@ def _convert_call_assertion(
         return [without_arguments[name]]
     arguments = get_arguments(node)
     if arguments is None or len(arguments[0]) > 1:
-        raise no_equivalent(node)
+        raise new_no_equivalent(node)
     if name not in ("assert_called_with", "assert_called_once_with"):
-        raise no_equivalent(node)
+        raise new_no_equivalent(node)
     statements = _convert_arguments(node, arguments, f"{owner}.last_call", reader)
     if name == "assert_called_once_with":
         statements.insert(0, without_arguments["assert_called_once"])

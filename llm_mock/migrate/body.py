@@ -22,11 +22,11 @@ class Slot:
     lines: list[str] = field(default_factory=list)
 
     @classmethod
-    def replacing(cls, node: cst.CSTNode) -> Slot:
+    def replace(cls, node: cst.CSTNode) -> Slot:
         """Return the slot of a statement, which keeps its comments."""
         slot = cls()
         blank_lines = []
-        for line in leading_lines(node):
+        for line in get_leading_lines(node):
             if line.comment is None:
                 blank_lines.append(line)
             else:
@@ -51,7 +51,7 @@ class LocalDefinition:
 Part = cst.BaseStatement | Slot | LocalDefinition
 
 
-def leading_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
+def get_leading_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
     """Return the blank lines and comments above a statement."""
     return list(getattr(node, "leading_lines", ()))
 
@@ -68,7 +68,7 @@ class _BodyAssembler:
         self.blank_lines: list[cst.EmptyLine] = []
 
     def assemble(self, parts: Sequence[Part]) -> list[cst.BaseStatement]:
-        used = _names_in_use(parts)
+        used = _collect_names_in_use(parts)
         for part in parts:
             if isinstance(part, LocalDefinition):
                 if part.names & used:
@@ -78,7 +78,7 @@ class _BodyAssembler:
             else:
                 self._add_statement(part)
         if self.result and not self.comments:
-            self.result[0] = without_blank_start(self.result[0])
+            self.result[0] = strip_blank_start(self.result[0])
         if self.result:
             return self.result
         return [parse_statement("pass").with_changes(leading_lines=self.comments)]
@@ -101,7 +101,7 @@ class _BodyAssembler:
         # Blank lines at the start of a body would be new.
         needs_gap = bool(self.blank_lines and self.result)
         if self.comments or needs_gap:
-            lines = leading_lines(node)
+            lines = get_leading_lines(node)
             starts_with_gap = bool(lines) and lines[0].comment is None
             lines = self.comments + lines
             if not starts_with_gap:
@@ -112,7 +112,7 @@ class _BodyAssembler:
         self.result.append(node)
 
 
-def _names_in_use(parts: Sequence[Part]) -> set[str]:
+def _collect_names_in_use(parts: Sequence[Part]) -> set[str]:
     used: set[str] = set()
     for part in parts:
         if isinstance(part, cst.BaseStatement):
@@ -120,9 +120,9 @@ def _names_in_use(parts: Sequence[Part]) -> set[str]:
     return used
 
 
-def without_blank_start(node: cst.BaseStatement) -> cst.BaseStatement:
+def strip_blank_start(node: cst.BaseStatement) -> cst.BaseStatement:
     """Return a statement without the blank lines above it and its comments."""
-    leading = leading_lines(node)
+    leading = get_leading_lines(node)
     while leading and leading[0].comment is None:
         leading.pop(0)
     return node.with_changes(leading_lines=leading)

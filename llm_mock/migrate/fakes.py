@@ -11,8 +11,8 @@ from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable, configure
 from llm_mock.migrate.syntax import (
     collect_names,
-    first_line,
     get_arguments,
+    get_first_line,
     get_parameter_names,
     get_small_statement,
     get_statements,
@@ -202,7 +202,7 @@ def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
             return value
         if part is None or not apply_configuration(part, table):
             name = function.name.value
-            line = first_line(node)
+            line = get_first_line(node)
             raise CannotRewrite(f"{name} does more than make a mock: {line}", node=node)
     raise CannotRewrite(f"{function.name.value} returns nothing", node=function)
 
@@ -218,13 +218,13 @@ def _evaluate_choice(node: cst.BaseStatement, table: SymbolTable) -> tuple[str, 
         part = None
     if not isinstance(part, cst.Return) or part.value is None:
         return None
-    name = _compared_name(node.test, table)
+    name = _get_compared_name(node.test, table)
     if name is None:
         return None
     return name, table.evaluate(part.value)
 
 
-def _compared_name(test: cst.BaseExpression, table: SymbolTable) -> str | None:
+def _get_compared_name(test: cst.BaseExpression, table: SymbolTable) -> str | None:
     """Return the string that a condition compares an argument of the application with."""
     if not isinstance(test, cst.Comparison):
         return None
@@ -372,7 +372,7 @@ def _initialize(
     for part in get_statements(init):
         inner = get_small_statement(part)
         if inner is None or not apply_configuration(inner, table):
-            line = first_line(part)
+            line = get_first_line(part)
             raise CannotRewrite(
                 f"{class_name}.__init__ does more than assign values: {line}",
                 node=part,

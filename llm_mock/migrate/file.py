@@ -199,7 +199,7 @@ class _FileRewriter:
         except CannotRewrite as error:
             is_class_fixture = function.owner is not None and _is_fixture(function.node)
             if is_class_fixture:
-                self.problems[name] = _class_fixture_problem(function)
+                self.problems[name] = _new_class_fixture_problem(function)
             else:
                 self.problems[name] = error
 
@@ -338,7 +338,7 @@ def _is_fixture(node: cst.FunctionDef) -> bool:
     return False
 
 
-def _class_fixture_problem(function: _Function) -> CannotRewrite:
+def _new_class_fixture_problem(function: _Function) -> CannotRewrite:
     # The tests of a class are not followed to the fixtures of the class.
     return CannotRewrite(
         "it is a fixture of a class",

@@ -263,9 +263,9 @@ class _FunctionRewriter:
         has_star = parameters.star_arg is not cst.MaybeSentinel.DEFAULT
         if not has_star and not parameters.kwonly_params:
             # The magic trailing comma, or its absence, is kept.
-            comma = _last_comma(parameters)
+            comma = _get_last_comma(parameters)
             last = last.with_changes(comma=comma)
-        separated = [_with_comma(parameter) for parameter in others]
+        separated = [_add_comma(parameter) for parameter in others]
         return [*separated, last]
 
     def _convert_return_annotation(
@@ -280,13 +280,13 @@ class _FunctionRewriter:
         return returns.with_changes(annotation=cst.Name("None"))
 
 
-def _last_comma(parameters: cst.Parameters) -> cst.Comma | cst.MaybeSentinel:
+def _get_last_comma(parameters: cst.Parameters) -> cst.Comma | cst.MaybeSentinel:
     if parameters.params:
         return parameters.params[-1].comma
     return cst.MaybeSentinel.DEFAULT
 
 
-def _with_comma(parameter: cst.Param) -> cst.Param:
+def _add_comma(parameter: cst.Param) -> cst.Param:
     """Return a parameter with the comma for another one that follows."""
     comma = parameter.comma
     # A trailing comma has no space behind it.

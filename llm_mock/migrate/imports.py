@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from llm_mock.migrate.body import leading_lines, without_blank_start
+from llm_mock.migrate.body import get_leading_lines, strip_blank_start
 from llm_mock.migrate.syntax import collect_names, get_dotted_name, parse_statement
 
 
@@ -33,7 +33,7 @@ def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
         remaining = _add_reply_import(remaining)
     if remaining and remaining[0] is not new.body[0]:
         # The blank lines above it separated it from a removed statement.
-        remaining[0] = without_blank_start(remaining[0])
+        remaining[0] = strip_blank_start(remaining[0])
     return new.with_changes(body=remaining)
 
 
@@ -49,11 +49,11 @@ def _remove_unused(
         kept = _remove_unused_imports(node, unused)
         if kept is None:
             # A comment above an import may speak of the imports below it, too.
-            comments = [line for line in leading_lines(node) if line.comment is not None]
+            comments = [line for line in get_leading_lines(node) if line.comment is not None]
             pending_comments += comments
             continue
         if pending_comments:
-            lines = [*pending_comments, *leading_lines(kept)]
+            lines = [*pending_comments, *get_leading_lines(kept)]
             kept = kept.with_changes(leading_lines=lines)
         body.append(kept)
         pending_comments = []

@@ -24,10 +24,10 @@ def new_legacy_mock(node: cst.Call) -> LegacyMock:
     """
     arguments = get_arguments(node)
     if arguments is None:
-        raise _unknown_arguments(node)
+        raise _new_unknown_arguments(node)
     positional, keywords = arguments
     if len(positional) > 1 or keywords.keys() - {"responses", "side_effect"}:
-        raise _unknown_arguments(node)
+        raise _new_unknown_arguments(node)
     if positional:
         responses = positional[0]
     else:
@@ -51,7 +51,7 @@ def _convert_responses(call: cst.Call, responses: cst.BaseExpression) -> list[st
     return statements
 
 
-def _unknown_arguments(node: cst.Call) -> CannotRewrite:
+def _new_unknown_arguments(node: cst.Call) -> CannotRewrite:
     return CannotRewrite(f"the arguments of {to_source(node)} are unknown", node=node)
 
 
@@ -81,7 +81,7 @@ def convert_set_response(node: cst.Call) -> str:
     values = _bind_set_response(node)
     required = {"model", "response"}
     if not required <= values.keys() <= {*required, "schema"}:
-        raise _unknown_arguments(node)
+        raise _new_unknown_arguments(node)
     model = to_source(values["model"])
     response = to_source(values["response"])
     arguments = [model, response]
@@ -95,10 +95,10 @@ def convert_set_response(node: cst.Call) -> str:
 def _bind_set_response(node: cst.Call) -> Mapping[str, cst.BaseExpression]:
     arguments = get_arguments(node)
     if arguments is None:
-        raise _unknown_arguments(node)
+        raise _new_unknown_arguments(node)
     positional, keywords = arguments
     if len(positional) + len(keywords) not in (2, 3):
-        raise _unknown_arguments(node)
+        raise _new_unknown_arguments(node)
     names = ["model", "schema", "response"]
     if len(positional) == 2 and not keywords:
         names.remove("schema")

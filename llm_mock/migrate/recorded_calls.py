@@ -265,7 +265,7 @@ class CallReader:
         if role.is_getter:
             return _read_getter_calls(name, node)
         owner = self.find_call_owner(role)
-        calls = history_of(owner)
+        calls = format_history(owner)
         if name == "call_count":
             return parse_expression(f"len({calls})")
         if name == "called":
@@ -355,7 +355,7 @@ class CallReader:
         return node.with_changes(left=left, comparisons=[new_target])
 
 
-def history_of(owner: str) -> str:
+def format_history(owner: str) -> str:
     """Return the expression for the calls of the fixture or of one model."""
     attribute = "calls" if owner == ALL else "call_history"
     return f"{owner}.{attribute}"
@@ -392,11 +392,11 @@ def _read_legacy_field(call: SingleCall, name: str) -> cst.BaseExpression:
         return parse_expression(f'{call.source}["model_id"]')
     if name in ("prompt", "response"):
         return parse_expression(f'{call.source}["{name}"]')
-    section = _section_of(name)
+    section = _get_section(name)
     return parse_expression(f'{call.source}["{section}"]["{name}"]')
 
 
-def _section_of(keyword: str) -> str:
+def _get_section(keyword: str) -> str:
     """Return the key of a record under which it has a keyword argument."""
     return "kwargs" if keyword in KWARGS else "options"
 
@@ -410,10 +410,10 @@ def _read_keyword(
 ) -> cst.BaseExpression:
     call = keywords.call
     if call.is_of_getter or name in UNSUPPORTED_KEYWORDS:
-        raise no_equivalent(node)
+        raise new_no_equivalent(node)
     if name == "prompt":
         return parse_expression(f'{call.source}["prompt"]')
-    section = f'{call.source}["{_section_of(name)}"]'
+    section = f'{call.source}["{_get_section(name)}"]'
     # A record always has a schema, if only None.
     if uses_get and name != "schema":
         return parse_expression(f'{section}.get("{name}")')
@@ -427,14 +427,14 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     name = get_string(node.left)
     # A record always has a schema, so `in` says nothing about it.
     if name is None or name == "schema" or name in UNSUPPORTED_KEYWORDS or call.is_of_getter:
-        raise no_equivalent(node)
-    section = _section_of(name)
+        raise new_no_equivalent(node)
+    section = _get_section(name)
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
     return node.with_changes(comparisons=[new_target])
 
 
-def no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:
+def new_no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:
     """Return the error for an expression that llm_mock cannot express in the same form."""
     return CannotRewrite(f"{to_source(node)} has no equivalent", advice, node)
 

@@ -90,7 +90,7 @@ class Scope:
                     package = name.partition(".")[0]
                     bound[package] = package
         elif not isinstance(node.names, cst.ImportStar):
-            prefix = _import_prefix(node)
+            prefix = _get_import_prefix(node)
             for alias in node.names:
                 bound_name = alias.asname.name if alias.asname else alias.name
                 qualified_name = f"{prefix}{get_dotted_name(alias.name)}"
@@ -123,7 +123,7 @@ class Scope:
         return inner
 
 
-def _import_prefix(node: cst.ImportFrom) -> str:
+def _get_import_prefix(node: cst.ImportFrom) -> str:
     """Return the text before the imported name: `a.b.` or `..`."""
     dots = "." * len(node.relative)
     if node.module:

@@ -25,8 +25,8 @@ from llm_mock.migrate.recorded_calls import (
     SingleCall,
 )
 from llm_mock.migrate.syntax import (
-    first_line,
     get_dotted_name,
+    get_first_line,
     get_small_statement,
     has_call,
     is_docstring,
@@ -261,7 +261,7 @@ class StatementRewriter:
         return isinstance(self.table.evaluate(function.value), LegacyMock)
 
     def _add_slot(self, node: cst.CSTNode) -> Slot:
-        slot = Slot.replacing(node)
+        slot = Slot.replace(node)
         self.state.slots.append(slot)
         return slot
 
@@ -385,7 +385,7 @@ class StatementRewriter:
         if value is not None and not self.state.replies.replaces_llm(value):
             raise UnrelatedMock(name)
         raise CannotRewrite(
-            f"the use of the mock {name} is unknown: {first_line(node)}",
+            f"the use of the mock {name} is unknown: {get_first_line(node)}",
             SEE_CALLS,
             node,
         )

@@ -17,7 +17,7 @@ def to_source(node: cst.CSTNode) -> str:
     return _EMPTY.code_for_node(node)
 
 
-def first_line(node: cst.CSTNode) -> str:
+def get_first_line(node: cst.CSTNode) -> str:
     """Return the first line of a node's source code."""
     return to_source(node).strip().splitlines()[0]
 

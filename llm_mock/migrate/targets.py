@@ -136,13 +136,13 @@ def _qualify_import(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
 @functools.cache
 def _find_source(module: str, test_file: Path) -> Path | None:
     """Find the file of a module in the folders above the test, and in their `src`."""
-    for path in _candidate_files(module.split("."), test_file):
+    for path in _list_candidate_files(module.split("."), test_file):
         if path.is_file():
             return path
     return None
 
 
-def _candidate_files(parts: list[str], test_file: Path) -> Iterator[Path]:
+def _list_candidate_files(parts: list[str], test_file: Path) -> Iterator[Path]:
     for folder in test_file.parents:
         for root in (folder, folder / "src"):
             yield root.joinpath(*parts).with_suffix(".py")

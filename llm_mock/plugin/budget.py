@@ -17,7 +17,7 @@ from llm_mock.cost.budgets import (
     format_usage_table,
     parse_budget,
 )
-from llm_mock.cost.prices import cost_of, describe_missing_prices, has_provider_prices, tokens_of
+from llm_mock.cost.prices import compute_cost, describe_missing_prices, has_provider_prices, count_tokens
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.runtest import get_calls_of_test
@@ -127,10 +127,10 @@ class RunBudget:
             for call in new_calls:
                 self._counted[mock] = max(self._counted[mock], call["number"])
                 try:
-                    cost = cost_of(call, mock)
+                    cost = compute_cost(call, mock)
                 except MissingExtra:
                     cost = None
-                _add_usage(usage, call["model_id"], (cost, tokens_of(call)))
+                _add_usage(usage, call["model_id"], (cost, count_tokens(call)))
         return _to_json(usage)
 
     @reporting_hook(tryfirst=True)

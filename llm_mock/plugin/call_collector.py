@@ -18,9 +18,9 @@ from llm_mock.plugin.judged import take_verdicts
 from llm_mock.report.calls import (
     PROPERTIES,
     describe_calls,
-    junit_properties,
+    get_junit_properties,
     keep_calls,
-    redacted_calls,
+    redact_calls,
 )
 from llm_mock.support.redaction import KNOWN, redact
 
@@ -114,7 +114,7 @@ class CallCollector:
         if self._junit:
             # A test that another plugin runs again has the properties of its earlier run.
             others = [each for each in item.user_properties if each[0] not in PROPERTIES]
-            item.user_properties[:] = others + junit_properties(calls)
+            item.user_properties[:] = others + get_junit_properties(calls)
         if not self._detailed:
             return None
         return self._serialize(calls, item.stash.get(STEPS, []), take_verdicts(), not_mocked)
@@ -140,10 +140,10 @@ class CallCollector:
         outside = []
         for group in self._outside:
             described = describe_calls(group["calls"], self._run_mock)
-            outside.append({**group, "calls": redacted_calls(described)})
+            outside.append({**group, "calls": redact_calls(described)})
         self._outside = []
         document = {
-            "calls": redacted_calls(calls),
+            "calls": redact_calls(calls),
             "steps": redact(steps),
             "checks": redact(checks),
             "not_mocked": redact([f"not mocked: {request}" for request in not_mocked or ()]),

@@ -61,7 +61,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     scores = [value for value in (left, right) if isinstance(value, assertions.Score)]
     if not scores:
         return None
-    return [f"{_format_value(left)} {op} {_format_value(right)}", *scores[0].explained()]
+    return [f"{_format_value(left)} {op} {_format_value(right)}", *scores[0].explain()]
 
 
 def _format_value(value: object) -> str:
@@ -71,4 +71,4 @@ def _format_value(value: object) -> str:
 def take_verdicts() -> list[dict[str, str]]:
     """Return the verdicts since the last call of this function, in the form of the report."""
     assertions = sys.modules.get("llm_mock.agents.assertions")
-    return assertions.taken_checks() if assertions else []
+    return assertions.take_checks() if assertions else []

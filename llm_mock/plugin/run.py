@@ -251,7 +251,7 @@ def _end_servers() -> None:
     # Not imported for this: without it no server runs.
     pool = sys.modules.get("llm_mock.agents.pool")
     if pool is not None:
-        pool.pool_of_process().close()
+        pool.get_server_pool().close()
 
 
 def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:

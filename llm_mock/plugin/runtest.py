@@ -46,9 +46,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     # Runs of agents and verdicts from between the tests, such as those of session fixtures.
     # Modules are looked up, so that a run without agents does not import them.
     if agents := sys.modules.get("llm_mock.agents.summary"):
-        agents.taken()
+        agents.take_results()
     if assertions := sys.modules.get("llm_mock.agents.assertions"):
-        assertions.taken_checks()
+        assertions.take_checks()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -145,7 +145,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add sections to the report of a failed test, and take secrets out of it."""
     if call.when == "teardown" and (pool := sys.modules.get("llm_mock.agents.pool")):
-        pool.pool_of_process().end_test()
+        pool.get_server_pool().end_test()
     redact_report = None
     if call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception):
         from llm_mock.plugin.failures import prepare_failure

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import to_plain_json
-from llm_mock.cost.prices import cost_of
+from llm_mock.cost.prices import compute_cost
 from llm_mock.errors import LLMMockError
-from llm_mock.report.gen_ai import gen_ai_attributes
+from llm_mock.report.gen_ai import get_gen_ai_attributes
 from llm_mock.support.redaction import OUTPUT, redact
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def describe_calls(
     return calls
 
 
-def redacted_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def redact_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return described calls without secrets, even if a secret is split over chunks."""
     without_secrets = []
     for call in calls:
@@ -106,7 +106,7 @@ def _as_chunk_event(chunk: Any) -> dict[str, Any]:
     return dict(chunk)
 
 
-def junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
+def get_junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
     """Return the sums over the calls of a test, by the names in `PROPERTIES`.
 
     Nothing without calls, and no cost if a price is unknown.
@@ -186,7 +186,7 @@ def _describe_call(
             call[name] = record[name]  # type: ignore[literal-required]
     if "not_described" in details:
         call["not_described"] = details["not_described"]
-    call["gen_ai"] = gen_ai_attributes(call)
+    call["gen_ai"] = get_gen_ai_attributes(call)
     return call
 
 
@@ -198,7 +198,7 @@ def _compute_cost(record: CallRecord, mock: LLMMock | None) -> Decimal | None:
     key = (record["model_id"], record["input_tokens"], record["output_tokens"], day, prices)
     if key not in _costs:
         try:
-            _costs[key] = cost_of(record, mock)
+            _costs[key] = compute_cost(record, mock)
         except LLMMockError:
             # The prices of the providers are not installed; the report goes on without costs.
             _costs[key] = None

@@ -50,7 +50,7 @@ def new_document(
         "models": _sum_by_model([*tests, *outside_tests]),
         # The calls are redacted where they are described, the sums of agents are not.
         "agents": redact(leaderboard.rows(agents)),
-        "agents_by": redact(leaderboard.rows_by_part(agents)),
+        "agents_by": redact(leaderboard.collect_rows(agents)),
         "tests": tests,
         "outside_tests": outside_tests,
     }

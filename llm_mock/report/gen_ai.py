@@ -27,7 +27,7 @@ OPTIONS = {
 """The providers' names of options, and the names after `gen_ai.request.` in the conventions."""
 
 
-def gen_ai_attributes(call: dict[str, Any]) -> dict[str, Any]:
+def get_gen_ai_attributes(call: dict[str, Any]) -> dict[str, Any]:
     """Return the span attributes that instrumentation would record for a call.
 
     Args:

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import pydantic
 
 from llm_mock.errors import InvalidFile
-from llm_mock.report.suite_document import VERSION, cost_of_case
+from llm_mock.report.suite_document import VERSION, get_case_cost
 from llm_mock.support import yaml_files
 from llm_mock.support.files import LARGEST_FILE
 
@@ -151,7 +151,7 @@ def _compare_suite(suite: Part, earlier: Part | None, is_whole: bool) -> Part:
             # Cases that were only left out of this run are not gone.
             "gone": _find_gone(old_cases, cases) if is_whole else [],
             "compared": len(ran_twice),
-            "cost_usd": _sum_before_and_now(ran_twice, cost_of_case),
+            "cost_usd": _sum_before_and_now(ran_twice, get_case_cost),
             "duration_s": _sum_before_and_now(ran_twice, lambda case: float(case["duration_s"])),
         }
     return {**suite, "cases": cases, "baseline": baseline}
@@ -187,7 +187,7 @@ def _compare_case(case: Part, old: Part | None) -> Part:
     if old["attempts"]:
         compared["ran"] = True
         compared["duration_s"] = old["duration_s"]
-        compared["cost_usd"] = cost_of_case(old)
+        compared["cost_usd"] = get_case_cost(old)
     return compared
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from llm_mock.report.suite_document import full_name, suite_name
-from llm_mock.report.suite_grid import decimal_of
+from llm_mock.report.suite_document import format_full_name, suite_name
+from llm_mock.report.suite_grid import to_decimal
 from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.support.text import format_dollars, format_short_seconds
 
@@ -32,7 +32,7 @@ def list_changes(suite: dict[str, Any]) -> Iterator[Change]:
     baseline = suite["baseline"]
     for case in suite["cases"]:
         kind = case["baseline"]["change"]
-        name = full_name(suite, case)
+        name = format_full_name(suite, case)
         if kind == "new" and baseline is not None:
             yield Change(kind, name, case["status"])
         elif kind in ("broke", "mended"):
@@ -82,7 +82,7 @@ def _describe_differences(baseline: dict[str, Any]) -> Iterator[str]:
         yield _describe_difference(
             "cost",
             baseline["cost_usd"],
-            lambda cost: format_dollars(decimal_of(cost)),
+            lambda cost: format_dollars(to_decimal(cost)),
         )
     if baseline["duration_s"] and cases:
         yield _describe_difference(

@@ -222,12 +222,12 @@ def suite_name(suite: dict[str, Any]) -> str:
     return format_case_name(suite["suite"], format_variant_name(suite["variant"]))
 
 
-def full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
+def format_full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """Return the name of a case with its variant."""
     return format_case_name(case["name"], format_variant_name(suite["variant"]))
 
 
-def cost_of_case(case: dict[str, Any]) -> float | None:
+def get_case_cost(case: dict[str, Any]) -> float | None:
     """Return the cost of all attempts of a case in US dollars, or None if a price is unknown."""
     costs = [attempt["cost_usd"] for attempt in case["attempts"]]
     if None in costs:
@@ -245,7 +245,7 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
     if status == "not run":
         reason = suite["stopped"] or "the run was interrupted"
         return f"not run: {reason}"
-    attempt = explaining_attempt(case)
+    attempt = get_decisive_attempt(case)
     if attempt["error"] is not None:
         return str(attempt["error"])
     lines = []
@@ -263,7 +263,7 @@ def check_text(check: dict[str, Any]) -> str:
     return f"{check['message']}{format_weight(weight)}"
 
 
-def suite_scores(suite: dict[str, Any]) -> str:
+def format_suite_scores(suite: dict[str, Any]) -> str:
     """Return the score of a suite with its metrics."""
     return format_scores(suite["score"], suite["min_score"], suite["metrics"])
 
@@ -275,12 +275,12 @@ def is_good(suite: dict[str, Any]) -> bool:
     return reaches(suite["score"], suite["min_score"])
 
 
-def explanation(suite: dict[str, Any], case: dict[str, Any]) -> str:
+def explain_case(suite: dict[str, Any], case: dict[str, Any]) -> str:
     """Return the remark on a case with its prompts and outputs."""
     lines = [remark(suite, case)]
     # A case that was not run has no attempts.
     if case["attempts"]:
-        turns = explaining_attempt(case)["turns"]
+        turns = get_decisive_attempt(case)["turns"]
     else:
         turns = []
     for turn in turns:
@@ -300,7 +300,7 @@ def repeats_text(case: dict[str, Any]) -> str | None:
     return str(PassRate(repeats["passed"], repeats["runs"]))
 
 
-def replayed_text(cases: Sequence[dict[str, Any]]) -> str:
+def format_replayed(cases: Sequence[dict[str, Any]]) -> str:
     """Return how many calls the cassettes of cases replayed and recorded."""
     replayed = 0
     recorded = 0
@@ -313,7 +313,7 @@ def replayed_text(cases: Sequence[dict[str, Any]]) -> str:
     return format_cassette_usage(replayed, recorded, without_cassette)
 
 
-def explaining_attempt(case: dict[str, Any]) -> dict[str, Any]:
+def get_decisive_attempt(case: dict[str, Any]) -> dict[str, Any]:
     """Return the first attempt that failed, or else the last one."""
     attempts: list[dict[str, Any]] = case["attempts"]
     for attempt in attempts:

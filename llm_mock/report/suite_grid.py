@@ -50,7 +50,7 @@ class Grid(NamedTuple):
         yield from self._pass_rates()
         # Dry runs cost nothing, and the cost of a target is unknown.
         if not any(suite["dry_run"] or suite["target"] for suite in suites):
-            costs = [decimal_of(suite["cost_usd"]) for suite in suites]
+            costs = [to_decimal(suite["cost_usd"]) for suite in suites]
             yield "Cost", [format_dollars(cost) for cost in costs]
         yield "Time per case", [_format_time_per_case(suite) for suite in suites]
 
@@ -74,7 +74,7 @@ class Grid(NamedTuple):
             yield label, texts
 
 
-def grids(suites: Iterable[dict[str, Any]]) -> Iterator[Grid | dict[str, Any]]:
+def group_variants(suites: Iterable[dict[str, Any]]) -> Iterator[Grid | dict[str, Any]]:
     """Yield the suites of a document in order; variants of one suite as a grid."""
     for (_, _, is_grid), group in groupby(suites, _get_group):
         if is_grid:
@@ -87,7 +87,7 @@ def _get_group(suite: dict[str, Any]) -> tuple[str, str | None, bool]:
     return suite["suite"], suite["file"], bool(suite["variant"])
 
 
-def decimal_of(amount: float | None) -> Decimal | None:
+def to_decimal(amount: float | None) -> Decimal | None:
     """Return a cost of the document as a decimal, with the digits that it shows."""
     if amount is None:
         return None

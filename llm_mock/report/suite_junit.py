@@ -8,9 +8,9 @@ from typing import Any
 from xml.etree import ElementTree
 
 from llm_mock.report.suite_document import (
-    cost_of_case,
-    explanation,
-    full_name,
+    explain_case,
+    format_full_name,
+    get_case_cost,
     remark,
     repeats_text,
     suite_name,
@@ -68,7 +68,7 @@ def _add_case(
         parent,
         "testcase",
         classname=suite["suite"],
-        name=full_name(suite, case),
+        name=format_full_name(suite, case),
         time=f"{case['duration_s']:.3f}",
         **{name: case[name] for name in ("file", "line") if case[name] is not None},
     )
@@ -78,12 +78,12 @@ def _add_case(
     if text is not None:
         tag = "failure" if case["status"] == "failed" else "skipped"
         child = _add(element, tag, message=text)
-        child.text = _replace_invalid(explanation(suite, case))
+        child.text = _replace_invalid(explain_case(suite, case))
 
 
 def _get_case_properties(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     properties: dict[str, Any] = {"tokens": tokens(case)}
-    cost = cost_of_case(case)
+    cost = get_case_cost(case)
     if cost is not None:
         # Without an exponent, which `str` of a small float has.
         properties["cost_usd"] = f"{Decimal(str(cost)):f}"

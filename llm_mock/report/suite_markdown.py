@@ -10,15 +10,15 @@ from typing import Any
 from llm_mock.report.suite_baseline import is_worse
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
-    explanation,
-    full_name,
+    explain_case,
+    format_full_name,
+    format_replayed,
+    format_suite_scores,
     is_good,
     repeats_text,
-    replayed_text,
-    suite_scores,
     tokens,
 )
-from llm_mock.report.suite_grid import Grid, decimal_of, grids
+from llm_mock.report.suite_grid import Grid, group_variants, to_decimal
 from llm_mock.suites.scores import format_score_cell
 from llm_mock.support.text import (
     escape_unprintable,
@@ -44,7 +44,7 @@ def render_markdown(document: dict[str, Any]) -> bytes:
     terminal commands.
     """
     lines: list[str] = []
-    for part in grids(document["suites"]):
+    for part in group_variants(document["suites"]):
         lines += _render_grid(part) if isinstance(part, Grid) else _render_suite(part)
     lines += _render_changes(document)
     text = "\n".join(lines)
@@ -136,13 +136,13 @@ def _render_failures(suite: dict[str, Any]) -> Iterator[str]:
     for case in suite["cases"]:
         if case["status"] != "failed":
             continue
-        text = explanation(suite, case)
+        text = explain_case(suite, case)
         if len(text) > MAX_BLOCK:
             text = f"{text[:MAX_BLOCK]}…"
         # `escape_unprintable` would escape a tab.
         lines = [escape_unprintable(line.expandtabs(4)) for line in text.splitlines()]
         block = html.escape("\n".join(lines))
-        yield f"<details><summary>{_neutralize(full_name(suite, case))}</summary>\n"
+        yield f"<details><summary>{_neutralize(format_full_name(suite, case))}</summary>\n"
         yield f"<pre>\n{block}\n</pre>\n\n</details>\n"
 
 
@@ -154,9 +154,9 @@ def _render_summary(suite: dict[str, Any]) -> str:
         text = f"Role {_neutralize(suite['role'])}, model {_neutralize(suite['model'])}, "
         text += mode if suite["dry_run"] else _describe_usage(suite)
     if suite["scored"]:
-        text += f", {_neutralize(suite_scores(suite))}"
+        text += f", {_neutralize(format_suite_scores(suite))}"
     if suite["cassette"]:
-        text += f". {replayed_text(suite['cases'])}"
+        text += f". {format_replayed(suite['cases'])}"
     if suite["stopped"]:
         text += f". {_neutralize('Stopped: ' + suite['stopped'])}"
     return text
@@ -164,7 +164,7 @@ def _render_summary(suite: dict[str, Any]) -> str:
 
 def _describe_usage(suite: dict[str, Any]) -> str:
     total = sum(tokens(case) for case in suite["cases"])
-    cost = format_dollars(decimal_of(suite["cost_usd"]))
+    cost = format_dollars(to_decimal(suite["cost_usd"]))
     return f"{format_count(total, 'token')}, cost {cost}"
 
 

@@ -10,15 +10,15 @@ from llm_mock.report import document, page
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
     check_text,
-    explaining_attempt,
-    full_name,
+    format_full_name,
+    format_replayed,
+    format_suite_scores,
+    get_decisive_attempt,
     remark,
     repeats_text,
-    replayed_text,
     suite_name,
-    suite_scores,
 )
-from llm_mock.report.suite_grid import Grid, grids
+from llm_mock.report.suite_grid import Grid, group_variants
 from llm_mock.suites.scores import format_score
 
 UNKNOWN_FIELDS: dict[str, Any] = {
@@ -40,11 +40,11 @@ def render_suite_page(suites: dict[str, Any]) -> bytes:
     for suite in suites["suites"]:
         tests += [_describe_test(suite, case) for case in suite["cases"]]
         if suite["scored"]:
-            scores.append(f"{suite_name(suite)}: {suite_scores(suite)}")
+            scores.append(f"{suite_name(suite)}: {format_suite_scores(suite)}")
     duration = sum(suite["duration_s"] for suite in suites["suites"])
     agents = _sum_agents(suites["suites"])
     run = document.new_document(tests, [], agents, duration)
-    parts = grids(suites["suites"])
+    parts = group_variants(suites["suites"])
     side_by_side = []
     for part in parts:
         if isinstance(part, Grid):
@@ -122,7 +122,7 @@ def _describe_agent(suite: dict[str, Any]) -> dict[str, Any]:
 
 def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
     if case["attempts"]:
-        assertions = explaining_attempt(case)["assertions"]
+        assertions = get_decisive_attempt(case)["assertions"]
     else:
         assertions = []
     model = suite["model"] or suite["role"]
@@ -142,14 +142,14 @@ def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any
         checks=checks,
         pass_rate=repeats_text(case),
         score=score,
-        cassette=replayed_text([case]) if suite["cassette"] else None,
+        cassette=format_replayed([case]) if suite["cassette"] else None,
         calls=list(_describe_calls(model, case)),
     )
 
 
 def _get_test_id(suite: dict[str, Any], case: dict[str, Any]) -> str:
     file = suite["file"] or suite["suite"]
-    parts = (file, suite["suite"], full_name(suite, case))
+    parts = (file, suite["suite"], format_full_name(suite, case))
     return "::".join(filter(None, parts))
 
 

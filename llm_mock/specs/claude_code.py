@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
-from llm_mock.agents.environment import whole_environment
+from llm_mock.agents.environment import merge_environment
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
@@ -169,7 +169,7 @@ def _run_command(words: list[str], task: Task) -> tuple[int | None, _MessageOutp
 
 async def _execute(words: list[str], task: Task) -> tuple[int | None, _MessageOutput, str]:
     # The whole environment, as the key of Claude Code may be in any variable.
-    environment = whole_environment(**VARIABLES)
+    environment = merge_environment(**VARIABLES)
     server = CLIServer("claude", words, env=environment, cwd=task.root)
     process = SupervisedProcess(server, with_input=True)
     status = None

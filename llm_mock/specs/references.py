@@ -45,7 +45,7 @@ def resolve_references(value: Any, saved: Mapping[str, Any]) -> Any:
         return json.dumps(result, ensure_ascii=False)
 
     def resolve_text(text: str) -> Any:
-        reference = interpolation.whole_reference(text)
+        reference = interpolation.parse_whole_reference(text)
         if reference is not None:
             return _look_up(reference, saved)
         return interpolation.interpolate(text, format_result)
@@ -78,7 +78,7 @@ def find_references(
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield each reference in a JSON value: its location, and the text between its braces."""
     if isinstance(value, str):
-        for reference in interpolation.references_in(value):
+        for reference in interpolation.list_references(value):
             yield location, reference
     elif isinstance(value, dict):
         for key, item in value.items():

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from llm_mock.agents.pool import pool_of_process
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.agents.servers import MCPServer, RedactedMapping
 from llm_mock.agents.tools import ServerTool
 from llm_mock.errors import InvalidFile
@@ -91,7 +91,7 @@ def run_tools_server(
         cleanup_errors: list[str] = []
         try:
             # This starts the server, which has then written its address.
-            tools = {tool.name: tool for tool in pool_of_process().tools([server])}
+            tools = {tool.name: tool for tool in get_server_pool().tools([server])}
             url = None
             headers = RedactedMapping()
             if http:
@@ -101,7 +101,7 @@ def run_tools_server(
             yield RunningTools(server, tools, url, headers, cleanup_errors)
         finally:
             # The last lines of its stderr.
-            lines = pool_of_process().stop(server).splitlines()
+            lines = get_server_pool().stop(server).splitlines()
             cleanup_errors += [line for line in lines if line.startswith(CLEANUP)]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import llm
 
 from llm_mock.agents.agent import Agent
-from llm_mock.agents.pool import pool_of_process
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
@@ -24,7 +24,7 @@ from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import CaseTurn, TestCase, ToolCallsAssertion
-from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
+from llm_mock.suites.time_limit import CaseTimedOut, check_time, get_seconds_left
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_error
 
@@ -78,7 +78,7 @@ class CaseRunner(RepeatingRunner):
         try:
             if self.dry_run:
                 refuse_remote_servers(self.agent.servers)
-            pool_of_process().tools(self.agent.servers)
+            get_server_pool().tools(self.agent.servers)
         except Exception as error:
             message = str(redact(_describe_error(error)))
             return Attempt((), (), message, agent_fails=isinstance(error, AGENT_ERRORS))
@@ -122,7 +122,7 @@ class CaseRunner(RepeatingRunner):
 
     def _create_session(self) -> AgentSession:
         """Return a session whose tool calls end with the time of the run, in any thread."""
-        remaining = seconds_left(math.inf)
+        remaining = get_seconds_left(math.inf)
         if remaining == math.inf:
             return AgentSession(self.agent)
         timeout = min(remaining, self.agent.timeout or remaining)
@@ -156,7 +156,7 @@ class CaseRunner(RepeatingRunner):
         if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
             servers = self.agent.servers
             if servers:
-                tools = pool_of_process().tools(servers)
+                tools = get_server_pool().tools(servers)
             else:
                 tools = []
             offered = tuple(tool.name for tool in with_skill_tools(tools, self.agent.skill))

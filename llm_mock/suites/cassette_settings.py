@@ -33,7 +33,7 @@ class CassetteSettings(StrictModel):
     normalize: Patterns = ()
     """Regular expressions of texts that are ignored in comparisons, such as a date."""
 
-    def added_to(self, config: CassetteConfig) -> CassetteConfig:
+    def add_to(self, config: CassetteConfig) -> CassetteConfig:
         """Return the settings of a project with those of the suite added."""
         redact = (*config.redact, *self.redact)
         project_normalize = config.normalize

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import HOSTS_VARIABLE, OFFLINE_VARIABLE
@@ -20,36 +19,38 @@ ADVICE = "A dry run asks only servers of this machine: run without --dry-run, or
 
 
 def is_local_url(url: str) -> bool:
-    """Return True if a URL leads to this machine."""
+    """Return whether a URL leads to this machine."""
     try:
         host = urlsplit(url).hostname
     except ValueError:
         return False
-    return bool(host) and is_this_machine(host or "")
+    if not host:
+        return False
+    return is_this_machine(host)
 
 
-def refuse_remote_servers(servers: Iterable[Any]) -> None:
-    """Raise for the first MCP server that a dry run would have to ask on another machine.
+def refuse_remote_servers(servers: Iterable[object]) -> None:
+    """Raise for the first MCP server on another machine, as a dry run must not call it.
 
     Raises:
         ServerError: there is one.
     """
     for server in servers:
+        # A command-line tool has no URL.
         url = getattr(server, "url", None)
         if url and not is_local_url(url):
-            raise ServerError(
-                f"The MCP server at {shorten_name(str(server))} is not asked. {ADVICE}."
-            )
+            name = shorten_name(str(server))
+            raise ServerError(f"The MCP server at {name} is not asked. {ADVICE}.")
 
 
 @contextmanager
-def on_this_machine() -> Iterator[None]:
-    """Refuse connections to other machines, and read the project's `llm_mock_hosts` and `llm_mock_http`.
+def restrict_to_this_machine() -> Iterator[None]:
+    """Refuse connections to other machines, and apply the project's settings of the HTTP boundary.
 
     Raises:
         InvalidFile: the configuration file of pytest cannot be read, or `llm_mock_http` is unknown.
     """
-    mode, hosts = project_settings()
+    mode, hosts = read_project_settings()
     previous = http_settings.copy()
     # `off` would let requests out.
     http_settings.mode = "error" if mode == "error" else "answer"
@@ -61,18 +62,29 @@ def on_this_machine() -> Iterator[None]:
         http_settings.restore(previous)
 
 
-def project_settings() -> tuple[str, tuple[str, ...]]:
-    """Return the `llm_mock_http` and `llm_mock_hosts` of the project in the current folder."""
+def read_project_settings() -> tuple[str, tuple[str, ...]]:
+    """Return the `llm_mock_http` and `llm_mock_hosts` of the project in the current folder.
+
+    Raises:
+        InvalidFile: the configuration file of pytest cannot be read, or `llm_mock_http` is unknown.
+    """
     settings = find_settings(Path.cwd())
     mode = str(settings.get("llm_mock_http", MODES[0]))
     if mode not in MODES:
-        raise InvalidFile(
-            f"llm_mock_http is {mode!r} in the settings of pytest; it must be one of {', '.join(MODES)}"
-        )
-    return mode, get_words(settings, "llm_mock_hosts")
+        modes = ", ".join(MODES)
+        problem = f"llm_mock_http is {mode!r} in the settings of pytest"
+        raise InvalidFile(f"{problem}; it must be one of {modes}")
+    hosts = get_words(settings, "llm_mock_hosts")
+    return mode, hosts
 
 
-def offline_environment(environment: Mapping[str, str]) -> dict[str, str]:
+def create_offline_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a command that a dry run starts."""
-    hosts = " ".join((os.environ.get(HOSTS_VARIABLE, ""), *project_settings()[1])).strip()
-    return {**environment, OFFLINE_VARIABLE: "1", **({HOSTS_VARIABLE: hosts} if hosts else {})}
+    _, project_hosts = read_project_settings()
+    # The command has no settings of pytest: it gets the hosts by the environment.
+    hosts = [os.environ.get(HOSTS_VARIABLE, ""), *project_hosts]
+    offline = {**environment, OFFLINE_VARIABLE: "1"}
+    all_hosts = " ".join(hosts).strip()
+    if all_hosts:
+        offline[HOSTS_VARIABLE] = all_hosts
+    return offline

@@ -1,7 +1,8 @@
 """Record and replay the responses of an endpoint that is the target of a suite.
 
 The models of the application are called elsewhere, so a cassette holds the endpoint's own
-responses."""
+responses.
+"""
 
 from __future__ import annotations
 

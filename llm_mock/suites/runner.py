@@ -79,17 +79,19 @@ def run_case(
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, timeout, retry, jobs=1)
-    options: dict[str, Any] = {
-        "folder": folder,
-        "dry_run": dry_run,
-        "judge": judge,
-        "cassettes": cassettes,
-        "repeat": repeat,
-        "threshold": threshold,
-        "retry": retry,
-        "timeout": timeout,
-    }
-    runner = _create_runner(agent, model_override, options, get_model)
+    runner = _create_runner(
+        agent,
+        model_override,
+        get_model,
+        folder=folder,
+        dry_run=dry_run,
+        judge=judge,
+        cassettes=cassettes,
+        repeat=repeat,
+        threshold=threshold,
+        retry=retry,
+        timeout=timeout,
+    )
     with _activate_cassettes(runner):
         return runner.run(case)
 
@@ -158,17 +160,18 @@ def run_suite(
         from llm_mock.suites.suite_cassettes import create_suite_cassettes
 
         cassettes = create_suite_cassettes(suite, cassette, dry_run, format_variant_name(variant))
-    options: dict[str, Any] = {
-        "folder": suite.path.parent if suite.path else None,
-        "dry_run": dry_run,
-        "judge": judge,
-        "cassettes": cassettes,
-        "repeat": repeat,
-        "threshold": threshold,
-        "retry": retry,
-        "timeout": timeout,
-    }
-    runner = _create_runner(get_agent_or_target(agent, suite), model_override, options)
+    runner = _create_runner(
+        get_agent_or_target(agent, suite),
+        model_override,
+        folder=suite.path.parent if suite.path else None,
+        dry_run=dry_run,
+        judge=judge,
+        cassettes=cassettes,
+        repeat=repeat,
+        threshold=threshold,
+        retry=retry,
+        timeout=timeout,
+    )
     stop = StopCondition(None if max_cost is None else _create_budget(max_cost, runner))
     events = run_cases(
         runner,
@@ -267,8 +270,8 @@ def get_agent_or_target(
 def _create_runner(
     agent: Agent | Role | Target,
     model_override: llm.Model | None,
-    options: dict[str, Any],
     get_model: Callable[[str], MockLLMModel] | None = None,
+    **options: Any,
 ) -> RepeatingRunner:
     __tracebackhide__ = True
     if isinstance(agent, Target):
@@ -278,7 +281,12 @@ def _create_runner(
         needs_model = not options["dry_run"] and model_override is None
         role = resolve_model(agent) if needs_model else agent
         agent = role.agent
-    return CaseRunner(agent=agent, model_override=model_override, get_model=get_model, **options)
+    return CaseRunner(
+        agent=agent,
+        model_override=model_override,
+        get_model=get_model,
+        **options,
+    )
 
 
 def _check_numbers(

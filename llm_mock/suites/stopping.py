@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.agents.result import now
-from llm_mock.cost.prices import amount, cost_of
+from llm_mock.cost.prices import amount, compute_cost
 from llm_mock.errors import InvalidBudget
 from llm_mock.suites.results import CaseResult
 from llm_mock.support.text import format_dollars, shorten, shorten_name
@@ -61,7 +61,7 @@ def _require_price(model_id: str) -> None:
         "input_tokens": 1,
         "output_tokens": 1,
     }
-    if cost_of(call) is None:
+    if compute_cost(call) is None:
         model = shorten_name(model_id)
         raise InvalidBudget(
             f"max_cost cannot be checked: the price of the model {model!r} is not known. "

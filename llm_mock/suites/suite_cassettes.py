@@ -186,7 +186,7 @@ def create_suite_cassettes(
     if path is None:
         problem = "A suite that is no file has no cassettes, which are beside the file"
         raise InvalidFile(f"{problem}: read one with load_suite.")
-    config = suite.cassette.added_to(CassetteConfig())
+    config = suite.cassette.add_to(CassetteConfig())
     # Terminal and reports must not show what the cassettes leave out.
     OUTPUT.hide_pattern(*config.redact)
 

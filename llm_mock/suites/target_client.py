@@ -25,7 +25,7 @@ from llm_mock.suites.assertion_types.python_functions import find_error_source, 
 from llm_mock.suites.assertion_types.text_assertion import extract_text, to_text
 from llm_mock.suites.dry_run_hosts import ADVICE, is_local_url
 from llm_mock.suites.target import PROMPT, Target
-from llm_mock.suites.time_limit import CaseTimedOut, check_time, seconds_left
+from llm_mock.suites.time_limit import CaseTimedOut, check_time, get_seconds_left
 from llm_mock.support.interpolation import interpolate, map_texts
 from llm_mock.support.text import describe_exit, shorten, shorten_name
 
@@ -136,7 +136,9 @@ def run_command(
     filled_words = [word.replace(PROMPT, prompt) for word in words]
     stdin = None if takes_argument else prompt.encode()
     try:
-        completed = _run_process(filled_words, stdin, seconds_left(timeout), folder, environment)
+        completed = _run_process(
+            filled_words, stdin, get_seconds_left(timeout), folder, environment
+        )
     except subprocess.TimeoutExpired:
         # If the time of the whole case is over, that is the reason to report.
         check_time()
@@ -229,7 +231,7 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
     request = _build_request(target, url, prompt)
     try:
         opener = _create_opener(dry_run)
-        with opener.open(request, timeout=seconds_left(target.timeout)) as response:
+        with opener.open(request, timeout=get_seconds_left(target.timeout)) as response:
             body: bytes = response.read(MAX_RESPONSE_SIZE)
     except urllib.error.HTTPError as error:
         with error:

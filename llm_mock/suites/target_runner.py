@@ -19,7 +19,7 @@ from llm_mock.core.context import current_mock
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.checking import check_turn
-from llm_mock.suites.dry_run_hosts import offline_environment, on_this_machine
+from llm_mock.suites.dry_run_hosts import create_offline_environment, restrict_to_this_machine
 from llm_mock.suites.repeating import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, TurnResult
 from llm_mock.suites.schema import CaseTurn, TestCase
@@ -96,7 +96,7 @@ class TargetRunner(RepeatingRunner):
             mock = ScriptedMock(processes=not is_function)
             with ExitStack() as stack:
                 if is_function:
-                    stack.enter_context(on_this_machine())
+                    stack.enter_context(restrict_to_this_machine())
                     stack.enter_context(activate_in_process(mock.mock))
                 try:
                     yield mock
@@ -162,7 +162,7 @@ class TargetRunner(RepeatingRunner):
     def _get_environment(self, mock: ScriptedMock | None) -> dict[str, str] | None:
         """Return the environment of a command; None for that of this process."""
         if mock is not None:
-            return offline_environment(mock.environment())
+            return create_offline_environment(mock.environment())
         if self.cassettes is None:
             return None
         cassette_mock: CassetteMock = current_mock()

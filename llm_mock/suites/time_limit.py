@@ -85,7 +85,7 @@ def run_with_limit(seconds: float, action: Callable[[], Result]) -> Result:
     return _run_in_thread(seconds, action)
 
 
-def seconds_left(most: float) -> float:
+def get_seconds_left(most: float) -> float:
     """Return a time limit in seconds, reduced to the remaining time of the run."""
     deadline = _deadline.get()
     if deadline is None:

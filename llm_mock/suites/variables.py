@@ -11,9 +11,9 @@ from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, J
 from llm_mock.support.interpolation import (
     NAME,
     interpolate,
+    list_references,
     map_texts,
-    references_in,
-    whole_reference,
+    parse_whole_reference,
 )
 
 MAX_SUITE_SIZE = 50_000_000
@@ -116,7 +116,7 @@ class VariableReplacer:
 
     def _replace_value(self, text: str) -> Any:
         """Return a text with variables replaced; one that is a single variable keeps its type."""
-        name = whole_reference(text)
+        name = parse_whole_reference(text)
         if name is None or name not in self.values:
             return self.replace_text(text)
         return self.values[name]
@@ -132,7 +132,7 @@ class VariableReplacer:
 
 def has_reference(text: str) -> bool:
     """Return True if a text contains a variable."""
-    references = references_in(text)
+    references = list_references(text)
     return any(NAME.fullmatch(reference) for reference in references)
 
 

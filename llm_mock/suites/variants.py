@@ -47,7 +47,7 @@ class Variant:
         """Return the agent, role or target that answers the prompts."""
         return get_agent_or_target(self.agent, self.suite)
 
-    def resolved(self) -> Variant:
+    def resolve(self) -> Variant:
         """Return the variant with the model id of `llm`, which a live run needs.
 
         Raises:

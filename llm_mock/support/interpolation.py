@@ -14,14 +14,14 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 _REFERENCE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 
 
-def references_in(text: str) -> list[str]:
+def list_references(text: str) -> list[str]:
     """Return the names of all references in a text, in order."""
     matches = _REFERENCE.finditer(text)
     # An escaped reference has a first group.
     return [match[2] for match in matches if not match[1]]
 
 
-def whole_reference(text: str) -> str | None:
+def parse_whole_reference(text: str) -> str | None:
     """Return the name in a text that is a single reference; None for any other text."""
     match = _REFERENCE.fullmatch(text)
     if match and not match[1]:

@@ -8,13 +8,13 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from llm_mock.agents.mcp_session import answer_of
+from llm_mock.agents.mcp_session import convert_result
 
 DATA = base64.b64encode(b"\x00\x01").decode()
 
 
 def answer_to(*content: Any, **fields: Any) -> Any:
-    return answer_of(types.CallToolResult(content=list(content), **fields))
+    return convert_result(types.CallToolResult(content=list(content), **fields))
 
 
 def test_texts_are_joined_by_lines() -> None:

@@ -30,11 +30,11 @@ FAMILY = 4
 PROGRAM = f"""
 import os, sys, time
 from llm_mock.agents import CLIServer, MCPServer
-from llm_mock.agents.pool import ServerPool, pool_of_process
+from llm_mock.agents.pool import ServerPool, get_server_pool
 
 marker = os.environ["MARKER"]
 server = MCPServer([sys.executable, "-I", "-S", {str(RAW_SERVER)!r}, marker, *{WHOLE_FAMILY!r}])
-pool = pool_of_process()
+pool = get_server_pool()
 tools = {{tool.name: tool for tool in pool.tools([server])}}
 """
 
@@ -241,10 +241,10 @@ def test_nothing_is_left_after_ctrl_c_in_a_test(
         f"""
         import time
         from llm_mock.agents import MCPServer
-        from llm_mock.agents.pool import pool_of_process
+        from llm_mock.agents.pool import get_server_pool
 
         def test_waits():
-            pool_of_process().tools([MCPServer({[*raw(*WHOLE_FAMILY).command]!r})])
+            get_server_pool().tools([MCPServer({[*raw(*WHOLE_FAMILY).command]!r})])
             time.sleep(600)
         """
     )
@@ -263,10 +263,10 @@ def test_nothing_is_left_after_ctrl_c_while_a_server_starts(
     pytester.makepyfile(
         f"""
         from llm_mock.agents import MCPServer
-        from llm_mock.agents.pool import pool_of_process
+        from llm_mock.agents.pool import get_server_pool
 
         def test_waits():
-            pool_of_process().tools([MCPServer({[*raw("--hang", *WHOLE_FAMILY).command]!r})])
+            get_server_pool().tools([MCPServer({[*raw("--hang", *WHOLE_FAMILY).command]!r})])
         """
     )
     process = pytester.popen([sys.executable, "-m", "pytest"], stdin=subprocess.DEVNULL)

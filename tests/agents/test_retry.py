@@ -115,7 +115,7 @@ def test_after_the_last_retry_the_run_fails(retries: int, server: FlakyServer, r
     after = f" (after {retries + 1} attempts)" if retries else ""
     assert (result.error or "").startswith("InternalServerError: ")
     assert (result.error or "").endswith(after)
-    assert retry.status_of(result.exception or Exception()) == 503
+    assert retry.get_status(result.exception or Exception()) == 503
 
 
 @pytest.mark.parametrize("status", [400, 401, 404])

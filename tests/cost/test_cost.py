@@ -17,7 +17,7 @@ from llm_mock import (
     assert_tokens_below,
     create_mock_get_model,
 )
-from llm_mock.cost.prices import cost_of, has_provider_prices, parse_prices
+from llm_mock.cost.prices import compute_cost, has_provider_prices, parse_prices
 from llm_mock.support.text import format_dollars
 from tests.conftest import RunPython
 
@@ -38,7 +38,7 @@ def calling(
 
 def cost(model: str, *tokens: int | None) -> Decimal | None:
     mock = calling(model, *tokens)
-    return cost_of(mock.calls[0], mock)
+    return compute_cost(mock.calls[0], mock)
 
 
 @needs_prices
@@ -92,7 +92,7 @@ def test_input_and_output_have_prices_of_their_own() -> None:
 def test_a_call_costs_the_same_at_any_hour(hour: str) -> None:
     mock = calling("deepseek-chat")
     mock.calls[0]["timestamp"] = f"2025-04-01T{hour}"
-    assert cost_of(mock.calls[0], mock) == Decimal("1.37")
+    assert compute_cost(mock.calls[0], mock) == Decimal("1.37")
 
 
 @pytest.mark.parametrize("tokens", [(None, None), (0, 0)])
@@ -104,7 +104,7 @@ def test_a_call_that_failed_costs_nothing() -> None:
     mock = create_mock_get_model({"m": ConnectionError("down")})
     with pytest.raises(ConnectionError):
         mock("m").prompt("Hi")
-    assert cost_of(mock.calls[0], mock) == 0
+    assert compute_cost(mock.calls[0], mock) == 0
 
 
 @pytest.mark.parametrize(
@@ -124,17 +124,17 @@ def test_a_project_gives_prices_and_the_last_that_fits_counts(
     mock = calling(model)
     for pattern, (of_input, of_output) in prices.items():
         mock.set_price(pattern, of_input, of_output)
-    assert cost_of(mock.calls[0], mock) == Decimal(dollars)
+    assert compute_cost(mock.calls[0], mock) == Decimal(dollars)
 
 
 def test_prices_are_those_of_the_active_mock_and_an_inner_mock_adds_its_own(
     mock_llm_calls: LLMMock,
 ) -> None:
     mock_llm_calls.set_price("m", 1, 1)
-    assert cost_of(calling("m").calls[0]) == 2
+    assert compute_cost(calling("m").calls[0]) == 2
     inner = LLMMock(parent=mock_llm_calls)
     inner.set_price("n", 2, 2)
-    assert [cost_of(calling(model).calls[0], inner) for model in "mn"] == [2, 4]
+    assert [compute_cost(calling(model).calls[0], inner) for model in "mn"] == [2, 4]
     assert mock_llm_calls.prices == inner.prices[:1]
 
 
@@ -188,11 +188,11 @@ def test_nothing_is_fetched(run_python: RunPython) -> None:
             if event in ("socket.connect", "socket.getaddrinfo", "urllib.Request", "subprocess.Popen"):
                 raise SystemExit(f"reached out: {event} {arguments}")
         from llm_mock import create_mock_get_model
-        from llm_mock.cost.prices import cost_of
+        from llm_mock.cost.prices import compute_cost
         sys.addaudithook(refuse)
         mock = create_mock_get_model()
         mock("gpt-4o-mini").prompt("Hi")
-        print(cost_of(mock.calls[0], mock))
+        print(compute_cost(mock.calls[0], mock))
         print("genai_prices" in sys.modules)
     """  # noqa: E501
     assert run_python(code).stdout == "0.00000315\nTrue\n"

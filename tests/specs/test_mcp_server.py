@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.agents import MCPServer
-from llm_mock.agents.pool import ServerPool, pool_of_process
+from llm_mock.agents.pool import ServerPool, get_server_pool
 from llm_mock.errors import InvalidFile, ServerError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
 from llm_mock.specs.tools_server import RunningTools, run_tools_server
@@ -255,7 +255,7 @@ def test_each_test_has_a_process_of_its_own_which_an_agent_shares(project: Path)
         assert [
             running.tools["counter_add"].call({}).structured["count"] for running in (first, second)
         ] == [1, 1]
-        agents = {tool.name: tool for tool in pool_of_process().tools([first.server])}
+        agents = {tool.name: tool for tool in get_server_pool().tools([first.server])}
         assert agents["counter_add"].call({}).structured["count"] == 2
     assert sorted(cleaned(project).split()) == ["1", "2"]
     assert "had ended before this call" in first.tools["counter_add"].call({}).text

@@ -426,7 +426,7 @@ def test_the_cost_of_a_run_is_limited(limit: float, passed: bool, message: str) 
     from llm_mock.cost import prices as cost
 
     usage = Usage(700, 231)
-    assert cost.cost_of_usage("gpt-4o", usage, "2026-11-20T12:00:00") == Decimal("0.00406")
+    assert cost.compute_usage_cost("gpt-4o", usage, "2026-11-20T12:00:00") == Decimal("0.00406")
     context = RunContext(run(usage=usage))
     assert outcome(evaluate_assertion(assertion("max_cost", value=limit), "", context)) == (
         passed,
