@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, RedactedMapping, Server
 from llm_mock.agents.skill import Skill
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidAgent
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
@@ -76,7 +77,7 @@ class Provider:
             )
 
     @property
-    def all_options(self) -> dict[str, Any]:
+    def all_options(self) -> JSONObject:
         """The options, `temperature` included."""
         options = dict(self.options)
         if self.temperature is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.judge import Given, Grade, Judgement, NoSchemas, grade_output, judge_output
 from llm_mock.agents.result import Finding
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import JudgeError, LLMMockError
 from llm_mock.support.numbers import is_number
 from llm_mock.support.text import (
@@ -202,7 +203,7 @@ def _note(status: str, message: str) -> None:
 def _ask(
     judge: str,
     ask: Callable[[], Judgement[Given]],
-    example: dict[str, Any],
+    example: JSONObject,
 ) -> Given:
     """Return the verdict or the grades of a judge.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from functools import partial
-from typing import Any
 
 from llm_mock.agents.background import BackgroundLoop
 from llm_mock.agents.environment import build_environment, resolve_command
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
 from llm_mock.agents.tools import ServerTool, ToolAnswer
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import ServerError
 from llm_mock.support.text import describe_exit
 
@@ -53,7 +53,7 @@ def new_command_tool(server: CLIServer, loop: BackgroundLoop) -> ServerTool:
 
 async def execute(
     server: CLIServer,
-    arguments: dict[str, Any],
+    arguments: JSONObject,
     timeout: float | None = None,
 ) -> ToolAnswer:
     """Run the command once and return its stdout, or how it failed and all of its output."""

@@ -12,6 +12,7 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import now
+from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import compute_usage_cost
 from llm_mock.support.json_in_text import find_json_objects
 
@@ -129,7 +130,7 @@ def grade_output(
     return _ask(model, _GRADE, output, text, attachments, schema, parse)
 
 
-def _new_grades_schema(names: Sequence[str]) -> dict[str, Any]:
+def _new_grades_schema(names: Sequence[str]) -> JSONObject:
     # Strict schemas of the providers need additionalProperties at each level.
     grade = {**Grade.model_json_schema(), "additionalProperties": False}
     return {

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.agents.summary import Sums, add
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support.text import format_columns, format_dollars, format_seconds, shorten_name
 
 PARTS = ("model", "options", "prompt", "skill", "references", "servers", "max_turns")
@@ -17,7 +18,7 @@ COMPARED = ("model", "prompt", "skill")
 NONE = "none"
 SHOWN_PART = 40
 SHOWN_NAME = 110
-Row = dict[str, Any]
+Row = JSONObject
 
 
 def rows(sums: Sums) -> list[Row]:

@@ -23,6 +23,7 @@ from llm_mock.agents.environment import hide_secrets_of, resolve_variables
 from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import ServerError
 from llm_mock.support.numbers import LONGEST
 from llm_mock.support.redaction import redact
@@ -251,7 +252,7 @@ class MCPSession:
     async def call(
         self,
         tool: str,
-        arguments: dict[str, Any],
+        arguments: JSONObject,
         timeout: float | None = None,
     ) -> ToolAnswer:
         """Call a tool; a failure is an answer.

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llm_mock.boundaries.llm.parts import create_usage
+from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import compute_usage_cost
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
@@ -72,7 +73,7 @@ class ToolCallRecord:
     """
 
     name: str
-    arguments: dict[str, Any]
+    arguments: JSONObject
     result: str | None
     error: str | None = None
     duration: float = field(default=0.0, compare=False)

@@ -11,6 +11,7 @@ import llm
 
 from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
 from llm_mock.boundaries.llm.parts import create_usage
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten
 
@@ -45,7 +46,7 @@ def result_from_json(text: str) -> AgentResult:
         ) from error
 
 
-def _describe_turn(turn: Turn) -> dict[str, Any]:
+def _describe_turn(turn: Turn) -> JSONObject:
     data = _get_attributes(turn, _TURN)
     data["usage"] = _get_attributes(turn.usage, _USAGE)
     data["retried"] = list(turn.retried)
@@ -53,13 +54,13 @@ def _describe_turn(turn: Turn) -> dict[str, Any]:
     return data
 
 
-def _describe_call(call: ToolCallRecord) -> dict[str, Any]:
+def _describe_call(call: ToolCallRecord) -> JSONObject:
     data = _get_attributes(call, _CALL)
     data["attachments"] = [_describe_attachment(attachment) for attachment in call.attachments]
     return data
 
 
-def _describe_attachment(attachment: llm.Attachment) -> dict[str, Any]:
+def _describe_attachment(attachment: llm.Attachment) -> JSONObject:
     data = _get_attributes(attachment, _ATTACHMENT)
     content = attachment.content
     data["content"] = content and base64.b64encode(content).decode()
@@ -87,9 +88,9 @@ def _parse_attachment(data: Mapping[str, Any]) -> llm.Attachment:
     return llm.Attachment(**_get_items(data, _ATTACHMENT), content=content)
 
 
-def _get_attributes(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+def _get_attributes(value: Any, names: tuple[str, ...]) -> JSONObject:
     return {name: getattr(value, name) for name in names}
 
 
-def _get_items(data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def _get_items(data: Mapping[str, Any], names: tuple[str, ...]) -> JSONObject:
     return {name: data[name] for name in names}

@@ -15,6 +15,7 @@ import tenacity
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.boundaries.llm.chains import save_state
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support.text import format_error
 
 FIRST_WAIT = 0.5
@@ -197,7 +198,7 @@ class Retries:
             return seconds
         return min(seconds, left)
 
-    def _new_options(self, response: Any) -> dict[str, Any]:
+    def _new_options(self, response: Any) -> JSONObject:
         """Return the options of tenacity for a new turn."""
         self.errors = []
         self.waited = 0.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from llm_mock.agents.skill import REFERENCES, Skill
 from llm_mock.agents.tools import AgentTool, ToolAnswer
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidAgent
 from llm_mock.support.text import join_names, shorten_name
 
@@ -19,12 +19,12 @@ LIST, READ = "list_skill_references", "read_skill_reference"
 class SkillTool(AgentTool):
     """A tool that answers at once."""
 
-    answer: Callable[[dict[str, Any]], ToolAnswer]
+    answer: Callable[[JSONObject], ToolAnswer]
 
-    def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
+    def _call(self, arguments: JSONObject, timeout: float | None) -> ToolAnswer:
         return self.answer(arguments)
 
-    async def _call_async(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
+    async def _call_async(self, arguments: JSONObject, timeout: float | None) -> ToolAnswer:
         return self.answer(arguments)
 
 
@@ -68,11 +68,11 @@ def _new_read_tool(skill: Skill) -> SkillTool:
     return SkillTool(READ, description, schema, partial(_read, skill))
 
 
-def _list(skill: Skill, arguments: dict[str, Any]) -> ToolAnswer:
+def _list(skill: Skill, arguments: JSONObject) -> ToolAnswer:
     return ToolAnswer("\n".join(skill.references))
 
 
-def _read(skill: Skill, arguments: dict[str, Any]) -> ToolAnswer:
+def _read(skill: Skill, arguments: JSONObject) -> ToolAnswer:
     # Skills link to their documents with the folder.
     name = arguments["filename"].removeprefix("./").removeprefix(f"{REFERENCES}/")
     if name not in skill.references:

@@ -8,6 +8,8 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.core.value_types import JSONObject
+
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
 
@@ -21,7 +23,7 @@ COUNTS = (
     "output_tokens",
     "duration_s",
 )
-Sums = dict[str, dict[str, Any]]
+Sums = dict[str, JSONObject]
 """The totals of each agent by a hash of its configuration.
 
 The keys are `agent` (its name), `parts` (its configuration as texts), `COUNTS` and `cost_usd` (None
@@ -86,7 +88,7 @@ def _get_key(result: AgentResult) -> str:
     return hashlib.sha256(repr(configuration).encode()).hexdigest()
 
 
-def _count(result: AgentResult) -> dict[str, Any]:
+def _count(result: AgentResult) -> JSONObject:
     parts = {"model": result.model, **result.parts}
     # It only tells agents apart, and is long.
     parts.pop("configuration", None)

@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from llm_mock.agents import supervisor
 from llm_mock.agents.environment import build_environment, resolve_command
 from llm_mock.agents.servers import MCPServer, Server
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import ServerError
 from llm_mock.support.text import shorten_name
 
@@ -106,7 +106,7 @@ class SupervisedProcess:
         except (OSError, ValueError) as error:
             label = shorten_name(server.label)
             raise ServerError(f"The server {label!r} cannot be started: {error}.") from None
-        self._transports: dict[str, Any] = {}
+        self._transports: JSONObject = {}
         self._outputs: list[Output] = []
 
     @property

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import MCPServer, Server
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support import schemas
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
     import llm
 
-Execute = Callable[[dict[str, Any], float | None], Coroutine[Any, Any, "ToolAnswer"]]
+Execute = Callable[[JSONObject, float | None], Coroutine[Any, Any, "ToolAnswer"]]
 """Calls a tool on the background loop.
 
 The arguments are those of the tool, and the timeout in seconds (None: the server's own)."""
@@ -54,14 +55,14 @@ class AgentTool(ABC):
 
     name: str
     description: str
-    input_schema: dict[str, Any]
+    input_schema: JSONObject
 
     @property
     def timeout(self) -> float | None:
         """The seconds that a call may take; None is no limit."""
         return None
 
-    def call(self, arguments: dict[str, Any], timeout: float | None = None) -> ToolAnswer:
+    def call(self, arguments: JSONObject, timeout: float | None = None) -> ToolAnswer:
         """Call the tool.
 
         Args:
@@ -76,23 +77,23 @@ class AgentTool(ABC):
 
     async def call_async(
         self,
-        arguments: dict[str, Any],
+        arguments: JSONObject,
         timeout: float | None = None,
     ) -> ToolAnswer:
         """Call the tool without blocking the event loop of the caller."""
         return self._check(arguments) or await self._call_async(arguments, timeout)
 
     @abstractmethod
-    def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer: ...
+    def _call(self, arguments: JSONObject, timeout: float | None) -> ToolAnswer: ...
 
     @abstractmethod
     async def _call_async(
         self,
-        arguments: dict[str, Any],
+        arguments: JSONObject,
         timeout: float | None,
     ) -> ToolAnswer: ...
 
-    def _check(self, arguments: dict[str, Any]) -> ToolAnswer | None:
+    def _check(self, arguments: JSONObject) -> ToolAnswer | None:
         """Return the answer for invalid arguments, or None."""
         violations = schemas.find_violations(self.input_schema, arguments, "the arguments")
         problems = list(islice(violations, SHOWN_PROBLEMS))
@@ -127,7 +128,7 @@ class ServerTool(AgentTool):
             return self.server.call_timeout
         return self.server.timeout
 
-    def _call(self, arguments: dict[str, Any], timeout: float | None) -> ToolAnswer:
+    def _call(self, arguments: JSONObject, timeout: float | None) -> ToolAnswer:
         try:
             return self.loop.run(self.execute(arguments, timeout))
         except LoopClosed:
@@ -135,7 +136,7 @@ class ServerTool(AgentTool):
 
     async def _call_async(
         self,
-        arguments: dict[str, Any],
+        arguments: JSONObject,
         timeout: float | None,
     ) -> ToolAnswer:
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import to_plain_json
+from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import compute_cost
 from llm_mock.errors import LLMMockError
 from llm_mock.report.gen_ai import get_gen_ai_attributes
@@ -45,7 +46,7 @@ def keep_calls(mock: LLMMock, detailed: bool) -> None:
 def describe_calls(
     kept: Iterable[LoggedCall],
     mock: LLMMock | None,
-) -> list[dict[str, Any]]:
+) -> list[JSONObject]:
     """Describe calls with the keys of `docs/report.md`.
 
     Messages that an earlier call of the conversation has are left out.
@@ -64,7 +65,7 @@ def describe_calls(
     return calls
 
 
-def redact_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def redact_calls(calls: Iterable[JSONObject]) -> list[JSONObject]:
     """Return described calls without secrets, even if a secret is split over chunks."""
     without_secrets = []
     for call in calls:
@@ -79,7 +80,7 @@ def redact_calls(calls: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _redact_chunks(chunks: Sequence[Any]) -> list[Any]:
     """Redact the chunks of each part of the response (text, tool call, …) together."""
     copies = [_as_chunk_event(chunk) for chunk in chunks]
-    parts: dict[Any, list[dict[str, Any]]] = {}
+    parts: dict[Any, list[JSONObject]] = {}
     for copy in copies:
         if isinstance(copy.get("chunk"), str):
             key = (copy.get("type"), copy.get("tool_call_id"))
@@ -99,14 +100,14 @@ def _redact_chunks(chunks: Sequence[Any]) -> list[Any]:
     return clean
 
 
-def _as_chunk_event(chunk: Any) -> dict[str, Any]:
+def _as_chunk_event(chunk: Any) -> JSONObject:
     """Return a copy of a chunk as a dict; a plain string is text."""
     if isinstance(chunk, str):
         return {"type": "text", "chunk": chunk}
     return dict(chunk)
 
 
-def get_junit_properties(calls: Sequence[dict[str, Any]]) -> list[tuple[str, Any]]:
+def get_junit_properties(calls: Sequence[JSONObject]) -> list[tuple[str, Any]]:
     """Return the sums over the calls of a test, by the names in `PROPERTIES`.
 
     Nothing without calls, and no cost if a price is unknown.
@@ -150,12 +151,12 @@ def _describe_call(
     record: CallRecord,
     details: Details,
     mock: LLMMock | None,
-) -> dict[str, Any]:
+) -> JSONObject:
     request = details.get("request") or _describe_request(record)
     # A copy, from which the keys of other places are taken.
     response = dict(details.get("response") or {})
     schema = record["kwargs"].get("schema")
-    call: dict[str, Any] = {
+    call: JSONObject = {
         "number": record["number"],
         "timestamp": record["timestamp"],
         "model_id": record["model_id"],
@@ -205,7 +206,7 @@ def _compute_cost(record: CallRecord, mock: LLMMock | None) -> Decimal | None:
     return _costs[key]
 
 
-def _describe_request(record: CallRecord) -> dict[str, Any]:
+def _describe_request(record: CallRecord) -> JSONObject:
     """Describe a request from the record alone."""
     texts = {"system": record["kwargs"].get("system"), "user": record["prompt"]}
     messages = []
@@ -224,7 +225,7 @@ def _describe_request(record: CallRecord) -> dict[str, Any]:
     }
 
 
-def _describe_response(record: CallRecord) -> dict[str, Any] | None:
+def _describe_response(record: CallRecord) -> JSONObject | None:
     """Describe a response from the record alone."""
     response = record["response"]
     if response is None:
@@ -236,12 +237,12 @@ def _describe_response(record: CallRecord) -> dict[str, Any] | None:
     return {"text": text}
 
 
-def _group_conversations(calls: list[dict[str, Any]]) -> None:
+def _group_conversations(calls: list[JSONObject]) -> None:
     """Set the conversation of calls, by id or because one continues the messages of another.
 
     The messages of the earlier call are removed from the later one.
     """
-    by_last_hash: dict[str, dict[str, Any]] = {}
+    by_last_hash: dict[str, JSONObject] = {}
     for call in calls:
         messages = call["messages"]
         hashes = _hash_prefixes(messages)
@@ -262,10 +263,10 @@ def _group_conversations(calls: list[dict[str, Any]]) -> None:
 
 
 def _find_earlier_call(
-    messages: list[dict[str, Any]],
+    messages: list[JSONObject],
     hashes: list[str],
-    by_last_hash: dict[str, dict[str, Any]],
-) -> tuple[dict[str, Any] | None, int]:
+    by_last_hash: dict[str, JSONObject],
+) -> tuple[JSONObject | None, int]:
     """Return the call that these messages continue, and how many messages it has already."""
     # The longest prefix first: the nearest earlier call.
     for position in range(len(messages) - 1, 0, -1):
@@ -277,7 +278,7 @@ def _find_earlier_call(
     return None, 0
 
 
-def _equals_response(message: dict[str, Any], response: dict[str, Any] | None) -> bool:
+def _equals_response(message: JSONObject, response: JSONObject | None) -> bool:
     """Return whether a message is the response of a call, and not an edited version."""
     text = ""
     tools = []
@@ -291,7 +292,7 @@ def _equals_response(message: dict[str, Any], response: dict[str, Any] | None) -
     return text == expected.get("text", "") and tools == expected_tools
 
 
-def _hash_prefixes(messages: list[dict[str, Any]]) -> list[str]:
+def _hash_prefixes(messages: list[JSONObject]) -> list[str]:
     """Return for each message a hash of all messages up to it."""
     hashes = []
     hasher = hashlib.sha256()

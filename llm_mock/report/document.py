@@ -15,6 +15,7 @@ from typing import Any
 
 from llm_mock.agents import leaderboard
 from llm_mock.agents.summary import Sums
+from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import has_provider_prices
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_json_text
@@ -24,11 +25,11 @@ VERSION = 1
 
 
 def new_document(
-    tests: Sequence[dict[str, Any]],
-    outside_tests: Sequence[dict[str, Any]],
+    tests: Sequence[JSONObject],
+    outside_tests: Sequence[JSONObject],
     agents: Sums,
     duration: float,
-) -> dict[str, Any]:
+) -> JSONObject:
     """Return the document of a run as JSON values: see `docs/report.md`.
 
     Args:
@@ -56,14 +57,14 @@ def new_document(
     }
 
 
-def new_test(name: str, **known: Any) -> dict[str, Any]:
+def new_test(name: str, **known: Any) -> JSONObject:
     """Return a test of the document.
 
     Args:
         name: its id, which begins with its file.
         known: the values that are known so far.
     """
-    test: dict[str, Any] = {
+    test: JSONObject = {
         "id": name,
         "file": name.split("::")[0],
         "outcome": "passed",
@@ -76,11 +77,11 @@ def new_test(name: str, **known: Any) -> dict[str, Any]:
     return test | known
 
 
-def _sum_by_model(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _sum_by_model(groups: Iterable[JSONObject]) -> list[JSONObject]:
     """Return the totals of each model, sorted by its id; the cost is None without any price."""
     names = ("calls", "errors", "unconfigured", "unpriced")
     usage = ("input_tokens", "output_tokens")
-    totals: dict[str, dict[str, Any]] = {}
+    totals: dict[str, JSONObject] = {}
     for call in _iterate_calls(groups):
         model = call["model_id"]
         if model not in totals:
@@ -104,12 +105,12 @@ def _sum_by_model(groups: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [totals[model] for model in sorted(totals)]
 
 
-def _iterate_calls(groups: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _iterate_calls(groups: Iterable[JSONObject]) -> Iterator[JSONObject]:
     for group in groups:
         yield from group["calls"]
 
 
-def render_json(document: dict[str, Any]) -> bytes:
+def render_json(document: JSONObject) -> bytes:
     """Render the document as JSON in UTF-8, with a line for each test."""
     lines = []
     for name, value in document.items():

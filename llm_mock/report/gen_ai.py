@@ -5,7 +5,7 @@ See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans.
 
 from __future__ import annotations
 
-from typing import Any
+from llm_mock.core.value_types import JSONObject
 
 OPTIONS = {
     "temperature": "temperature",
@@ -27,7 +27,7 @@ OPTIONS = {
 """The providers' names of options, and the names after `gen_ai.request.` in the conventions."""
 
 
-def get_gen_ai_attributes(call: dict[str, Any]) -> dict[str, Any]:
+def get_gen_ai_attributes(call: JSONObject) -> JSONObject:
     """Return the span attributes that instrumentation would record for a call.
 
     Args:

@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pydantic
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.report.suite_document import VERSION, get_case_cost
 from llm_mock.support import yaml_files
@@ -27,7 +28,7 @@ from llm_mock.support.files import LARGEST_FILE
 # A result has the prompts and the outputs of all cases, so it is larger than a suite.
 LARGEST_BASELINE = 10 * LARGEST_FILE
 EXPECTED = "a baseline is written by `llm-mock test … -o FILE.json`"
-Part = dict[str, Any]
+Part = JSONObject
 
 
 class _Attempt(pydantic.BaseModel):

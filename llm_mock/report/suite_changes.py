@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_document import format_full_name, suite_name
 from llm_mock.report.suite_grid import to_decimal
 from llm_mock.suites.matrix import format_case_name, format_variant_name
@@ -27,7 +28,7 @@ class Change(NamedTuple):
     remark: str
 
 
-def list_changes(suite: dict[str, Any]) -> Iterator[Change]:
+def list_changes(suite: JSONObject) -> Iterator[Change]:
     """Yield the changed cases of a suite; new ones only if some are not new."""
     baseline = suite["baseline"]
     for case in suite["cases"]:
@@ -43,7 +44,7 @@ def list_changes(suite: dict[str, Any]) -> Iterator[Change]:
             yield Change("gone", format_case_name(name, variant), "")
 
 
-def summarize_changes(suite: dict[str, Any]) -> str:
+def summarize_changes(suite: JSONObject) -> str:
     """Return a line with the number of changed cases, and the change in cost and time."""
     name = suite_name(suite)
     baseline = suite["baseline"]
@@ -76,7 +77,7 @@ def summarize_changes(suite: dict[str, Any]) -> str:
     return text
 
 
-def _describe_differences(baseline: dict[str, Any]) -> Iterator[str]:
+def _describe_differences(baseline: JSONObject) -> Iterator[str]:
     cases = baseline["compared"]
     if baseline["cost_usd"]:
         yield _describe_difference(

@@ -31,8 +31,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.failure import format_cassette_usage, format_weight
 from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.suites.pass_rates import PassRate
@@ -53,19 +53,19 @@ class FinishedSuite:
     path: Path | None = None
 
 
-def new_document(suites: Iterable[FinishedSuite]) -> dict[str, Any]:
+def new_document(suites: Iterable[FinishedSuite]) -> JSONObject:
     """Return the results of suites as JSON values; see the module."""
     return {"version": VERSION, "suites": [_describe_suite(suite) for suite in suites]}
 
 
-def render_json(document: dict[str, Any]) -> bytes:
+def render_json(document: JSONObject) -> bytes:
     """Render the document as JSON in UTF-8."""
     text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
     # UTF-8 has no half of a surrogate pair, so its escape is written.
     return f"{escape_json_text(text)}\n".encode(errors="backslashreplace")
 
 
-def _describe_suite(suite: FinishedSuite) -> dict[str, Any]:
+def _describe_suite(suite: FinishedSuite) -> JSONObject:
     result = suite.result
     if suite.path is None:
         file = None
@@ -102,9 +102,9 @@ def _describe_case(
     file: str | None,
     case: TestCase,
     result: CaseResult | None = None,
-) -> dict[str, Any]:
+) -> JSONObject:
     """Describe a case; one that was not run has no result."""
-    described: dict[str, Any] = {
+    described: JSONObject = {
         "name": case.name,
         "file": file,
         "line": case.line,
@@ -136,7 +136,7 @@ def _describe_case(
     return described
 
 
-def describe_pass_rate(rate: PassRate) -> dict[str, Any]:
+def describe_pass_rate(rate: PassRate) -> JSONObject:
     """Return the results of repeated runs of a case as JSON values."""
     return {
         "runs": rate.runs,
@@ -151,7 +151,7 @@ def _describe_pass_at_k(values: dict[int, float]) -> dict[str, float]:
     return {str(k): round(value, 6) for k, value in values.items()}
 
 
-def _describe_attempt(attempt: Attempt) -> dict[str, Any]:
+def _describe_attempt(attempt: Attempt) -> JSONObject:
     return {
         "status": attempt.status,
         "error": attempt.error,
@@ -166,7 +166,7 @@ def _describe_attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
-def _describe_turn(turn: TurnResult) -> dict[str, Any]:
+def _describe_turn(turn: TurnResult) -> JSONObject:
     tool_calls = []
     for call in turn.tool_calls:
         tool_calls.append(
@@ -191,7 +191,7 @@ def _describe_turn(turn: TurnResult) -> dict[str, Any]:
     }
 
 
-def _describe_assertion(result: AssertionResult) -> dict[str, Any]:
+def _describe_assertion(result: AssertionResult) -> JSONObject:
     assertion = result.assertion
     # Only what the suite sets; its type is set by default in Python.
     definition = assertion.model_dump(mode="json", by_alias=True, exclude_unset=True)
@@ -217,17 +217,17 @@ def _as_float(amount: Decimal | None) -> float | None:
 # The renderings read the document with the functions below.
 
 
-def suite_name(suite: dict[str, Any]) -> str:
+def suite_name(suite: JSONObject) -> str:
     """Return the name of a suite with its variant."""
     return format_case_name(suite["suite"], format_variant_name(suite["variant"]))
 
 
-def format_full_name(suite: dict[str, Any], case: dict[str, Any]) -> str:
+def format_full_name(suite: JSONObject, case: JSONObject) -> str:
     """Return the name of a case with its variant."""
     return format_case_name(case["name"], format_variant_name(suite["variant"]))
 
 
-def get_case_cost(case: dict[str, Any]) -> float | None:
+def get_case_cost(case: JSONObject) -> float | None:
     """Return the cost of all attempts of a case in US dollars, or None if a price is unknown."""
     costs = [attempt["cost_usd"] for attempt in case["attempts"]]
     if None in costs:
@@ -237,7 +237,7 @@ def get_case_cost(case: dict[str, Any]) -> float | None:
     return total
 
 
-def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
+def remark(suite: JSONObject, case: JSONObject) -> str | None:
     """Return why a case failed, was skipped or was not run; None if it passed."""
     status = case["status"]
     if status == "passed":
@@ -257,25 +257,25 @@ def remark(suite: dict[str, Any], case: dict[str, Any]) -> str | None:
     return "\n".join(lines)
 
 
-def check_text(check: dict[str, Any]) -> str:
+def check_text(check: JSONObject) -> str:
     """Return the message of an assertion, with its weight if it is not 1."""
     weight = check["definition"].get("weight", 1)
     return f"{check['message']}{format_weight(weight)}"
 
 
-def format_suite_scores(suite: dict[str, Any]) -> str:
+def format_suite_scores(suite: JSONObject) -> str:
     """Return the score of a suite with its metrics."""
     return format_scores(suite["score"], suite["min_score"], suite["metrics"])
 
 
-def is_good(suite: dict[str, Any]) -> bool:
+def is_good(suite: JSONObject) -> bool:
     """Return whether the score is high enough, or without a minimum, whether no case failed."""
     if suite["min_score"] is None:
         return not suite["failed"]
     return reaches(suite["score"], suite["min_score"])
 
 
-def explain_case(suite: dict[str, Any], case: dict[str, Any]) -> str:
+def explain_case(suite: JSONObject, case: JSONObject) -> str:
     """Return the remark on a case with its prompts and outputs."""
     lines = [remark(suite, case)]
     # A case that was not run has no attempts.
@@ -292,7 +292,7 @@ def explain_case(suite: dict[str, Any], case: dict[str, Any]) -> str:
     return "\n".join(filter(None, lines))
 
 
-def repeats_text(case: dict[str, Any]) -> str | None:
+def repeats_text(case: JSONObject) -> str | None:
     """Return how often a repeated case passed, or None for a single run."""
     repeats = case["repeats"]
     if repeats is None:
@@ -300,7 +300,7 @@ def repeats_text(case: dict[str, Any]) -> str | None:
     return str(PassRate(repeats["passed"], repeats["runs"]))
 
 
-def format_replayed(cases: Sequence[dict[str, Any]]) -> str:
+def format_replayed(cases: Sequence[JSONObject]) -> str:
     """Return how many calls the cassettes of cases replayed and recorded."""
     replayed = 0
     recorded = 0
@@ -313,15 +313,15 @@ def format_replayed(cases: Sequence[dict[str, Any]]) -> str:
     return format_cassette_usage(replayed, recorded, without_cassette)
 
 
-def get_decisive_attempt(case: dict[str, Any]) -> dict[str, Any]:
+def get_decisive_attempt(case: JSONObject) -> JSONObject:
     """Return the first attempt that failed, or else the last one."""
-    attempts: list[dict[str, Any]] = case["attempts"]
+    attempts: list[JSONObject] = case["attempts"]
     for attempt in attempts:
         if attempt["status"] == "failed":
             return attempt
     return attempts[-1]
 
 
-def tokens(case: dict[str, Any]) -> int:
+def tokens(case: JSONObject) -> int:
     """Return the tokens of all attempts of a case."""
     return sum(attempt["tokens"] for attempt in case["attempts"])

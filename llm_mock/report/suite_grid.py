@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import format_percent
 from llm_mock.suites.scores import format_score_cell
@@ -20,14 +21,14 @@ class Grid(NamedTuple):
         suites: the suite of the document for each variant.
     """
 
-    suites: list[dict[str, Any]]
+    suites: list[JSONObject]
 
     @property
     def variants(self) -> list[str]:
         """The names of the variants."""
         return [format_variant_name(suite["variant"]) for suite in self.suites]
 
-    def rows(self) -> Iterator[tuple[str, list[dict[str, Any] | None]]]:
+    def rows(self) -> Iterator[tuple[str, list[JSONObject | None]]]:
         """Yield the name of each case, and the case in each variant, or None."""
         columns = []
         # A dict keeps the order of the first occurrence.
@@ -74,7 +75,7 @@ class Grid(NamedTuple):
             yield label, texts
 
 
-def group_variants(suites: Iterable[dict[str, Any]]) -> Iterator[Grid | dict[str, Any]]:
+def group_variants(suites: Iterable[JSONObject]) -> Iterator[Grid | JSONObject]:
     """Yield the suites of a document in order; variants of one suite as a grid."""
     for (_, _, is_grid), group in groupby(suites, _get_group):
         if is_grid:
@@ -83,7 +84,7 @@ def group_variants(suites: Iterable[dict[str, Any]]) -> Iterator[Grid | dict[str
             yield from group
 
 
-def _get_group(suite: dict[str, Any]) -> tuple[str, str | None, bool]:
+def _get_group(suite: JSONObject) -> tuple[str, str | None, bool]:
     return suite["suite"], suite["file"], bool(suite["variant"])
 
 
@@ -95,12 +96,12 @@ def to_decimal(amount: float | None) -> Decimal | None:
     return Decimal(str(amount))
 
 
-def _format_passed(suite: dict[str, Any]) -> str:
+def _format_passed(suite: JSONObject) -> str:
     checked = suite["passed"] + suite["failed"]
     return f"{suite['passed']}/{checked}"
 
 
-def _format_time_per_case(suite: dict[str, Any]) -> str:
+def _format_time_per_case(suite: JSONObject) -> str:
     durations = [case["duration_s"] for case in suite["cases"] if case["attempts"]]
     if not durations:
         return ""

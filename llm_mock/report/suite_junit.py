@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_document import (
     explain_case,
     format_full_name,
@@ -21,7 +22,7 @@ from llm_mock.report.suite_document import (
 _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def render_junit(document: dict[str, Any]) -> bytes:
+def render_junit(document: JSONObject) -> bytes:
     """Render a document of suites as `testsuite` elements with a `testcase` for each case.
 
     A case that was not run counts as skipped. Tokens and cost (US dollars) are properties of a
@@ -36,7 +37,7 @@ def render_junit(document: dict[str, Any]) -> bytes:
     return text + b"\n"
 
 
-def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
+def _add_suite(root: ElementTree.Element, suite: JSONObject) -> None:
     element = _add(
         root,
         "testsuite",
@@ -61,8 +62,8 @@ def _add_suite(root: ElementTree.Element, suite: dict[str, Any]) -> None:
 
 def _add_case(
     parent: ElementTree.Element,
-    suite: dict[str, Any],
-    case: dict[str, Any],
+    suite: JSONObject,
+    case: JSONObject,
 ) -> None:
     element = _add(
         parent,
@@ -81,8 +82,8 @@ def _add_case(
         child.text = _replace_invalid(explain_case(suite, case))
 
 
-def _get_case_properties(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
-    properties: dict[str, Any] = {"tokens": tokens(case)}
+def _get_case_properties(suite: JSONObject, case: JSONObject) -> JSONObject:
+    properties: JSONObject = {"tokens": tokens(case)}
     cost = get_case_cost(case)
     if cost is not None:
         # Without an exponent, which `str` of a small float has.
@@ -96,7 +97,7 @@ def _get_case_properties(suite: dict[str, Any], case: dict[str, Any]) -> dict[st
     return properties
 
 
-def _get_scores(suite: dict[str, Any]) -> dict[str, Any]:
+def _get_scores(suite: JSONObject) -> JSONObject:
     """Return score, minimum and metrics if they say more than which cases passed."""
     if not suite["scored"]:
         return {}
@@ -106,7 +107,7 @@ def _get_scores(suite: dict[str, Any]) -> dict[str, Any]:
     return {name: score for name, score in scores.items() if score is not None}
 
 
-def _add_properties(parent: ElementTree.Element, values: dict[str, Any]) -> None:
+def _add_properties(parent: ElementTree.Element, values: JSONObject) -> None:
     properties = _add(parent, "properties")
     for name, value in values.items():
         _add(properties, "property", name=name, value=value)

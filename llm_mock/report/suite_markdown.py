@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_baseline import is_worse
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
@@ -37,7 +37,7 @@ SIGNS = {
 MAX_BLOCK = 4_000
 
 
-def render_markdown(document: dict[str, Any]) -> bytes:
+def render_markdown(document: JSONObject) -> bytes:
     """Render a document of suites, with a table and the folded failures of each suite.
 
     Names, prompts and outputs are shown as they are: nothing in them is read as Markdown, HTML or
@@ -51,7 +51,7 @@ def render_markdown(document: dict[str, Any]) -> bytes:
     return f"{text}\n".encode(errors="backslashreplace")
 
 
-def _render_suite(suite: dict[str, Any]) -> Iterator[str]:
+def _render_suite(suite: JSONObject) -> Iterator[str]:
     yield f"{_render_heading([suite])}\n"
     yield f"{_render_summary(suite)}\n"
     has_repeats = any(case["repeats"] for case in suite["cases"])
@@ -101,7 +101,7 @@ def _render_row(label: str, cells: Iterable[str]) -> str:
     return f"| {' | '.join([label, *cells])} |"
 
 
-def _render_changes(document: dict[str, Any]) -> Iterator[str]:
+def _render_changes(document: JSONObject) -> Iterator[str]:
     """Yield the changes against the baseline, if there is one."""
     if "baseline" not in document:
         return
@@ -115,7 +115,7 @@ def _render_changes(document: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _render_heading(suites: Sequence[dict[str, Any]]) -> str:
+def _render_heading(suites: Sequence[JSONObject]) -> str:
     passed = 0
     checked = 0
     not_run = 0
@@ -132,7 +132,7 @@ def _render_heading(suites: Sequence[dict[str, Any]]) -> str:
     return f"### {sign} {name}: {passed}/{checked} passed"
 
 
-def _render_failures(suite: dict[str, Any]) -> Iterator[str]:
+def _render_failures(suite: JSONObject) -> Iterator[str]:
     for case in suite["cases"]:
         if case["status"] != "failed":
             continue
@@ -146,7 +146,7 @@ def _render_failures(suite: dict[str, Any]) -> Iterator[str]:
         yield f"<pre>\n{block}\n</pre>\n\n</details>\n"
 
 
-def _render_summary(suite: dict[str, Any]) -> str:
+def _render_summary(suite: JSONObject) -> str:
     mode = "dry run" if suite["dry_run"] else "live"
     if suite["target"] is not None:
         text = f"Target {_neutralize(suite['target'])}, {mode}"
@@ -162,7 +162,7 @@ def _render_summary(suite: dict[str, Any]) -> str:
     return text
 
 
-def _describe_usage(suite: dict[str, Any]) -> str:
+def _describe_usage(suite: JSONObject) -> str:
     total = sum(tokens(case) for case in suite["cases"])
     cost = format_dollars(to_decimal(suite["cost_usd"]))
     return f"{format_count(total, 'token')}, cost {cost}"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_document import render_json
 from llm_mock.report.suite_junit import render_junit
 from llm_mock.report.suite_markdown import render_markdown
@@ -20,7 +20,7 @@ FORMATS = {
 """The rendering for each file suffix."""
 
 
-def write(path: Path, document: dict[str, Any]) -> None:
+def write(path: Path, document: JSONObject) -> None:
     """Write the document of suites in the format of the file's suffix."""
     render = FORMATS[path.suffix.lower()]
     write_atomically(path, render(document))

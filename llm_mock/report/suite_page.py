@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.agents import summary
+from llm_mock.core.value_types import JSONObject
 from llm_mock.report import document, page
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
@@ -21,7 +22,7 @@ from llm_mock.report.suite_document import (
 from llm_mock.report.suite_grid import Grid, group_variants
 from llm_mock.suites.scores import format_score
 
-UNKNOWN_FIELDS: dict[str, Any] = {
+UNKNOWN_FIELDS: JSONObject = {
     "timestamp": "",
     "resolved_model": None,
     "schema": None,
@@ -33,7 +34,7 @@ UNKNOWN_FIELDS: dict[str, Any] = {
 """The fields of a call that a suite does not have."""
 
 
-def render_suite_page(suites: dict[str, Any]) -> bytes:
+def render_suite_page(suites: JSONObject) -> bytes:
     """Render a document of suites as the HTML page."""
     tests = []
     scores = []
@@ -56,7 +57,7 @@ def render_suite_page(suites: dict[str, Any]) -> bytes:
     return page.render_page(document.render_json(run))
 
 
-def _describe_changes(suites: dict[str, Any]) -> dict[str, Any] | None:
+def _describe_changes(suites: JSONObject) -> JSONObject | None:
     """Return the changes against the baseline, or None without one."""
     if "baseline" not in suites:
         return None
@@ -70,7 +71,7 @@ def _describe_changes(suites: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _describe_grid(grid: Grid) -> dict[str, Any]:
+def _describe_grid(grid: Grid) -> JSONObject:
     """Return a table of cases by variants, whose cells are ids of tests."""
     rows = []
     for name, cases in grid.rows():
@@ -84,7 +85,7 @@ def _describe_grid(grid: Grid) -> dict[str, Any]:
     }
 
 
-def _sum_agents(suites: list[dict[str, Any]]) -> summary.Sums:
+def _sum_agents(suites: list[JSONObject]) -> summary.Sums:
     sums: summary.Sums = {}
     for suite in suites:
         # Variants of one role are different agents.
@@ -93,7 +94,7 @@ def _sum_agents(suites: list[dict[str, Any]]) -> summary.Sums:
     return sums
 
 
-def _describe_agent(suite: dict[str, Any]) -> dict[str, Any]:
+def _describe_agent(suite: JSONObject) -> JSONObject:
     attempts = []
     for case in suite["cases"]:
         attempts += case["attempts"]
@@ -120,7 +121,7 @@ def _describe_agent(suite: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+def _describe_test(suite: JSONObject, case: JSONObject) -> JSONObject:
     if case["attempts"]:
         assertions = get_decisive_attempt(case)["assertions"]
     else:
@@ -147,13 +148,13 @@ def _describe_test(suite: dict[str, Any], case: dict[str, Any]) -> dict[str, Any
     )
 
 
-def _get_test_id(suite: dict[str, Any], case: dict[str, Any]) -> str:
+def _get_test_id(suite: JSONObject, case: JSONObject) -> str:
     file = suite["file"] or suite["suite"]
     parts = (file, suite["suite"], format_full_name(suite, case))
     return "::".join(filter(None, parts))
 
 
-def _describe_calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _describe_calls(model: str, case: JSONObject) -> Iterator[JSONObject]:
     number = 0
     for run, attempt in enumerate(case["attempts"], start=1):
         turns = attempt["turns"]
@@ -170,7 +171,7 @@ def _describe_calls(model: str, case: dict[str, Any]) -> Iterator[dict[str, Any]
             yield call
 
 
-def _describe_call(model: str, turn: dict[str, Any]) -> dict[str, Any]:
+def _describe_call(model: str, turn: JSONObject) -> JSONObject:
     return {
         **UNKNOWN_FIELDS,
         "model_id": model,
@@ -191,7 +192,7 @@ def _describe_call(model: str, turn: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _describe_messages(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _describe_messages(turn: JSONObject) -> Iterator[JSONObject]:
     """Yield the messages before the output: prompt, tool calls, and a target's own prompts."""
     yield _new_message("user", type="text", text=turn["prompt"])
     for call in turn["tool_calls"]:
@@ -208,5 +209,5 @@ def _describe_messages(turn: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield _new_message("application", type="text", text=line)
 
 
-def _new_message(role: str, **part: Any) -> dict[str, Any]:
+def _new_message(role: str, **part: Any) -> JSONObject:
     return {"role": role, "parts": [part]}

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import httpx2
 from pydantic import Field
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
 from llm_mock.support.text import format_error, shorten, shorten_name
@@ -39,9 +40,9 @@ class BuiltinTools:
 
     def __init__(self, allowed_hosts: AllowedHosts) -> None:
         self._allowed_hosts = allowed_hosts
-        self._stored: dict[str, Any] = {}
+        self._stored: JSONObject = {}
 
-    async def http_get(self, url: Url, headers: dict[str, Any] | None = None) -> dict[str, Any]:
+    async def http_get(self, url: Url, headers: JSONObject | None = None) -> JSONObject:
         """Make an HTTP GET request.
 
         Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a
@@ -52,9 +53,9 @@ class BuiltinTools:
     async def http_post(
         self,
         url: Url,
-        data: dict[str, Any] | None = None,
-        headers: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+        data: JSONObject | None = None,
+        headers: JSONObject | None = None,
+    ) -> JSONObject:
         """Make an HTTP POST request with data as its JSON body.
 
         Returns status_code, body (text, its first 10 KB) and headers. A status such as 404 is a
@@ -71,7 +72,7 @@ class BuiltinTools:
         slept = time.perf_counter() - start
         return {"slept": round(slept, 3)}
 
-    async def assert_equals(self, actual: Any, expected: Any, message: str = "") -> dict[str, Any]:
+    async def assert_equals(self, actual: Any, expected: Any, message: str = "") -> JSONObject:
         """Compare two JSON values. Returns passed, actual, expected and message.
 
         If they differ and no message is given, the message shows both.
@@ -81,23 +82,23 @@ class BuiltinTools:
             message = f"{shorten(actual)} is not {shorten(expected)}"
         return {"passed": passed, "actual": actual, "expected": expected, "message": message}
 
-    async def store_value(self, name: str, value: Any) -> dict[str, Any]:
+    async def store_value(self, name: str, value: Any) -> JSONObject:
         """Store a value under a name until the test ends. Returns stored (the name) and value."""
         self._stored[name] = value
         return {"stored": name, "value": value}
 
-    async def get_value(self, name: str, default: Any = None) -> dict[str, Any]:
+    async def get_value(self, name: str, default: Any = None) -> JSONObject:
         """Get a value that store_value stored, or the default. Returns name, value and found."""
         value = self._stored.get(name, default)
         return {"name": name, "value": value, "found": name in self._stored}
 
-    async def list_values(self) -> dict[str, Any]:
+    async def list_values(self) -> JSONObject:
         """List the names under which store_value stored values. Returns keys and count."""
         return {"keys": [*self._stored], "count": len(self._stored)}
 
     async def assert_contains(
-        self, container: str | list[Any] | dict[str, Any], item: Any, message: str = ""
-    ) -> dict[str, Any]:
+        self, container: str | list[Any] | JSONObject, item: Any, message: str = ""
+    ) -> JSONObject:
         """Check that a text contains a part, a list an item, or an object a key.
 
         Returns passed and message.
@@ -110,7 +111,7 @@ class BuiltinTools:
             message = f"{shorten(item)} is not in {shorten(container)}"
         return {"passed": passed, "message": message}
 
-    async def assert_true(self, condition: bool, message: str = "") -> dict[str, Any]:
+    async def assert_true(self, condition: bool, message: str = "") -> JSONObject:
         """Check that a condition is true. Returns passed and message."""
         if not condition and not message:
             message = "The condition is false"
@@ -118,7 +119,7 @@ class BuiltinTools:
 
     async def compare_values(
         self, value1: Any, value2: Any, tolerance: Tolerance = 0.0
-    ) -> dict[str, Any]:
+    ) -> JSONObject:
         """Compare two values; numbers may differ by tolerance, a share of value2.
 
         Returns equal, value1 and value2, for numbers also difference_percent and
@@ -133,9 +134,9 @@ class BuiltinTools:
         self,
         method: str,
         url: str,
-        headers: dict[str, Any] | None,
-        data: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
+        headers: JSONObject | None,
+        data: JSONObject | None = None,
+    ) -> JSONObject:
         self._allowed_hosts.check(url)
         subject = f"{method} {_remove_secrets(httpx2.URL(url))}"
         # Models also give numbers as the values of headers.
@@ -153,7 +154,7 @@ class BuiltinTools:
             reason = shorten_name(format_error(error), 300).rstrip(".")
             raise LLMMockError(f"{subject} failed: {reason}. Is the server running?") from None
 
-    async def _send(self, request: httpx2.Request, subject: str) -> dict[str, Any]:
+    async def _send(self, request: httpx2.Request, subject: str) -> JSONObject:
         """Send a request, and follow redirects to allowed hosts."""
         # Not by the library, which would follow a redirect to any host.
         for _ in range(MAX_REDIRECTS + 1):
@@ -184,7 +185,7 @@ def _load_certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-async def _read_response(response: httpx2.Response) -> dict[str, Any]:
+async def _read_response(response: httpx2.Response) -> JSONObject:
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk
@@ -238,7 +239,7 @@ def _is_equal(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
-def _compare_numbers(value1: float, value2: float, tolerance: float) -> dict[str, Any]:
+def _compare_numbers(value1: float, value2: float, tolerance: float) -> JSONObject:
     is_equal = value1 == value2
     percent = None
     if _is_finite(value1) and _is_finite(value2):

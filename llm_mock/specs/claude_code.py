@@ -18,6 +18,7 @@ from llm_mock.agents.environment import merge_environment
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import DriverError, ServerError
 from llm_mock.specs.drivers import Task, build_timeout_error
 from llm_mock.specs.models import MAX_SHOWN, Verdict
@@ -83,7 +84,7 @@ class ClaudeCodeDriver:
             raise build_timeout_error(self.command)
         messages = _parse_messages(stdout.text())
         # The last message has the answer; without one, the output is an error, or plain text.
-        last: dict[str, Any] = {}
+        last: JSONObject = {}
         if messages and "is_error" in messages[-1]:
             last = messages[-1]
         answer = str(last.get("result") or "") if last else stdout.text()
@@ -117,7 +118,7 @@ class ClaudeCodeDriver:
         return arguments
 
 
-_StartedCall = tuple[dict[str, Any], float]
+_StartedCall = tuple[JSONObject, float]
 """A call without a result yet, and the time at which it started."""
 
 
@@ -142,7 +143,7 @@ class _MessageOutput(Output):
             for block in _get_blocks(message):
                 self._handle_block(block)
 
-    def _handle_block(self, block: dict[str, Any]) -> None:
+    def _handle_block(self, block: JSONObject) -> None:
         kind = block.get("type")
         if kind == "tool_use" and str(block.get("name")).startswith(PREFIX):
             call_id = block.get("id")
@@ -209,7 +210,7 @@ def _describe_failure(command: str, status: int, answer: str, stderr: str) -> st
     return "\n".join(lines)
 
 
-def _parse_messages(stdout: str) -> list[dict[str, Any]]:
+def _parse_messages(stdout: str) -> list[JSONObject]:
     """Return the messages of `--output-format stream-json`, a JSON object on each line."""
     messages = []
     for line in stdout.splitlines():
@@ -220,7 +221,7 @@ def _parse_messages(stdout: str) -> list[dict[str, Any]]:
     return messages
 
 
-def _get_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+def _get_blocks(message: JSONObject) -> list[JSONObject]:
     """Return the blocks in the content of a message or of a result."""
     inner = message.get("message", message)
     content = inner.get("content") if isinstance(inner, dict) else None
@@ -229,7 +230,7 @@ def _get_blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for block in content if isinstance(block, dict)]
 
 
-def _build_record(call: dict[str, Any], result: dict[str, Any]) -> ToolCallRecord:
+def _build_record(call: JSONObject, result: JSONObject) -> ToolCallRecord:
     text = result.get("content")
     if not isinstance(text, str):
         texts = [str(block.get("text", "")) for block in _get_blocks(result)]

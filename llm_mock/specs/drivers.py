@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.prompt import render_prompt
@@ -29,7 +30,7 @@ class Task:
     """The root of the project."""
     setup: list[StepResult] = field(default_factory=list)
     """The results of the setup."""
-    saved: dict[str, Any] = field(default_factory=dict)
+    saved: JSONObject = field(default_factory=dict)
     """Saved results by name; the teardown can refer to those that a driver adds."""
 
     @functools.cached_property

@@ -7,13 +7,14 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, TestSpec
 from llm_mock.specs.references import find_references, get_saved_name
 from llm_mock.specs.steps import iterate_steps
 
 
-def convert_fixtures(spec: TestSpec, values: Mapping[str, Any]) -> dict[str, Any]:
+def convert_fixtures(spec: TestSpec, values: Mapping[str, Any]) -> JSONObject:
     """Return the JSON values of the fixtures that a test names.
 
     A value that is not JSON, such as a connection, is left out: the test may need the fixture

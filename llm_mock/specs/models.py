@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.text import shorten, shorten_name
 from llm_mock.support.validation import Number, Seconds, Text, Whole, WithExtensions
@@ -49,7 +50,7 @@ class Step(_StrictModel):
     name: Text = ""
     tool: Annotated[Text, AfterValidator(_remove_prefix)] = ""
     """The name of the tool; a prefix `llm_pytest.` is ignored."""
-    args: dict[str, Any] = {}
+    args: JSONObject = {}
     """The arguments. `${name}` and `${name.key.0}` are replaced by saved results, and
     `${stored.name}` by a value that `store_value` stored."""
     expect: Text = ""

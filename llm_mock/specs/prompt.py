@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import MissingExtra
 from llm_mock.specs.models import Step, StepResult, TestSpec
 from llm_mock.support import yaml_files
@@ -63,7 +64,7 @@ def render_verdict_prompt(prompt: str, calls: Sequence[ToolCallRecord], answer: 
     """
     made = []
     for call in calls:
-        record: dict[str, Any] = {"tool": call.name, "arguments": call.arguments}
+        record: JSONObject = {"tool": call.name, "arguments": call.arguments}
         if call.error is None:
             record["result"] = call.result
         else:
@@ -77,10 +78,10 @@ def render_verdict_prompt(prompt: str, calls: Sequence[ToolCallRecord], answer: 
     )
 
 
-def _convert_to_yaml(step: Step) -> dict[str, Any]:
+def _convert_to_yaml(step: Step) -> JSONObject:
     """Return the fields of a step that its file has, without defaults."""
     own_fields = step.model_fields_set - {"steps"}
-    fields: dict[str, Any] = step.model_dump(include=own_fields)
+    fields: JSONObject = step.model_dump(include=own_fields)
     if step.steps:
         fields["steps"] = [_convert_to_yaml(nested) for nested in step.steps]
     return fields

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
@@ -113,7 +114,7 @@ class _Run:
     deadline: Deadline
     report: Report
     results: list[StepResult] = field(default_factory=list)
-    saved: dict[str, Any] = field(default_factory=dict)
+    saved: JSONObject = field(default_factory=dict)
 
     def get_verdict(self, driver: Driver) -> Verdict:
         """Run setup, steps and teardown, and return the verdict."""
@@ -212,7 +213,7 @@ def _build_failure(reason: str, results: Sequence[StepResult]) -> Verdict:
 def _add_problems(verdict: Verdict, problems: Sequence[str]) -> Verdict:
     """Return a verdict with the problems after the test, which make it a FAIL."""
     issues = [*verdict.issues, *problems]
-    changes: dict[str, Any] = {"issues": issues}
+    changes: JSONObject = {"issues": issues}
     if problems and verdict.verdict != "FAIL":
         changes["verdict"] = "FAIL"
         changes["reason"] = problems[0]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError, TimeIsUp
 from llm_mock.specs.models import MAX_SHOWN, Step, StepResult
 from llm_mock.specs.references import (
@@ -56,7 +57,7 @@ class StepRunner:
 
     tools: Mapping[str, ServerTool]
     """The tools by name, at least those of the steps."""
-    saved: dict[str, Any]
+    saved: JSONObject
     """Saved results by name; those of the steps are added."""
     deadline: Deadline
     report: Report
@@ -146,7 +147,7 @@ class StepRunner:
         save_output(self.saved, step, arguments, output)
         self._add_result(name, "pass", call, output)
 
-    def _call_until_success(self, step: Step, arguments: dict[str, Any]) -> tuple[Any, str | None]:
+    def _call_until_success(self, step: Step, arguments: JSONObject) -> tuple[Any, str | None]:
         """Call a tool, with the retries of its step, and return its output and problem.
 
         Raises:
@@ -178,9 +179,7 @@ class StepRunner:
         self.report(result)
 
 
-def save_output(
-    saved: dict[str, Any], step: Step, arguments: Mapping[str, Any], output: Any
-) -> None:
+def save_output(saved: JSONObject, step: Step, arguments: Mapping[str, Any], output: Any) -> None:
     """Save the output of a successful call, and the value that it stored, for later steps."""
     if step.save_as:
         saved[step.save_as] = output

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 import llm_mock
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.support.text import format_error, shorten, shorten_name
 
@@ -56,7 +57,7 @@ class ToolFunction:
         description = inspect.getdoc(self.function)
         return types.Tool(name=self.name, description=description, input_schema=self.input_schema)
 
-    async def call(self, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def call(self, arguments: JSONObject) -> types.CallToolResult:
         """Call the tool, and return its result, or its error.
 
         An object becomes structured content and JSON text, a text stays as it is, and any other

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
@@ -20,7 +21,7 @@ class CaseFiles(NamedTuple):
     allowed: Path
     """The folder that files must be in."""
 
-    def read_rows(self, name: str) -> Iterator[tuple[Path, int, dict[str, Any]]]:
+    def read_rows(self, name: str) -> Iterator[tuple[Path, int, JSONObject]]:
         """Yield the rows of a file, or of all files that match a glob, ordered by name.
 
         Raises:

@@ -7,7 +7,6 @@ responses.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.passthrough import call_through
@@ -15,6 +14,7 @@ from llm_mock.core.answer import Answer
 from llm_mock.core.mock import Mock
 from llm_mock.core.protocols import AnswerMetadata
 from llm_mock.core.request import Request
+from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.target import Target
 
 
@@ -36,10 +36,10 @@ class _EndpointRequest(Request):
         has_body = "body" in target.model_fields_set
         self.options = {"body": target.body} if has_body else {}
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[JSONObject]:
         return [{"role": "user", "parts": [{"type": "text", "text": self.prompt}]}]
 
-    def given_messages(self) -> list[dict[str, Any]]:
+    def given_messages(self) -> list[JSONObject]:
         return []
 
     def characters(self) -> int:

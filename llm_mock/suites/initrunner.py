@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support.numbers import is_number
 
 API_VERSION = "initrunner/v1"
@@ -17,7 +18,7 @@ API_VERSION = "initrunner/v1"
 _MODES = {"exact": "exactly", "subset": "at_least", "superset": "no_others"}
 
 
-def translate_suite(suite: Mapping[str, Any]) -> dict[str, Any]:
+def translate_suite(suite: Mapping[str, Any]) -> JSONObject:
     """Return the content of a suite with assertions in our form.
 
     Invalid parts are left unchanged: validation reports them.
@@ -50,19 +51,19 @@ def _translate_assertion(assertion: Any) -> Any:
     return translate(dict(assertion))
 
 
-def _translate_max_tokens(fields: dict[str, Any]) -> dict[str, Any]:
+def _translate_max_tokens(fields: JSONObject) -> JSONObject:
     limit = fields.pop("limit")
     return {**fields, "value": limit}
 
 
-def _translate_max_latency(fields: dict[str, Any]) -> dict[str, Any]:
+def _translate_max_latency(fields: JSONObject) -> JSONObject:
     limit = fields.pop("limit_ms")
     if is_number(limit):
         limit = limit / 1000
     return {**fields, "value": limit}
 
 
-def _translate_tool_calls(fields: dict[str, Any]) -> dict[str, Any]:
+def _translate_tool_calls(fields: JSONObject) -> JSONObject:
     mode = fields.pop("mode", "subset")
     if isinstance(mode, str):
         mode = _MODES.get(mode, mode)
@@ -70,14 +71,14 @@ def _translate_tool_calls(fields: dict[str, Any]) -> dict[str, Any]:
     return {**fields, "type": "tool_names", "names": names, "mode": mode}
 
 
-def _translate_tool_order(fields: dict[str, Any]) -> dict[str, Any]:
+def _translate_tool_order(fields: JSONObject) -> JSONObject:
     is_strict = fields.pop("strict", False)
     mode = "strict" if is_strict else "in_order"
     names = fields.pop("sequence")
     return {**fields, "type": "tool_names", "names": names, "mode": mode}
 
 
-def _translate_llm_judge(fields: dict[str, Any]) -> dict[str, Any]:
+def _translate_llm_judge(fields: JSONObject) -> JSONObject:
     criteria = fields["criteria"]
     if isinstance(criteria, list) and all(isinstance(each, str) for each in criteria):
         fields["criteria"] = "\n".join(criteria)
@@ -92,7 +93,7 @@ def _translate_llm_judge(fields: dict[str, Any]) -> dict[str, Any]:
     return fields
 
 
-_TRANSLATIONS: dict[str, tuple[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {
+_TRANSLATIONS: dict[str, tuple[str, Callable[[JSONObject], JSONObject]]] = {
     "max_tokens": ("limit", _translate_max_tokens),
     "max_latency": ("limit_ms", _translate_max_latency),
     "tool_calls": ("expected", _translate_tool_calls),

@@ -6,11 +6,12 @@ import difflib
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider
 from llm_mock.agents.servers import CLIServer, MCPServer, Transport
 from llm_mock.agents.skill import Skill
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile, InvalidServer
 from llm_mock.suites.role_file import (
     FlatAgent,
@@ -152,7 +153,7 @@ def _set_model(role: Role, model: llm.Model) -> Role:
     option_class = model.Options
     # Models of some plugins accept every option.
     accepts_all = option_class.model_config.get("extra") == "allow"
-    options: dict[str, Any] = {}
+    options: JSONObject = {}
     ignored = list(role.ignored)
     for name, value in provider.options.items():
         if accepts_all or name in option_class.model_fields:
@@ -224,7 +225,7 @@ def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:
         known = join_names(transports)
         transport = shorten(tool.transport)
         raise InvalidServer(f"the transport {transport} is not supported; write one of {known}")
-    options: dict[str, Any] = {
+    options: JSONObject = {
         "tools": tool.tool_filter or None,
         "call_timeout": tool.timeout,
         "name": tool.name,

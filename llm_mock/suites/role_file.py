@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import AliasChoices, ConfigDict, Field
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.support.text import shorten, shorten_name, suggest_nearest
 from llm_mock.support.validation import Location, Number, Seconds, Text, Whole, WithExtensions
@@ -92,7 +93,7 @@ class RoleModel(_Part):
         return [qualified_name, self.name]
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> JSONObject:
         """The options of the model that the file sets."""
         return self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
 
@@ -178,7 +179,7 @@ class FlatAgent(WithExtensions, _Spec):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _expand_short_forms(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+    def _expand_short_forms(cls, data: Mapping[str, Any]) -> JSONObject:
         expanded = {key: value for key, value in data.items() if key not in _DESCRIPTIVE_KEYS}
         tools = expanded.get("tools")
         if isinstance(tools, list):

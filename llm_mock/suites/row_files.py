@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import describe_data
 
-Row = tuple[int, dict[str, Any]]
+Row = tuple[int, JSONObject]
 """The first line of a row, from 1, and its values by the names of variables."""
 
 
@@ -98,7 +99,7 @@ def _parse_yaml(path: Path, text: str) -> Iterator[Row]:
         yield line, values
 
 
-def _validate_row(path: Path, line: int, row: Any) -> dict[str, Any]:
+def _validate_row(path: Path, line: int, row: Any) -> JSONObject:
     is_valid = isinstance(row, dict)
     if is_valid:
         # JSON has only texts as keys, YAML others, too.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, JSONAssertion
 from llm_mock.support.interpolation import (
@@ -62,9 +63,9 @@ class VariableReplacer:
         self._size.add(len(replaced))
         return replaced
 
-    def replace_turn(self, turn: CaseTurn) -> dict[str, Any]:
+    def replace_turn(self, turn: CaseTurn) -> JSONObject:
         """Return the fields of a turn that hold texts, with the variables replaced."""
-        fields: dict[str, Any] = {
+        fields: JSONObject = {
             "prompt": turn.prompt,
             "expected_output": turn.expected_output,
         }
@@ -85,7 +86,7 @@ class VariableReplacer:
             fields[name] = map_texts(value, replace)
         return ScriptedReply.model_validate(fields)
 
-    def replace_assertion(self, assertion: Assertion) -> dict[str, Any]:
+    def replace_assertion(self, assertion: Assertion) -> JSONObject:
         """Return the fields of an assertion as in a file, with the variables replaced."""
         fields = assertion.model_dump(by_alias=True, exclude_unset=True)
         # An assertion made in Python may leave its type out.
@@ -103,9 +104,9 @@ class VariableReplacer:
                 fields[name] = map_texts(value, self.replace_text)
         return fields
 
-    def _replace_call(self, call: dict[str, Any]) -> dict[str, Any]:
+    def _replace_call(self, call: JSONObject) -> JSONObject:
         """Return an expected tool call with the variables replaced."""
-        replaced: dict[str, Any] = {}
+        replaced: JSONObject = {}
         for name, value in call.items():
             if name == "arguments":
                 replace = self._replace_value

@@ -12,6 +12,7 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.agents.result import AgentResult
+from llm_mock.core.value_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, shorten_name
 from llm_mock.support.validation import Number, Text
@@ -29,7 +30,7 @@ class StrictModel(pydantic.BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def accept_text_items(schema: dict[str, Any]) -> None:
+def accept_text_items(schema: JSONObject) -> None:
     """Let the JSON Schema of a list accept plain texts as items."""
     text = {"type": "string"}
     schema["items"] = {"anyOf": [schema["items"], text]}
@@ -81,7 +82,7 @@ class AssertionOutcome(NamedTuple):
     """The id of the judge model; None if no model judged."""
 
 
-def _require_type(schema: dict[str, Any]) -> None:
+def _require_type(schema: JSONObject) -> None:
     """Make `type` required in the JSON Schema."""
     # The field has a default, so that Python code can leave it out. Files cannot.
     others = schema.get("required", ())

@@ -11,6 +11,7 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import AgentResult, Mode
+from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.assertion_types.base import (
     AssertionOutcome,
     BaseAssertion,
@@ -49,7 +50,7 @@ class ExpectedToolCall(StrictModel):
     """An expected tool call: its name, and arguments; the call may have more arguments."""
 
     name: Text
-    arguments: dict[str, Any] = Field(default={})
+    arguments: JSONObject = Field(default={})
 
 
 class ToolCallsAssertion(_RunAssertion):

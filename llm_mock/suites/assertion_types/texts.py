@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import ConfigDict, Field
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import (
     MAX_QUOTED,
@@ -188,12 +189,12 @@ class _JSONAssertionBase(TextAssertion):
     value: Any = None
     """The expected value."""
     # "schema" is a method of pydantic's models.
-    json_schema: dict[str, Any] | None = Field(default=None, alias="schema")
+    json_schema: JSONObject | None = Field(default=None, alias="schema")
     """The JSON Schema that the value must fit."""
 
     @pydantic.field_validator("json_schema")
     @classmethod
-    def _validate_schema(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _validate_schema(cls, schema: JSONObject | None) -> JSONObject | None:
         if schema is None:
             return None
         problem = schemas.find_schema_problem(schema)
@@ -272,7 +273,7 @@ class ContainsJSONAssertion(_JSONAssertionBase):
         return AssertionOutcome(False, message)
 
 
-def _check_schema(json_schema: dict[str, Any], value: Any, subject: str) -> AssertionOutcome:
+def _check_schema(json_schema: JSONObject, value: Any, subject: str) -> AssertionOutcome:
     try:
         problems = list(schemas.find_violations(json_schema, value, called="", strict=True))
     except (ArithmeticError, RecursionError, ValueError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pydantic
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.promptfoo.providers import get_judge_id
 from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.suites.schema import Assertion
@@ -56,7 +57,7 @@ def convert_assertions(
     part: Part,
     variables: Collection[str],
     findings: ImportFindings,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[JSONObject]:
     """Yield the assertions of a list in the form of a suite, and report the others.
 
     Args:
@@ -83,7 +84,7 @@ def _convert_assertion(
     kind: str,
     variables: Collection[str],
     findings: ImportFindings,
-) -> dict[str, Any] | None:
+) -> JSONObject | None:
     name = kind.removeprefix("not-")
     if name not in _VALUE_KEYS:
         if name in _HINTS:
@@ -98,7 +99,7 @@ def _convert_assertion(
         findings.report(part, f"the assertion {kind} is not imported: {error}")
         return None
     our_type = _TYPES.get(name, name.replace("-", "_"))
-    converted: dict[str, Any] = {"type": our_type}
+    converted: JSONObject = {"type": our_type}
     if value is not None:
         if name != "python":
             value = _convert_variables(part, value, variables, findings)
@@ -182,7 +183,7 @@ def _convert_variables(
     return map_texts(value, convert)
 
 
-def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> dict[str, Any]:
+def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> JSONObject:
     """Return the keys of an assertion besides its value, and report the unsupported ones."""
     is_judged = _VALUE_KEYS[name] == "criteria"
     same = ["weight", "metric"]
@@ -210,7 +211,7 @@ def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> dict
 
 
 def _is_valid(
-    converted: dict[str, Any],
+    converted: JSONObject,
     part: Part,
     kind: str,
     findings: ImportFindings,

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.assertions import convert_assertions
 from llm_mock.suites.promptfoo.prompts import PromptTemplate, parse_prompts
@@ -47,8 +48,8 @@ _MAX_CASES = 10_000
 class ImportedSuite(NamedTuple):
     """The result of an import."""
 
-    suite: dict[str, Any]
-    role: dict[str, Any]
+    suite: JSONObject
+    role: JSONObject
     findings: list[str]
     """The parts without a counterpart, a line `file:line: message` each."""
 
@@ -118,7 +119,7 @@ class _Importer:
         if isinstance(description, str):
             metadata["description"] = description
         # The order of the keys is that of the file that is written.
-        suite: dict[str, Any] = {
+        suite: JSONObject = {
             "apiVersion": "llm-mock/v1",
             "kind": "TestSuite",
             "metadata": metadata,
@@ -132,7 +133,7 @@ class _Importer:
         role = self._make_role(name)
         return ImportedSuite(suite, role, findings.format_lines())
 
-    def _convert_cases(self) -> list[dict[str, Any]]:
+    def _convert_cases(self) -> list[JSONObject]:
         """Return a case for each test with each prompt."""
         tests = list(self._find_tests())
         if len(tests) * len(self.prompts) > _MAX_CASES:
@@ -145,7 +146,7 @@ class _Importer:
                 cases.append(self._convert_case(test, number, prompt))
         return cases
 
-    def _convert_defaults(self) -> dict[str, Any]:
+    def _convert_defaults(self) -> JSONObject:
         """Return the defaults of the suite.
 
         Variables of the default test are not among them: each case has them itself.
@@ -171,7 +172,7 @@ class _Importer:
             defaults["assertions"] = assertions
         return defaults
 
-    def _convert_repeat(self, part: Part) -> dict[str, Any]:
+    def _convert_repeat(self, part: Part) -> JSONObject:
         if part.data in (None, 1):
             return {}
         if is_whole(part.data, 2, MOST_REPETITIONS):
@@ -180,7 +181,7 @@ class _Importer:
         self.findings.report(part, f"repeat is not imported: it must be a whole number {limits}")
         return {}
 
-    def _convert_threshold(self, part: Part) -> dict[str, Any]:
+    def _convert_threshold(self, part: Part) -> JSONObject:
         threshold = part.at("threshold")
         if threshold.data is None:
             return {}
@@ -190,7 +191,7 @@ class _Importer:
         self.findings.report(threshold, problem)
         return {}
 
-    def _make_role(self, name: str) -> dict[str, Any]:
+    def _make_role(self, name: str) -> JSONObject:
         """Return a role with the system message that all prompts share."""
         systems = list(dict.fromkeys(prompt.system for prompt in self.prompts))
         system = ""
@@ -204,7 +205,7 @@ class _Importer:
                     "a system message belongs to the role, the same for all cases: "
                     "write it there, spec.role",
                 )
-        spec: dict[str, Any] = {"role": system}
+        spec: JSONObject = {"role": system}
         if self.models:
             spec["model"] = self.models[0]
         return {
@@ -274,9 +275,9 @@ class _Importer:
         test: _SourceTest,
         number: int,
         prompt: PromptTemplate,
-    ) -> dict[str, Any]:
+    ) -> JSONObject:
         findings = self.findings
-        case: dict[str, Any] = {
+        case: JSONObject = {
             "name": self._make_name(test, number, prompt),
             "prompt": prompt.template,
         }
@@ -285,7 +286,7 @@ class _Importer:
         if variables:
             # The name is a template as soon as the case has variables.
             case["name"] = escape_references(case["name"])
-        assertions: list[dict[str, Any]] = []
+        assertions: list[JSONObject] = []
         for part in test.parts:
             findings.report_keys(part, _TEST_KEYS, " of a test")
             findings.report_keys(part.at("options"), (), " of a test")
@@ -314,7 +315,7 @@ class _Importer:
 
     def _add_variables(
         self,
-        case: dict[str, Any],
+        case: JSONObject,
         test: _SourceTest,
         prompt: PromptTemplate,
     ) -> Collection[str]:
@@ -402,7 +403,7 @@ class _Importer:
             )
 
 
-def _make_names_unique(cases: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _make_names_unique(cases: list[JSONObject]) -> list[JSONObject]:
     """Add numbers to names of cases that are used again."""
     counts: dict[str, int] = {}
     for case in cases:

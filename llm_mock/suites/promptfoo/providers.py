@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.promptfoo.source import ImportFindings, Part
 
 # The kind of API in an id such as openai:chat:gpt-4o; llm chooses it by the model.
@@ -41,9 +42,9 @@ _USE_TARGET = (
 )
 
 
-def convert_models(providers: Part, findings: ImportFindings) -> list[dict[str, Any]]:
+def convert_models(providers: Part, findings: ImportFindings) -> list[JSONObject]:
     """Return the models among the providers in the form of a role, and report the others."""
-    models: list[dict[str, Any]] = []
+    models: list[JSONObject] = []
     for provider in providers.items():
         id_part = _find_id(provider)
         model = _parse_id(id_part.data)
@@ -56,7 +57,7 @@ def convert_models(providers: Part, findings: ImportFindings) -> list[dict[str, 
         else:
             owner = provider.at(str(id_part.data))
         config = owner.at("config")
-        options: dict[str, Any] = {}
+        options: JSONObject = {}
         for key in ("temperature", "max_tokens"):
             if key in config.names:
                 options[key] = config.data[key]
@@ -65,7 +66,7 @@ def convert_models(providers: Part, findings: ImportFindings) -> list[dict[str, 
     return models
 
 
-def convert_to_matrix(models: list[dict[str, Any]]) -> list[Any]:
+def convert_to_matrix(models: list[JSONObject]) -> list[Any]:
     """Return models of roles in the form of a matrix: ids, with options if there are some."""
     entries: list[Any] = []
     for model in models:
@@ -85,7 +86,7 @@ def get_judge_id(provider: Any) -> str | None:
     return None if model is None else _format_llm_id(model)
 
 
-def _format_llm_id(model: dict[str, Any]) -> str:
+def _format_llm_id(model: JSONObject) -> str:
     # llm itself has the models of OpenAI; those of plugins have the provider in their id.
     if model["provider"] == "openai":
         return str(model["name"])
@@ -102,7 +103,7 @@ def _find_id(provider: Part) -> Part:
     return Part(name, provider.document, (*provider.place, name))
 
 
-def _parse_id(name: Any) -> dict[str, Any] | None:
+def _parse_id(name: Any) -> JSONObject | None:
     """Return provider and name of a model, or None if the id is no model."""
     if not isinstance(name, str):
         return None
