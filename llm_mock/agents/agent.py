@@ -214,7 +214,7 @@ class Agent(Configuration):
         return "\n\n".join(filter(None, parts)) or None
 
 
-def _convert_servers(server_type: type, name: str, given: Any) -> tuple[Any, ...]:
+def _convert_servers(server_type: type, name: str, given: object) -> tuple[Any, ...]:
     expected = f"a list of {server_type.__name__}"
     if not isinstance(given, Iterable) or isinstance(given, str):
         raise _new_bad_value("Agent", name, given, expected)
@@ -225,12 +225,12 @@ def _convert_servers(server_type: type, name: str, given: Any) -> tuple[Any, ...
     return servers
 
 
-def _check_number(owner: str, name: str, value: Any, least: int) -> None:
+def _check_number(owner: str, name: str, value: object, least: int) -> None:
     if not is_whole(value, least):
         raise _new_bad_value(owner, name, value, f"a whole number from {least}")
 
 
-def _new_bad_value(owner: str, name: str, value: Any, expected: str) -> InvalidAgent:
+def _new_bad_value(owner: str, name: str, value: object, expected: str) -> InvalidAgent:
     # The repr of other objects may be long, or hold secrets.
     if isinstance(value, (str, int, float, list, dict)):
         given = shorten(value)

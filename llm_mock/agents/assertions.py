@@ -237,7 +237,7 @@ def _ask(
     return judgement.given
 
 
-def _split_answer(answer: Any) -> tuple[str, list[Any]]:
+def _split_answer(answer: object) -> tuple[str, list[Any]]:
     """Return the text and the attachments of an answer."""
     import llm
 
@@ -261,7 +261,7 @@ def _split_answer(answer: Any) -> tuple[str, list[Any]]:
     return "\n\n".join(texts), attachments
 
 
-def _check_text(value: Any, what: str) -> None:
+def _check_text(value: object, what: str) -> None:
     __tracebackhide__ = True
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"{what} is {described(value)}; give a text.")

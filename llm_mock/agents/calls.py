@@ -54,7 +54,7 @@ class ToolCalls:
     def __init__(
         self,
         tools: Sequence[AgentTool],
-        model: Any,
+        model: object,
         on_tool_call: OnToolCall | None = None,
     ) -> None:
         self._model = model
@@ -81,16 +81,16 @@ class ToolCalls:
         """Start a turn with the `llm` tool calls that the model requested."""
         self._turn = [_Call(call) for call in requested]
 
-    def before_call(self, tool: Any, requested: Any) -> None:
+    def before_call(self, tool: object, requested: object) -> None:
         """Handle the callback of `llm` before a call."""
         _current.set(self._find(requested))
 
-    def after_call(self, tool: Any, requested: Any, result: Any) -> None:
+    def after_call(self, tool: object, requested: object, result: object) -> None:
         """Handle the callback of `llm` after a call."""
         if self._on_tool_call is not None:
             self._on_tool_call(_new_record(self._find(requested), result))
 
-    def _find(self, requested: Any) -> _Call:
+    def _find(self, requested: object) -> _Call:
         for call in self._turn:
             # Two calls may be equal, so identity decides.
             if call.requested is requested:
@@ -184,7 +184,7 @@ def _new_record(call: _Call, result: Any) -> ToolCallRecord:
     )
 
 
-def output_text(text: str, structured: Any) -> str:
+def output_text(text: str, structured: object) -> str:
     """Return the output for the model: the text, and structured content that it lacks.
 
     MCP wants servers to send structured content as text too, but not all do.
@@ -195,7 +195,7 @@ def output_text(text: str, structured: Any) -> str:
     return "\n".join(filter(None, [text, dumped]))
 
 
-def _has_same_content(text: str, structured: Any) -> bool:
+def _has_same_content(text: str, structured: object) -> bool:
     value = structured
     # The MCP SDK wraps a value that is not an object.
     if isinstance(structured, Mapping) and list(structured) == ["result"]:
@@ -211,7 +211,7 @@ def _has_same_content(text: str, structured: Any) -> bool:
     return bool(parsed in (structured, value))
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def call_every_tool(
-    answer: Any = "Done",
+    answer: object = "Done",
     *,
     arguments: Mapping[str, Mapping[str, Any]] | None = None,
     skip: Collection[str] = (),

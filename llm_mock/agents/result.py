@@ -324,7 +324,7 @@ class AgentResult:
 _Call = tuple[str, Mapping[str, Any]]
 
 
-def _parse_expected(call: Any) -> _Call:
+def _parse_expected(call: object) -> _Call:
     __tracebackhide__ = True
     if isinstance(call, str):
         return call, {}

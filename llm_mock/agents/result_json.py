@@ -88,7 +88,7 @@ def _parse_attachment(data: Mapping[str, Any]) -> llm.Attachment:
     return llm.Attachment(**_get_items(data, _ATTACHMENT), content=content)
 
 
-def _get_attributes(value: Any, names: tuple[str, ...]) -> JSONObject:
+def _get_attributes(value: object, names: tuple[str, ...]) -> JSONObject:
     return {name: getattr(value, name) for name in names}
 
 

@@ -155,7 +155,7 @@ class Retries:
         self.waited = 0.0
         """The seconds that the current turn waited for the rate limits."""
 
-    def read(self, response: Any) -> None:
+    def read(self, response: object) -> None:
         """Read an `llm.Response`.
 
         Raises:
@@ -173,7 +173,7 @@ class Retries:
         for _ in response:
             self._deadline.check()
 
-    async def read_async(self, response: Any) -> None:
+    async def read_async(self, response: object) -> None:
         """Read an `llm.AsyncResponse`, like `read`."""
         __tracebackhide__ = True
         retrying = tenacity.AsyncRetrying(**self._new_options(response))
@@ -198,7 +198,7 @@ class Retries:
             return seconds
         return min(seconds, left)
 
-    def _new_options(self, response: Any) -> JSONObject:
+    def _new_options(self, response: object) -> JSONObject:
         """Return the options of tenacity for a new turn."""
         self.errors = []
         self.waited = 0.0

@@ -143,7 +143,7 @@ def aitest_run_sync(
     return _Run(session, model, calls, prompt, attachments).finish()
 
 
-def _get_session(agent: Any, prompt: Any) -> AgentSession:
+def _get_session(agent: object, prompt: object) -> AgentSession:
     __tracebackhide__ = True
     if not isinstance(agent, (Agent, AgentSession)):
         raise TypeError(f"aitest_run takes an Agent or an AgentSession, not {described(agent)}.")

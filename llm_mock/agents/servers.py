@@ -229,13 +229,13 @@ class CLIServer(Configuration):
 Server = MCPServer | CLIServer
 
 
-def _set(configuration: Any, **values: Any) -> None:
+def _set(configuration: object, **values: Any) -> None:
     for name, value in values.items():
         # As the `__init__` of a frozen dataclass does.
         object.__setattr__(configuration, name, value)
 
 
-def _split_command(server: Any, command: Any) -> tuple[str, ...]:
+def _split_command(server: object, command: object) -> tuple[str, ...]:
     if isinstance(command, str):
         try:
             return tuple(shlex.split(command))
@@ -296,6 +296,6 @@ def _check_choice(server: Server, name: str, choices: Sequence[Any]) -> None:
         )
 
 
-def _new_bad_value(server: Any, name: str, expected: str) -> InvalidServer:
+def _new_bad_value(server: object, name: str, expected: str) -> InvalidServer:
     given = shorten(getattr(server, name))
     return InvalidServer(f"{type(server).__name__}: {name} is {given}; give {expected}.")
