@@ -17,7 +17,12 @@ from llm_mock.cost.budgets import (
     format_usage_table,
     parse_budget,
 )
-from llm_mock.cost.prices import compute_cost, describe_missing_prices, has_provider_prices, count_tokens
+from llm_mock.cost.prices import (
+    compute_cost,
+    count_tokens,
+    describe_missing_prices,
+    has_provider_prices,
+)
 from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.runtest import get_calls_of_test
