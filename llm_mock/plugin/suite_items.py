@@ -172,11 +172,11 @@ class SuiteItem(YAMLItem):
     def _resolve_variant(self) -> Variant:
         """Return the variant, with the ids and options of real models unless it is a dry run."""
         if self.live:
-            return self.variant.resolved()
+            return self.variant.resolve()
         if self.has_cassette:
             # Mocked, `llm` would not know the models that the cassette names.
             with get_run(self.config).live():
-                return self.variant.resolved()
+                return self.variant.resolve()
         return self.variant
 
     def _cassettes(self) -> SuiteCassettes:
@@ -188,7 +188,7 @@ class SuiteItem(YAMLItem):
         if conflict:
             raise LLMMockError(conflict)
         path, mode, config = read_cassette_settings(make_request(self))
-        config = self.variant.suite.cassette.added_to(config)
+        config = self.variant.suite.cassette.add_to(config)
         # Before the case runs, so that no output shows what the cassette must not have.
         OUTPUT.hide_pattern(*config.redact)
         run = get_run(self.config)
