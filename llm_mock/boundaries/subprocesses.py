@@ -154,7 +154,8 @@ def _decode_environment(given: Any) -> dict[str, str] | None:
     try:
         # Python takes bytes (`os.environb`) and paths, too, so names and values are decoded as
         # Python would encode them. Only `keys` and `[]`, as Python needs no more of a mapping.
-        return {os.fsdecode(name): os.fsdecode(given[name]) for name in given.keys()}  # noqa: SIM118
+        names = given.keys()
+        return {os.fsdecode(name): os.fsdecode(given[name]) for name in names}
     except (TypeError, ValueError):
         return None
 
