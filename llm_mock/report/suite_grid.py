@@ -46,14 +46,15 @@ class Grid(NamedTuple):
         yield "Passed", [_format_passed(suite) for suite in suites]
         if any(suite["scored"] for suite in suites):
             scores = [suite["score"] for suite in suites]
-            yield "Score", [format_score_cell(score) for score in scores]
+            yield "Score", list(map(format_score_cell, scores))
         yield from self._metrics()
         yield from self._pass_rates()
         # Dry runs cost nothing, and the cost of a target is unknown.
         if not any(suite["dry_run"] or suite["target"] for suite in suites):
             costs = [to_decimal(suite["cost_usd"]) for suite in suites]
-            yield "Cost", [format_dollars(cost) for cost in costs]
-        yield "Time per case", [_format_time_per_case(suite) for suite in suites]
+            yield "Cost", list(map(format_dollars, costs))
+        # The mean, as variants may have run different numbers of cases.
+        yield "Time per case", list(map(_format_time_per_case, suites))
 
     def _metrics(self) -> Iterator[tuple[str, list[str]]]:
         names: dict[str, None] = {}
