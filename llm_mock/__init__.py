@@ -22,7 +22,7 @@ As a pytest plugin it mocks every test. Its fixtures:
 Replies: Reply, ToolCall, BrokenToolCall, Event, Latency; ready-made ones are in
 `llm_mock.templates`.
 The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
-methods that set replies), CallRecord, Misbehaviour. Without the plugin: create_mock_get_model,
+methods that set replies), Call, Misbehaviour. Without the plugin: create_mock_get_model,
 MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
 Assertions: assert_llm_called_times, assert_prompt_contains, assert_cost_below,
 assert_tokens_below, and the methods of the mock and of its models.
@@ -56,10 +56,11 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel as MockLLMModel
     from llm_mock.core.assertions import assert_llm_called_times as assert_llm_called_times
     from llm_mock.core.assertions import assert_prompt_contains as assert_prompt_contains
+    from llm_mock.core.call import ABSENT as ABSENT
+    from llm_mock.core.call import Call as Call
     from llm_mock.core.configurator import ResponseConfigurator as ResponseConfigurator
     from llm_mock.core.events import Event as Event
     from llm_mock.core.latency import Latency as Latency
-    from llm_mock.core.records import CallRecord as CallRecord
     from llm_mock.core.reply import Reply as Reply
     from llm_mock.core.tool_calls import BrokenToolCall as BrokenToolCall
     from llm_mock.core.tool_calls import ToolCall as ToolCall
@@ -96,10 +97,10 @@ _MODULES = {
     "boundaries.llm.get_model": "LLMMock MockGetModel",
     "boundaries.llm.model": "AsyncMockLLMModel MockLLMModel",
     "core.assertions": "assert_llm_called_times assert_prompt_contains",
+    "core.call": "ABSENT Call",
     "core.configurator": "ResponseConfigurator",
     "core.events": "Event",
     "core.latency": "Latency",
-    "core.records": "CallRecord",
     "core.reply": "Reply",
     "core.tool_calls": "BrokenToolCall ToolCall",
     "cost.budgets": "assert_cost_below assert_tokens_below",

@@ -51,7 +51,7 @@ def test_mock_tracks_call_history() -> None:
         "schema": "Discovery",
         "temperature": 0.5,
         "max_tokens": 1000,
-        "model": None,
+        "model": "anthropic/claude",
         "system": "Be brief",
         "custom": [1, {"a": None}],
     }

@@ -16,7 +16,7 @@ SAMPLE = """
 from typing_extensions import assert_type
 import llm
 import pytest
-from llm_mock import CallRecord, Latency, LLMMock, MockLLMModel, Reply, assert_llm_called_times, templates
+from llm_mock import Call, Latency, LLMMock, MockLLMModel, Reply, assert_llm_called_times, templates
 
 def pytest_llm_mock_configure(config: pytest.Config, mock: LLMMock) -> None:
     mock.set("judge", "PASS")
@@ -30,11 +30,11 @@ def test_right(mock_llm_responses: LLMMock, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set_latency("m", Latency(first_chunk=1))
     mock_llm_responses.set_price("m", 1, 2)
     assert_type(mock_llm_responses.misbehave("rate-limit").calls, list[int])
-    assert_type(mock_llm_calls.last_call, CallRecord)
+    assert_type(mock_llm_calls.last_call, Call)
     assert_type(mock_llm_calls.last_call["prompt"], str)
     assert_type(mock_llm_calls.get_model("m"), MockLLMModel)
     assert_type(mock_llm_calls.get_model("m").prompt("Hi").text(), str)
-    assert_type(mock_llm_calls.get_model("m").call_history, list[CallRecord])
+    assert_type(mock_llm_calls.get_model("m").call_history, list[Call])
     mock_llm_calls.assert_called_once_with("a", prompt_equals="a", schema=dict)
     mock_llm_calls.get_model("m").assert_not_called()
     assert_llm_called_times(mock_llm_calls, "m", 1)

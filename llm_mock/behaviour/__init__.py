@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from llm_mock.behaviour.misbehaviour import Misbehaviour
+    from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
 
 
@@ -31,7 +31,7 @@ class ModelBehaviour:
         __tracebackhide__ = True
         return generate_reply(schema)
 
-    def replace_provider_error(self, reply: Reply, record: CallRecord) -> Reply:
+    def replace_provider_error(self, reply: Reply, record: Call) -> Reply:
         """Return a reply whose `ProviderError` is replaced by the provider's own exception."""
         from llm_mock.core.provider_error import ProviderError
 
@@ -42,7 +42,7 @@ class ModelBehaviour:
         return replace_provider_error(reply, reply.error, record)
 
     def apply_latency(
-        self, reply: Reply, latency: Latency, record: CallRecord
+        self, reply: Reply, latency: Latency, record: Call
     ) -> tuple[Reply, list[float]]:
         """Return a reply split as its latency asks, and the seconds before each piece."""
         from llm_mock.behaviour import pacing

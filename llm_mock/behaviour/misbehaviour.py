@@ -17,7 +17,7 @@ from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
     from llm_mock.core.request import Request
 
 MAX_SHOWN_CALLS = 20
@@ -101,7 +101,7 @@ class Misbehaviour:
         made = "1 call was" if calls == 1 else f"{calls} calls were"
         return f"{self.name} changed no call of this test: it needs {self.needs}, and {made} made"
 
-    def make_error(self, record: CallRecord) -> Reply | None:
+    def make_error(self, record: Call) -> Reply | None:
         """Return a reply that raises the provider's error; None if this misbehaviour has none.
 
         It is raised before a queued reply is used.
@@ -112,7 +112,7 @@ class Misbehaviour:
         provider = record.get("provider")
         return Reply(error=make_provider_error(record["model_id"], kind, provider=provider))
 
-    def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
+    def change(self, record: Call, request: Request, reply: Reply) -> Reply:
         """Return the changed reply to a call, or the same reply if the misbehaviour does not apply.
 
         Raises:
@@ -146,7 +146,7 @@ class Misbehaviour:
     def _is_used_up(self) -> bool:
         return self.times is not None and len(self.calls) >= self.times
 
-    def _claim(self, record: CallRecord) -> bool:
+    def _claim(self, record: Call) -> bool:
         """Count a call; return False if `times` calls were counted before."""
         # The lock, because calls come from several threads.
         with self._lock:
@@ -156,7 +156,7 @@ class Misbehaviour:
             record["misbehaviour"] = self.name
             return True
 
-    def receive(self, record: CallRecord) -> None:
+    def receive(self, record: Call) -> None:
         """Count a call that another process reported."""
         if "misbehaviour" in record:
             self.calls.append(record["number"])

@@ -13,14 +13,14 @@ from llm_mock.core.reply import Reply
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
 
 
 class SlowStart(Latency):
     """The latency of a faulty provider; a server really waits for it."""
 
 
-def apply_latency(reply: Reply, latency: Latency, call: CallRecord) -> tuple[Reply, list[float]]:
+def apply_latency(reply: Reply, latency: Latency, call: Call) -> tuple[Reply, list[float]]:
     """Return a reply with its chunks and timeout applied, and the seconds before each piece."""
     reply = copy.copy(reply)
     if latency.chunks_per_second is not None and reply.chunks is None:
@@ -55,9 +55,7 @@ def _measure_pieces(reply: Reply) -> list[int]:
     return reasoning + chunks + tool_calls
 
 
-def _cut_at_timeout(
-    reply: Reply, waits: list[float], timeout: float, call: CallRecord
-) -> list[float]:
+def _cut_at_timeout(reply: Reply, waits: list[float], timeout: float, call: Call) -> list[float]:
     """End a reply with a timeout after the chunks that come before it; return the waits so far."""
     ends = list(accumulate(waits))
     arrived = sum(end <= timeout for end in ends)

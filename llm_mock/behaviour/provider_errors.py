@@ -18,7 +18,7 @@ from llm_mock.core.context import current_mock
 from llm_mock.core.provider_error import ProviderError
 
 if TYPE_CHECKING:
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
     from llm_mock.core.reply import Reply
 
 RETRY_AFTER = 1
@@ -184,7 +184,7 @@ def _make_provider_failure(
     return ProviderFailure(refusal.status, body, message, seconds)
 
 
-def replace_provider_error(reply: Reply, error: ProviderError, record: CallRecord) -> Reply:
+def replace_provider_error(reply: Reply, error: ProviderError, record: Call) -> Reply:
     """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
     new_error = resolve_error(error, record["model_id"], record.get("provider"))
     changed = copy.copy(reply)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.boundaries.serialization import serialize
+from llm_mock.core.call import restore_call
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.model_names import ANY_MODEL
 from llm_mock.core.reply import Reply
@@ -22,8 +23,8 @@ from llm_mock.support.files import write_atomically
 from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.request import Request
 
 
@@ -58,7 +59,7 @@ class SharedFolder:
         self._temporary: TemporaryFolder | None = None
         self._positions: dict[Path, int] = {}
         self._version = (0, 0)
-        self._calls: list[CallRecord] = []
+        self._calls: list[Call] = []
         self._notes: list[tuple[str, str]] = []
 
     @classmethod
@@ -143,9 +144,10 @@ class SharedFolder:
         """Return how often all processes together used a queued reply."""
         return sum(1 for _ in self.folder.glob(f"used-{reply.position}-*"))
 
-    def send_call(self, call: CallRecord) -> None:
+    def send_call(self, call: Call) -> None:
         """Report a call, answered or failed, to the process of the test."""
-        self._send({"call": call, "key": call["key"] and call["key"].digest})
+        key = call["key"] and call["key"].digest
+        self._send({"call": call, "key": key, "described": call.describe_request()})
 
     def send_note(self, kind: str, message: str) -> None:
         """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
@@ -161,7 +163,7 @@ class SharedFolder:
             os.write(file, json.dumps(line).encode() + b"\n")
             os.close(file)
 
-    def receive_calls(self) -> list[CallRecord]:
+    def receive_calls(self) -> list[Call]:
         """Return the calls that other processes reported since the last time."""
         self._read()
         received, self._calls = self._calls, []
@@ -180,7 +182,8 @@ class SharedFolder:
             for line in self._read_new_lines(path):
                 if "call" in line:
                     key = line["key"] and PassedKey.from_digest(line["key"])
-                    self._calls.append(line["call"] | {"key": key})
+                    call = {**line["call"], "key": key}
+                    self._calls.append(restore_call(call, line["described"]))
                 else:
                     kind, message = line["note"]
                     self._notes.append((kind, message))
@@ -207,7 +210,7 @@ class CassetteInOtherProcess:
 
     mode = "none"
 
-    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply:
+    def answer(self, mock: Mock, record: Call, request: Request) -> Reply:
         """Refuse a call, and fail the test."""
         __tracebackhide__ = True
         message = (

@@ -21,9 +21,9 @@ from llm_mock.support.redaction import KNOWN, Redactor
 from llm_mock.support.text import format_path, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
     from llm_mock.core.protocols import PassthroughCall
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
 
@@ -121,7 +121,7 @@ class Cassette:
             return []
         return [self.calls[position] for position in self._lookup.left]
 
-    def answer(self, mock: Mock, record: CallRecord, request: Request) -> Reply | PassthroughCall:
+    def answer(self, mock: Mock, record: Call, request: Request) -> Reply | PassthroughCall:
         """Return the recorded reply to a call, or a recording if the call is to be made for real.
 
         Args:
@@ -187,7 +187,7 @@ class Cassette:
     def _start_recording(
         self,
         mock: Mock,
-        record: CallRecord,
+        record: Call,
         request: Request,
         cleaned: schema.RecordedRequest,
     ) -> Recording:
@@ -223,7 +223,7 @@ class Cassette:
         self,
         response: schema.RecordedResponse,
         mock: Mock,
-        record: CallRecord,
+        record: Call,
         request: Request,
     ) -> RecordedReply:
         def report_overrun(error: CassetteMiss) -> None:

@@ -21,9 +21,9 @@ from llm_mock.support.redaction import hide
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
     from llm_mock.core.protocols import AnswerMetadata
-    from llm_mock.core.records import CallRecord
 
 AsUser = Callable[[], AbstractContextManager[None]]
 """A context in which the keys of the person who runs the process can be looked up."""
@@ -52,7 +52,7 @@ class Recording:
         self,
         request: schema.RecordedRequest,
         mock: Mock,
-        record: CallRecord,
+        record: Call,
         as_user: AsUser,
         encoded: Mapping[str, str],
         on_end: Callable[[Mock], None] = lambda _: None,
@@ -269,6 +269,6 @@ def _find_later_changes(event: Any, fields: EventFields, text: str) -> EventFiel
     return changes
 
 
-def format_call(record: CallRecord) -> str:
+def format_call(record: Call) -> str:
     """Return the subject of a message about a recorded call."""
     return f"The call of {record['model_id']!r} with {shorten(record['prompt'])}"

@@ -11,8 +11,8 @@ from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.tool_calls import get_further_attributes
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.events import Chunk
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
 
 
@@ -33,7 +33,7 @@ class Answer:
     def __init__(
         self,
         reply: Reply,
-        record: CallRecord,
+        record: Call,
         waits: Sequence[float] | None = None,
         real_time: bool = False,
         raw_json: bool = False,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.matchers import Matchers, TextMatcher
-from llm_mock.core.records import CallRecord, format_call_history, format_schema, mark_shown
+from llm_mock.core.call import Call
+from llm_mock.core.expected_call import CallConditions, ExpectedCall
+from llm_mock.core.matchers import TextMatcher
+from llm_mock.core.records import format_call_history, mark_shown
 from llm_mock.errors import InvalidMock
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import described, shorten, shorten_name
+from llm_mock.support.text import described, shorten_name
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from llm_mock.core.mock import Mock
 
 
@@ -25,13 +28,13 @@ class CallAssertions:
         no_calls: the message for the case that there are no calls.
     """
 
-    def __init__(self, owner: str, calls: Sequence[CallRecord], no_calls: str) -> None:
+    def __init__(self, owner: str, calls: Sequence[Call], no_calls: str) -> None:
         self._owner = owner
         self._calls = calls
         self._no_calls = no_calls
 
     @property
-    def last_call(self) -> CallRecord:
+    def last_call(self) -> Call:
         """The record of the last call.
 
         Raises:
@@ -111,53 +114,37 @@ class CallAssertions:
     def assert_called_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: object = None,
-        *,
-        prompt_equals: str | None = None,
-        system: TextMatcher | None = None,
-        tools: Iterable[str] | None = None,
-        turn: int | None = None,
-        attachments: Iterable[str] | None = None,
-        options: Mapping[str, object] | None = None,
+        schema: Any = None,
+        **conditions: Unpack[CallConditions],
     ) -> None:
         """Assert that at least one call matches all arguments.
 
         Example:
-            `mock_llm_calls.get_model("gpt-4o-mini").assert_called_with("report", system="Be
-            brief")`
+            `mock_llm_calls.assert_called_with("report", model="gpt-4o-mini", temperature=ABSENT)`
 
         Args:
             prompt_contains: a text that the prompt contains, a compiled pattern that is found in
                 it, or a function of the text that says whether it fits.
             schema: the schema that was asked for: a pydantic class, a JSON-schema dict, or the
                 name of one.
-            prompt_equals: the whole text of the prompt.
-            system: the same as `prompt_contains`, of the system prompt.
-            tools: names of tools that were offered, among others perhaps.
-            turn: which answer of its conversation it was, from 1.
-            attachments: the types of all attachments, in order.
-            options: options and their values, among others perhaps.
+            conditions: further conditions: see `CallConditions`.
 
         Raises:
             AssertionError: there was no such call. The message shows the calls, and which came
                 nearest.
             InvalidReply: an argument is not a valid condition.
+            TypeError: a condition is unknown.
         """
         __tracebackhide__ = True
-        matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
-        self._assert_match(_ExpectedCall(prompt_equals, get_schema_name(schema), matchers))
+        self._assert_match(ExpectedCall(prompt_contains, schema, conditions))
+
+    assert_any_call = assert_called_with
 
     def assert_called_once_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: object = None,
-        *,
-        prompt_equals: str | None = None,
-        system: TextMatcher | None = None,
-        tools: Iterable[str] | None = None,
-        turn: int | None = None,
-        attachments: Iterable[str] | None = None,
-        options: Mapping[str, object] | None = None,
+        schema: Any = None,
+        **conditions: Unpack[CallConditions],
     ) -> None:
         """Assert that there was exactly one call, and that it matches all arguments.
 
@@ -167,13 +154,35 @@ class CallAssertions:
             AssertionError: there was none, there were more, or it was another one. The message
                 shows the calls.
             InvalidReply: an argument is not a valid condition.
+            TypeError: a condition is unknown.
         """
         __tracebackhide__ = True
-        matchers = Matchers(prompt_contains, system, tools, turn, attachments, options)
-        expected = _ExpectedCall(prompt_equals, get_schema_name(schema), matchers)
-        # The number first: with several calls the nearest one says little.
+        expected = ExpectedCall(prompt_contains, schema, conditions)
         self.assert_called_once()
         self._assert_match(expected)
+
+    def assert_not_called_with(
+        self,
+        prompt_contains: TextMatcher | None = None,
+        schema: Any = None,
+        **conditions: Unpack[CallConditions],
+    ) -> None:
+        """Assert that no call matches all arguments, which are those of `assert_called_with`.
+
+        Raises:
+            AssertionError: a call matches. The message shows the calls.
+            InvalidReply: an argument is not a valid condition.
+            TypeError: a condition is unknown.
+        """
+        __tracebackhide__ = True
+        expected = ExpectedCall(prompt_contains, schema, conditions)
+        for position, call in enumerate(self._calls, start=1):
+            if not any(expected.misses(call)):
+                message = (
+                    f"Expected no call of {self._owner} that fits: {expected}.\n"
+                    f"It is call {position}.\n{format_call_history(self._calls)}"
+                )
+                raise mark_shown(AssertionError(message), self._calls)
 
     def _format_count(self, expected: str) -> str:
         """Return the message about another number of calls than was expected."""
@@ -186,7 +195,7 @@ class CallAssertions:
         if not self._calls:
             raise AssertionError(self._no_calls)
 
-    def _assert_match(self, expected: _ExpectedCall) -> None:
+    def _assert_match(self, expected: ExpectedCall) -> None:
         """Raise an AssertionError with the nearest call unless a call matches."""
         __tracebackhide__ = True
         self._assert_called()
@@ -202,34 +211,6 @@ class CallAssertions:
             f"{format_call_history(self._calls)}"
         )
         raise mark_shown(AssertionError(message), self._calls)
-
-
-class _ExpectedCall(NamedTuple):
-    """The conditions of an assertion about a call; None is no condition."""
-
-    prompt: str | None
-    schema: str | None
-    matchers: Matchers
-
-    def misses(self, call: CallRecord) -> Iterator[str]:
-        """Yield a phrase for each condition that a call does not meet."""
-        prompt = call["prompt"]
-        if self.prompt is not None and self.prompt != prompt:
-            yield f"the prompt is {shorten(prompt)}, not {shorten(self.prompt)}"
-        schema = call["kwargs"]["schema"]
-        if self.schema is not None and self.schema != schema:
-            yield f"the schema is {format_schema(schema)}, not {format_schema(self.schema)}"
-        yield from self.matchers.misses(call)
-
-    def __str__(self) -> str:
-        parts = []
-        if self.prompt is not None:
-            parts.append(f"prompt {shorten(self.prompt)}")
-        if self.schema:
-            parts.append(f"schema {format_schema(self.schema)}")
-        if self.matchers:
-            parts.append(str(self.matchers))
-        return ", ".join(parts)
 
 
 def assert_llm_called_times(mock_llm_calls: Mock, model_name: str, times: int) -> None:
@@ -288,7 +269,7 @@ def _check_mock(mock: object) -> None:
         )
 
 
-def _format_calls(mock: Mock, model: str, calls: Sequence[CallRecord]) -> str:
+def _format_calls(mock: Mock, model: str, calls: Sequence[Call]) -> str:
     """Return the calls of a model, or the other models that were called if there are none."""
     if calls:
         return format_call_history(calls)

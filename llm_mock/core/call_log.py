@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.core.call import restore_call
 from llm_mock.core.request import describe_attachments, describe_tool_call, to_plain_json
 from llm_mock.support.redaction import KNOWN
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.events import Chunk
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
     from llm_mock.core.value_types import JSON, JSONObject
@@ -22,7 +23,7 @@ Details = dict[str, Any]
 """`request` (see `Request.describe`), `response` (see `describe_reply`), `error_type`, and
 `not_described` if one of them failed."""
 
-LoggedCall = tuple["CallRecord", Details]
+LoggedCall = tuple["Call", Details]
 """A call and its details, which are empty for a call from before the report began."""
 DETAILS = "details"
 """The key under which a call carries its details from one process to another."""
@@ -49,23 +50,23 @@ class CallLog:
         # A copy, because other threads may add calls while this is pickled.
         return {**self.__dict__, "_calls": self._calls.copy()}
 
-    def add(self, call: CallRecord, details: Details) -> None:
+    def add(self, call: Call, details: Details) -> None:
         """Add a call that begins, or that another process reported."""
         self._calls[id(call)] = call, details
 
-    def add_request(self, call: CallRecord, request: Request) -> None:
+    def add_request(self, call: Call, request: Request) -> None:
         """Add the request of a call."""
         if self.detailed and id(call) in self._calls:
             # A variable that is set for this call alone may hold a secret, too.
             KNOWN.refresh()
             self._describe(call, "request", request.describe)
 
-    def add_response(self, call: CallRecord, reply: Reply) -> None:
+    def add_response(self, call: Call, reply: Reply) -> None:
         """Add the response to a call."""
         if self.detailed and id(call) in self._calls:
             self._describe(call, "response", lambda: describe_reply(reply, call["number"]))
 
-    def _describe(self, call: CallRecord, part: str, describe: Callable[[], object]) -> None:
+    def _describe(self, call: Call, part: str, describe: Callable[[], object]) -> None:
         """Add a description; an error in making it is noted, as it must not fail the test."""
         details = self._calls[id(call)][1]
         try:
@@ -73,16 +74,17 @@ class CallLog:
         except Exception as error:
             details["not_described"] = f"{part}: {type(error).__name__}: {error}"
 
-    def add_error(self, call: CallRecord, error: BaseException) -> None:
+    def add_error(self, call: Call, error: BaseException) -> None:
         """Add the error of a call, perhaps after a part of its answer."""
         if id(call) in self._calls:
             self._calls[id(call)][1]["error_type"] = type(error).__qualname__
 
-    def attach_details(self, call: CallRecord) -> Any:
+    def attach_details(self, call: Call) -> Any:
         """Return a call with its details, to be sent to another process."""
         if id(call) not in self._calls:
             return call
-        return {**call, DETAILS: self._calls[id(call)][1]}
+        details = self._calls[id(call)][1]
+        return restore_call({**call, DETAILS: details}, call.describe_request())
 
     def detach_details(self, call: Any) -> Details:
         """Remove the details from a call that another process sent, and return them."""

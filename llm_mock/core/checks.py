@@ -25,7 +25,7 @@ from llm_mock.support.schemas import find_text_violations, find_violations
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
     from llm_mock.core.request import Request
     from llm_mock.core.settings import Settings
     from llm_mock.core.value_types import ToolCallLike
@@ -38,7 +38,7 @@ _TOOL_CALL_ADVICE = (
 
 
 def check_reply(
-    record: CallRecord,
+    record: Call,
     reply: Reply,
     request: Request,
     settings: Settings,
@@ -109,7 +109,7 @@ def _check_tool_call(
 
 
 def _format_schema_violations(
-    call: CallRecord, problems: Sequence[str], text: str, location: SourceLocation | None
+    call: Call, problems: Sequence[str], text: str, location: SourceLocation | None
 ) -> str:
     return (
         f"The reply scripted for {call['model_id']!r}{_format_origin(location)} breaks the schema "

@@ -9,9 +9,9 @@ from llm_mock.core.records import format_request
 from llm_mock.support.text import format_error, shorten, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.configurator import ResponseConfigurator
     from llm_mock.core.history import History
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.script import QueuedReply, StandingReply
     from llm_mock.core.settings import Settings
 
@@ -31,7 +31,7 @@ class ExplainedMock(Protocol):
         """The mock below."""
 
 
-def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], advice: str) -> str:
+def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[Call], advice: str) -> str:
     """Return a message that lists unused queued replies, each with the nearest call.
 
     Args:
@@ -48,7 +48,7 @@ def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[CallRecord], a
     return "\n".join(lines)
 
 
-def explain_unexpected_call(mock: ExplainedMock, call: CallRecord) -> str:
+def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     """Return a message that shows an unmatched call and the configured replies, nearest first."""
     replies = sorted(_get_all_configured(mock), key=lambda reply: _measure_distance(reply, call))
     lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
@@ -74,7 +74,7 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
     )
 
 
-def explain_replies(mock: ExplainedMock, calls: Sequence[CallRecord]) -> str:
+def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     """Return what a failed test shows of its replies; empty if each call and reply has a match.
 
     Args:
@@ -104,7 +104,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[CallRecord]) -> str:
 
 
 def _find_near_calls(
-    mock: ExplainedMock, calls: Sequence[CallRecord]
+    mock: ExplainedMock, calls: Sequence[Call]
 ) -> list[tuple[StandingReply, list[str]]]:
     """Return the reply that is nearest to each unmatched call, with lines about the call."""
     near_calls = []
@@ -117,7 +117,7 @@ def _find_near_calls(
     return near_calls
 
 
-def find_unused_replies(mock: ExplainedMock, calls: Sequence[CallRecord]) -> list[StandingReply]:
+def find_unused_replies(mock: ExplainedMock, calls: Sequence[Call]) -> list[StandingReply]:
     """Return the replies of a mock, without its parents', that answered none of its calls."""
     replies = mock.responses.script.get_configured()
     return [reply for reply in replies if not _is_used(reply, mock, calls)]
@@ -131,7 +131,7 @@ def _get_all_configured(mock: ExplainedMock) -> list[StandingReply]:
     return replies
 
 
-def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[CallRecord]) -> bool:
+def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[Call]) -> bool:
     """Return whether a reply answered a call, or may have answered one of another process."""
     answered_by = mock.history.answered_by
     # A queued reply is removed from the script when it is used up.
@@ -147,7 +147,7 @@ def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[CallReco
     return False
 
 
-def _format_nearest_call(reply: StandingReply, calls: Sequence[CallRecord]) -> list[str]:
+def _format_nearest_call(reply: StandingReply, calls: Sequence[Call]) -> list[str]:
     """Return a line about the call that is nearest to an unused reply; no line without calls."""
     numbered = list(enumerate(calls, start=1))
     candidates = [(number, call) for number, call in numbered if _find_misses(reply, call)]
@@ -159,12 +159,12 @@ def _format_nearest_call(reply: StandingReply, calls: Sequence[CallRecord]) -> l
     return _format_near_call(number, nearest, reply)
 
 
-def _format_near_call(number: int, call: CallRecord, reply: StandingReply) -> list[str]:
+def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str]:
     misses = _find_misses(reply, call) or ["it was made before this was configured"]
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 
-def _measure_distance(reply: StandingReply, call: CallRecord) -> tuple[int, float]:
+def _measure_distance(reply: StandingReply, call: Call) -> tuple[int, float]:
     """Return how far a reply is from a call: unmet conditions, then likeness of model names."""
     from difflib import SequenceMatcher  # only messages need it
 
@@ -172,7 +172,7 @@ def _measure_distance(reply: StandingReply, call: CallRecord) -> tuple[int, floa
     return len(_find_misses(reply, call)), -likeness
 
 
-def _find_misses(reply: StandingReply, call: CallRecord) -> list[str]:
+def _find_misses(reply: StandingReply, call: Call) -> list[str]:
     """Return the unmet conditions of a reply; an error in a project's own matcher is one."""
     try:
         return reply.misses(call)

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from llm_mock.core.call import Call, new_call
 from llm_mock.core.ownership import get_running_test
-from llm_mock.core.records import CallRecord, Totals, add_call, new_record
+from llm_mock.core.records import Totals, add_call
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.support.locks import Lock
 
@@ -38,7 +39,7 @@ class ModelState:
     __slots__ = ("answer", "calls", "default_response")
 
     def __init__(self, parent: ModelState | None = None) -> None:
-        self.calls: list[CallRecord] = []
+        self.calls: list[Call] = []
         self.answer: Reply | ReplyFunction | None = parent.answer if parent else None
         self.default_response: object = parent.default_response if parent else {"success": True}
 
@@ -56,7 +57,7 @@ class History:
     """
 
     def __init__(self, parent: History | None = None) -> None:
-        self.calls: list[CallRecord] = []
+        self.calls: list[Call] = []
         self.totals: dict[str, Totals] = {}
         """The sums of each model over all ended tests; only in the mock of the whole run."""
         self.answered_by_default: dict[str, int] = {}
@@ -72,6 +73,8 @@ class History:
         """The configured reply that answered a call of this process, by the number of the call."""
         self.unread: dict[int, Any] = {}
         """The unread responses by their `id()`; see `boundaries.llm.unconsumed_responses`."""
+        self.test: str | None = None
+        """The node id of the test whose calls these are."""
         self.limit: int | None = None
         """The number of latest calls to keep; None for all."""
         self._parent = parent
@@ -105,15 +108,17 @@ class History:
         parent = self._parent._states.get(model_id) if self._parent else None
         return self._states.setdefault(model_id, ModelState(parent))
 
-    def begin(self, request: Request) -> CallRecord:
+    def begin(self, request: Request) -> Call:
         """Record the request of a call, and return the new record."""
-        record = new_record(request)
+        record = new_call(request)
+        if self.test is not None:
+            record._test = self.test
         self._append(record, {})
         if self.log is not None:
             self.log.add_request(record, request)
         return record
 
-    def complete(self, record: CallRecord, reply: Reply, request: Request | None) -> None:
+    def complete(self, record: Call, reply: Reply, request: Request | None) -> None:
         """Record the answer to a call, or the part of it before an error.
 
         Args:
@@ -126,9 +131,7 @@ class History:
         if self.log is not None:
             self.log.add_response(record, reply)
 
-    def fail(
-        self, record: CallRecord, error: BaseException, more: JSONObject | None = None
-    ) -> None:
+    def fail(self, record: Call, error: BaseException, more: JSONObject | None = None) -> None:
         """Record the error of a call.
 
         Args:
@@ -137,16 +140,16 @@ class History:
             more: further fields for the record; see `Request.describe_failure`.
         """
         record["error"] = _error_message(error)
-        record.update(more or {})  # type: ignore[typeddict-item]
+        record.update(more or {})
         if self.log is not None:
             self.log.add_error(record, error)
 
-    def receive(self, call: CallRecord) -> None:
+    def receive(self, call: Call) -> None:
         """Add a call that another process made."""
         details = {} if self.log is None else self.log.detach_details(call)
         self._append(call, details)
 
-    def _append(self, record: CallRecord, details: Details) -> None:
+    def _append(self, record: Call, details: Details) -> None:
         """Add a call under the next number."""
         # The lock keeps calls in the order of their numbers when several threads make them.
         with self._lock:
@@ -196,7 +199,7 @@ class History:
             self.late_calls[late_call] += 1
 
     def add_totals(
-        self, calls: Iterable[CallRecord], test: str, count_default_replies: bool = True
+        self, calls: Iterable[Call], test: str, count_default_replies: bool = True
     ) -> None:
         """Add the calls of a test to the sums of the whole run.
 

@@ -13,7 +13,7 @@ from llm_mock.support.redaction import redact
 from llm_mock.support.text import described, shorten, to_compact_json
 
 if TYPE_CHECKING:
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
 
 TextMatcher = str | re.Pattern[str] | Callable[[str], object]
 """A text to contain, a compiled pattern to search for, or a function that returns a truth value."""
@@ -62,7 +62,7 @@ class Matchers:
         )
         self.options = None if options is None else dict(options)
 
-    def misses(self, call: CallRecord) -> Iterator[str]:
+    def misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each condition that a call does not meet."""
         kwargs = call["kwargs"]
         prompt = call["prompt"]
@@ -78,7 +78,7 @@ class Matchers:
         if self.options is not None:
             yield from self._find_option_misses(self.options, call)
 
-    def _find_list_misses(self, call: CallRecord) -> Iterator[str]:
+    def _find_list_misses(self, call: Call) -> Iterator[str]:
         kwargs = call["kwargs"]
         if self.tools is not None:
             offered = kwargs.get("tools", ())
@@ -90,7 +90,7 @@ class Matchers:
             if types != self.attachments:
                 yield f"the attachments are {types}, not {self.attachments}"
 
-    def _find_option_misses(self, options: Mapping[str, object], call: CallRecord) -> Iterator[str]:
+    def _find_option_misses(self, options: Mapping[str, object], call: Call) -> Iterator[str]:
         for name, expected in options.items():
             if name not in call["options"]:
                 yield f"the option {name} was not given"

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
+from llm_mock.core.call import Call
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, check_name
 from llm_mock.core.diagnostics import (
@@ -16,7 +17,7 @@ from llm_mock.core.diagnostics import (
 )
 from llm_mock.core.history import History
 from llm_mock.core.model_names import matches_name
-from llm_mock.core.records import CallRecord, format_call, format_call_history, mark_shown
+from llm_mock.core.records import format_call, format_call_history, mark_shown
 from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
@@ -97,7 +98,7 @@ class Mock:
     # The calls
 
     @property
-    def calls(self) -> list[CallRecord]:
+    def calls(self) -> list[Call]:
         """All calls of all models in order, including those of other processes."""
         self._receive()
         return self.history.calls
@@ -131,7 +132,7 @@ class Mock:
         self._receive()
         return [] if self.history.log is None else self.history.log.get_calls(start)
 
-    def calls_of(self, name: str) -> list[CallRecord]:
+    def calls_of(self, name: str) -> list[Call]:
         """Return the calls of one model in order; an empty list for a model that was never called.
 
         Args:
@@ -144,7 +145,7 @@ class Mock:
             return []
         return self.calls_of_id(self.responses.get_model_id(name))
 
-    def calls_of_id(self, model_id: str) -> list[CallRecord]:
+    def calls_of_id(self, model_id: str) -> list[Call]:
         """Return the calls of one model in order, by its id."""
         self._receive()
         return self.history.state(model_id).calls
@@ -333,7 +334,7 @@ class Mock:
             self._fail(record, error, request.describe_failure(error, begun=False))
             raise
 
-    def _begin(self, request: Request) -> CallRecord:
+    def _begin(self, request: Request) -> Call:
         """Record a request, and return the record."""
         self._receive()
         self._note_model(request.model_id)
@@ -344,9 +345,7 @@ class Mock:
     def _note_model(self, model_id: str) -> None:
         """Handle the first news of a model; subclasses override it."""
 
-    def _resolve(
-        self, record: CallRecord, request: Request
-    ) -> Reply | ReplyFunction | PassthroughCall:
+    def _resolve(self, record: Call, request: Request) -> Reply | ReplyFunction | PassthroughCall:
         """Return the reply to a call, a function that returns it, or the call to make for real."""
         __tracebackhide__ = True
         # The error of a misbehaviour comes first, so that it uses up no queued reply.
@@ -371,7 +370,7 @@ class Mock:
             return self._behaviour.generate_reply(request.schema)
         return DEFAULT_REPLY
 
-    def _find(self, record: CallRecord, with_parents: bool = True) -> Reply | ReplyFunction | None:
+    def _find(self, record: Call, with_parents: bool = True) -> Reply | ReplyFunction | None:
         """Return the configured reply to a call, from this mock or its parents."""
         level: Mock | None = self
         while level is not None:
@@ -382,7 +381,7 @@ class Mock:
             level = level.parent if with_parents else None
         return None
 
-    def _finish(self, record: CallRecord, request: Request, reply: Reply) -> Answer:
+    def _finish(self, record: Call, request: Request, reply: Reply) -> Answer:
         """Check and change a reply, complete the record, and return the answer.
 
         Raises:
@@ -412,14 +411,14 @@ class Mock:
         return Answer(reply, record, waits, real_time, self.settings.raw_json)
 
     def _apply_latency(
-        self, reply: Reply, latency: Latency, record: CallRecord
+        self, reply: Reply, latency: Latency, record: Call
     ) -> tuple[Reply, list[float] | None]:
         """Return a reply as it comes with a latency, and its waits; an error at once has none."""
         if reply.error is not None and reply.error_after is None:
             return reply, None
         return self._behaviour.apply_latency(reply, latency, record)
 
-    def _complete_with_error(self, record: CallRecord, request: Request, reply: Reply) -> None:
+    def _complete_with_error(self, record: Call, request: Request, reply: Reply) -> None:
         """Complete the record of a reply that fails after some chunks.
 
         Raises:
@@ -433,7 +432,7 @@ class Mock:
         # The boundary raises the error later, after the chunks before it.
         self._fail(record, error, request.describe_failure(error, begun=True))
 
-    def _check(self, record: CallRecord, request: Request, reply: Reply) -> None:
+    def _check(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply that no model could have given, and note it."""
         __tracebackhide__ = True
         # A recorded reply was given by a model, so nothing is checked of it.
@@ -454,18 +453,16 @@ class Mock:
             return self.parent._find_latency(model_id)
         return latency
 
-    def record_answer(self, record: CallRecord, reply: Reply) -> None:
+    def record_answer(self, record: Call, reply: Reply) -> None:
         """Complete the record of a real call with its recorded reply."""
         self.history.complete(record, reply, None)
         self._report(record)
 
-    def record_failure(self, record: CallRecord, error: BaseException) -> None:
+    def record_failure(self, record: Call, error: BaseException) -> None:
         """Complete the record of a real call that failed."""
         self._fail(record, error)
 
-    def _fail(
-        self, record: CallRecord, error: BaseException, more: JSONObject | None = None
-    ) -> None:
+    def _fail(self, record: Call, error: BaseException, more: JSONObject | None = None) -> None:
         """Record the error of a call; see `History.fail`."""
         self.history.fail(record, error, more)
         # These are mistakes of the test or the application, which may hide any exception.
@@ -475,7 +472,7 @@ class Mock:
 
     # Other processes
 
-    def _report(self, record: CallRecord) -> None:
+    def _report(self, record: Call) -> None:
         """Send a complete call to the process of the test, and log it."""
         if self.folder is not None:
             log = self.history.log

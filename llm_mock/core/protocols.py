@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
-    from llm_mock.core.records import CallRecord
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
     from llm_mock.core.value_types import JSON, AttachmentLike, JSONObject, ToolCallLike
@@ -38,13 +38,13 @@ class AppliedMisbehaviour(Protocol):
     def explain_not_applied(self, calls: int) -> str:
         """Return why a test with that many calls is skipped: the misbehaviour changed none."""
 
-    def make_error(self, record: CallRecord) -> Reply | None:
+    def make_error(self, record: Call) -> Reply | None:
         """Return the error for a call, raised before any reply is used up; None for no error."""
 
-    def change(self, record: CallRecord, request: Request, reply: Reply) -> Reply:
+    def change(self, record: Call, request: Request, reply: Reply) -> Reply:
         """Return the changed reply to a call."""
 
-    def receive(self, record: CallRecord) -> None:
+    def receive(self, record: Call) -> None:
         """Count a call that another process reported."""
 
 
@@ -57,11 +57,11 @@ class Behaviour(Protocol):
     def generate_reply(self, schema: JSONObject) -> Reply:
         """Return a reply that fits a schema."""
 
-    def replace_provider_error(self, reply: Reply, record: CallRecord) -> Reply:
+    def replace_provider_error(self, reply: Reply, record: Call) -> Reply:
         """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
 
     def apply_latency(
-        self, reply: Reply, latency: Latency, record: CallRecord
+        self, reply: Reply, latency: Latency, record: Call
     ) -> tuple[Reply, list[float]]:
         """Return a reply as it comes with a latency, and the seconds before each event."""
 
@@ -122,7 +122,7 @@ class RecordedAnswers(Protocol):
     def mode(self) -> object:
         """The record mode; in mode `none` no call is made for real."""
 
-    def answer(self, mock: Any, record: CallRecord, request: Request) -> Reply | PassthroughCall:
+    def answer(self, mock: Any, record: Call, request: Request) -> Reply | PassthroughCall:
         """Return the recorded answer to a call, or the call to make for real.
 
         Raises:
@@ -152,13 +152,13 @@ class ProcessChannel(UseCounter, Protocol):
     def share(self, mock: Any) -> None:
         """Publish the configuration of a mock and of its parents."""
 
-    def send_call(self, call: CallRecord) -> None:
+    def send_call(self, call: Call) -> None:
         """Report a call to the process of the test."""
 
     def send_note(self, kind: str, message: str) -> None:
         """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
 
-    def receive_calls(self) -> list[CallRecord]:
+    def receive_calls(self) -> list[Call]:
         """Return the calls that other processes reported since the last time."""
 
     def receive_notes(self) -> list[tuple[str, str]]:

@@ -76,6 +76,8 @@ class Request:
     """Over HTTP, whether the answer is to be streamed."""
     schema_is_a_tool = False
     """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
+    is_simple = False
+    """Whether the prompt and the system prompt are all messages, and nothing came over HTTP."""
     native: Any
     """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 
@@ -107,6 +109,10 @@ class Request:
     def describe_http(self) -> JSONObject:
         """Return `api`, `provider`, `sdk`, `stream` and `tool_choice` of a call over HTTP."""
         return {}
+
+    def get_sent_request(self) -> tuple[str, str, dict[str, str], dict[str, Any]] | None:
+        """Return method, URL, headers and body of a call over HTTP, without secrets; else None."""
+        return None
 
     def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:
         """Return `status`, `retry_after` and `cut_off` of an error over HTTP.

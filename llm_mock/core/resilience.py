@@ -9,7 +9,8 @@ import types
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from llm_mock.core.records import CallRecord, format_request
+from llm_mock.core.call import Call
+from llm_mock.core.records import format_request
 
 FINAL_STATUSES = (400, 401, 403, 404, 422)
 """The statuses with which a provider refuses the same request again."""
@@ -20,13 +21,11 @@ _WAITS_ADVICE = (
     "times at once on purpose, give waits=False."
 )
 
-Attempts = list[CallRecord]
+Attempts = list[Call]
 """The attempts to have one request answered, in order: each but the last one failed."""
 
 
-def find_problems(
-    calls: Sequence[CallRecord], attempts: int, gave_up: bool, waits: bool
-) -> list[str]:
+def find_problems(calls: Sequence[Call], attempts: int, gave_up: bool, waits: bool) -> list[str]:
     """Return the mistakes of a client, a sentence each; see `CallAssertions.assert_resilient`."""
     judges_waits = waits and _is_sleep_real()
     problems: list[str] = []
@@ -51,7 +50,7 @@ def find_problems(
     return problems
 
 
-def group_attempts(calls: Sequence[CallRecord]) -> list[Attempts]:
+def group_attempts(calls: Sequence[Call]) -> list[Attempts]:
     """Group the calls over HTTP by request: the same request after a failure is a new attempt."""
     requests: list[Attempts] = []
     latest: dict[object, Attempts] = {}
@@ -96,7 +95,7 @@ def _find_useless_attempts(request: Attempts) -> Iterator[str]:
             )
 
 
-def format_attempts(calls: Sequence[CallRecord]) -> str:
+def format_attempts(calls: Sequence[Call]) -> str:
     """Return the attempts, one on each line: the time, the request and the outcome."""
     attempts = itertools.chain.from_iterable(group_attempts(calls))
     ordered = sorted(attempts, key=lambda call: call["number"])
@@ -108,7 +107,7 @@ def format_attempts(calls: Sequence[CallRecord]) -> str:
     return "\n".join(lines)
 
 
-def _format_outcome(call: CallRecord) -> str:
+def _format_outcome(call: Call) -> str:
     status = call.get("status")
     if status is not None:
         wait = call.get("retry_after")
@@ -119,7 +118,7 @@ def _format_outcome(call: CallRecord) -> str:
     return "status 200" if call["error"] is None else f"failed: {call['error']}"
 
 
-def _get_time(call: CallRecord) -> float:
+def _get_time(call: Call) -> float:
     return datetime.fromisoformat(call["timestamp"]).timestamp()
 
 

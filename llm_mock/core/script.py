@@ -16,9 +16,9 @@ from llm_mock.support.locks import Lock
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import UseCounter
-    from llm_mock.core.records import CallRecord
 
 Key = tuple[str, "str | None"]
 """The key of a queue: the name of a model, and of a schema or None."""
@@ -53,7 +53,7 @@ class StandingReply:
         self.matchers = matchers or None
         self.conditional = self.matchers is not None
 
-    def misses(self, call: CallRecord) -> list[str]:
+    def misses(self, call: Call) -> list[str]:
         """Return why a call does not match, a phrase for each unmet condition."""
         misses = []
         if not matches_name(self.model, call["model_id"]):
@@ -218,7 +218,7 @@ class Script:
         remaining = [reply for reply in replies if reply.remaining]
         return sorted(remaining, key=lambda reply: reply.position)
 
-    def find(self, call: CallRecord) -> StandingReply | None:
+    def find(self, call: Call) -> StandingReply | None:
         """Return the reply that matches a call, and use up a queued one; None without a match.
 
         The order is: the side effect of every call; the first queued reply that matches; the error
@@ -246,7 +246,7 @@ class Script:
                 return found
         return self.standing[None].find(model)
 
-    def _find_error_or_conditional(self, call: CallRecord) -> StandingReply | None:
+    def _find_error_or_conditional(self, call: Call) -> StandingReply | None:
         error = self.errors.find(call["model_id"])
         if error is not None:
             return error
@@ -265,7 +265,7 @@ class Script:
             keys += [(name, schema) for name in names]
         return keys
 
-    def _take_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
+    def _take_queued(self, keys: list[Key], call: Call) -> QueuedReply | None:
         """Return the first queued reply that matches a call, and count its use."""
         with self._lock:
             while first := self._find_first_queued(keys, call):
@@ -278,7 +278,7 @@ class Script:
                     return first
             return None
 
-    def _find_first_queued(self, keys: list[Key], call: CallRecord) -> QueuedReply | None:
+    def _find_first_queued(self, keys: list[Key], call: Call) -> QueuedReply | None:
         """Return the reply that was queued first of those in several queues that match a call."""
         earliest: QueuedReply | None = None
         for key in keys:
@@ -308,7 +308,7 @@ class Script:
         return replies
 
 
-def _find_first_match(queue: Iterable[QueuedReply], call: CallRecord) -> QueuedReply | None:
+def _find_first_match(queue: Iterable[QueuedReply], call: Call) -> QueuedReply | None:
     """Return the first reply of a queue whose matchers match; its key says model and schema."""
     for reply in queue:
         if reply.matchers is None or next(reply.matchers.misses(call), None) is None:

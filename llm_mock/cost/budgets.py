@@ -14,8 +14,8 @@ from llm_mock.support.text import described, format_columns, shorten_name
 from llm_mock.support.text import format_dollars as money
 
 if TYPE_CHECKING:
+    from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
-    from llm_mock.core.records import CallRecord
 
 # Read by pytest. In the module, as comprehensions have a frame of their own before Python 3.12.
 __tracebackhide__ = True
@@ -86,12 +86,12 @@ class CallUsage:
 
     def __init__(
         self,
-        calls: Iterable[CallRecord],
+        calls: Iterable[Call],
         mock: Any = None,
         with_cost: bool = True,
     ) -> None:
         self._with_cost = with_cost
-        self._calls: list[tuple[CallRecord, Decimal | None]] = []
+        self._calls: list[tuple[Call, Decimal | None]] = []
         self.tokens = 0
         self.cost = Decimal(0)
         unknown = set()
@@ -133,7 +133,7 @@ class UsageBudget(NamedTuple):
     cost: Decimal | None = None
     tokens: int | None = None
 
-    def check(self, calls: Iterable[CallRecord], mock: Any) -> str | None:
+    def check(self, calls: Iterable[Call], mock: Any) -> str | None:
         """Return the message for calls that exceed the budget, or None."""
         usage = CallUsage(calls, mock, with_cost=self.cost is not None)
         if usage.unknown_models:
@@ -241,7 +241,7 @@ def assert_tokens_below(mock_llm_calls: Mock, tokens: int, model: str | None = N
         )
 
 
-def _get_calls(mock: Mock, model: str | None) -> list[CallRecord]:
+def _get_calls(mock: Mock, model: str | None) -> list[Call]:
     if model is None:
         return mock.calls
     return mock.calls_of(model)

@@ -20,7 +20,7 @@ from llm_mock.support.text import described
 if TYPE_CHECKING:
     import llm
 
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
 
 # Read by pytest. In the module, as comprehensions have a frame of their own before Python 3.12.
 __tracebackhide__ = True
@@ -45,14 +45,14 @@ def has_provider_prices() -> bool:
     return importlib.util.find_spec("genai_prices") is not None
 
 
-def count_tokens(call: CallRecord) -> int:
+def count_tokens(call: Call) -> int:
     """Return the input and output tokens of a call; 0 if it failed at once."""
     input_tokens = call["input_tokens"] or 0
     output_tokens = call["output_tokens"] or 0
     return input_tokens + output_tokens
 
 
-def compute_cost(call: CallRecord, mock: Any = None) -> Decimal | None:
+def compute_cost(call: Call, mock: Any = None) -> Decimal | None:
     """Return the cost of a call in US dollars, or None if the price of the model is unknown.
 
     A call that used no tokens, because it failed, costs nothing.

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from llm_mock.core.call import Call
 from llm_mock.core.diagnostics import explain_replies
-from llm_mock.core.records import CallRecord, format_calls
+from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HAND_PATCHES
 from llm_mock.plugin.noted_messages import find_reported, follow_library_chain, shows_calls
@@ -35,7 +36,7 @@ class CallSection:
         item: pytest.Item,
         call: pytest.CallInfo[None],
         mock: Any,
-        calls: Sequence[CallRecord],
+        calls: Sequence[Call],
     ) -> None:
         self._item = item
         self._is_call_phase = call.when == "call"
@@ -103,10 +104,10 @@ class CallSection:
         return patches.note()
 
 
-def _shorten_error(call: CallRecord, texts: Sequence[str]) -> CallRecord:
+def _shorten_error(call: Call, texts: Sequence[str]) -> Call:
     """Return a call without the long message of its error, if one of the texts contains it."""
     error = call["error"] or ""
     is_repeated = any(error in text for text in texts)
     if len(error) > LONGEST_REPEATED and is_repeated:
-        return {**call, "error": "see above"}
+        return Call({**call, "error": "see above"})
     return call

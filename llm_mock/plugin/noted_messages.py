@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from llm_mock.core.records import MESSAGE_ATTRIBUTE, CallRecord, get_shown_calls
+from llm_mock.core.call import Call
+from llm_mock.core.records import MESSAGE_ATTRIBUTE, get_shown_calls
 
 
 def make_failure(text: str, message: str | None = None) -> BaseException:
@@ -75,6 +76,6 @@ def find_reported(errors: Iterable[BaseException], messages: Sequence[str]) -> l
     return [message for message in messages if message in reported]
 
 
-def shows_calls(errors: Iterable[BaseException], calls: Sequence[CallRecord]) -> bool:
+def shows_calls(errors: Iterable[BaseException], calls: Sequence[Call]) -> bool:
     """Return whether the text of an error lists exactly these calls."""
     return any(get_shown_calls(error) == list(calls) for error in errors)

@@ -184,11 +184,15 @@ class TestRun:
 def activate_test_mock() -> Iterator[LazyMock]:
     """Activate a mock on top of the active one until the generator is closed."""
     parent = get_activated()
-    pending = LazyMock(
-        lambda: _create_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent)
-    )
-    activate(pending)
     test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
+
+    def create() -> LLMMock:
+        mock = _create_mock(parent=parent.get() if isinstance(parent, LazyMock) else parent)
+        mock.history.test = test
+        return mock
+
+    pending = LazyMock(create)
+    activate(pending)
     end_test = begin_test(test, pending.get)
     try:
         yield pending

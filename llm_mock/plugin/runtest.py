@@ -20,7 +20,7 @@ from llm_mock.plugin.run import RUN
 from llm_mock.plugin.stash import CASSETTE, IS_OURS
 
 if TYPE_CHECKING:
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
 
 OWN_FIXTURES = {
     "mock_llm_calls",
@@ -256,12 +256,12 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
         del item.stash[AGENT_RUNS]
 
 
-def get_calls_of_test(item: pytest.Item) -> list[CallRecord] | None:
+def get_calls_of_test(item: pytest.Item) -> list[Call] | None:
     """Return the calls of a test so far; None if they are not mocked."""
     mock: Any = current_mock_if_created()
     if mock is None:
         return [] if is_mocked() else None
-    calls: list[CallRecord] = mock.calls
+    calls: list[Call] = mock.calls
     # The mock of the run also has the calls of earlier tests.
     if mock is item.config.stash[RUN].created_mock:
         return calls[item.stash.get(EARLIER_CALLS, 0) :]

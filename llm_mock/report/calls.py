@@ -19,8 +19,8 @@ from llm_mock.support.redaction import OUTPUT, redact
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
+    from llm_mock.core.call import Call
     from llm_mock.core.call_log import Details
-    from llm_mock.core.records import CallRecord
 
 # Costs by model, tokens, day and prices: a price lookup takes longer than a mocked call.
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
@@ -148,7 +148,7 @@ def sum_properties(
 
 
 def _describe_call(
-    record: CallRecord,
+    record: Call,
     details: Details,
     mock: LLMMock | None,
 ) -> JSONObject:
@@ -184,14 +184,14 @@ def _describe_call(
         call["error"] = {"type": details.get("error_type"), "message": record["error"]}
     for name in HTTP_FIELDS:
         if name in record:
-            call[name] = record[name]  # type: ignore[literal-required]
+            call[name] = record[name]
     if "not_described" in details:
         call["not_described"] = details["not_described"]
     call["gen_ai"] = get_gen_ai_attributes(call)
     return call
 
 
-def _compute_cost(record: CallRecord, mock: LLMMock | None) -> Decimal | None:
+def _compute_cost(record: Call, mock: LLMMock | None) -> Decimal | None:
     """Return the cost of a call in US dollars, or None if it is unknown."""
     prices = mock.prices if mock is not None else ()
     # Prices may change from day to day, but not within one.
@@ -206,7 +206,7 @@ def _compute_cost(record: CallRecord, mock: LLMMock | None) -> Decimal | None:
     return _costs[key]
 
 
-def _describe_request(record: CallRecord) -> JSONObject:
+def _describe_request(record: Call) -> JSONObject:
     """Describe a request from the record alone."""
     texts = {"system": record["kwargs"].get("system"), "user": record["prompt"]}
     messages = []
@@ -225,7 +225,7 @@ def _describe_request(record: CallRecord) -> JSONObject:
     }
 
 
-def _describe_response(record: CallRecord) -> JSONObject | None:
+def _describe_response(record: Call) -> JSONObject | None:
     """Describe a response from the record alone."""
     response = record["response"]
     if response is None:

@@ -64,7 +64,7 @@ def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:
         "schema": None,
         "temperature": 0.0,
         "max_tokens": 1000,
-        "model": None,
+        "model": "m",
         "a": "<object>",
         "b": {"value": 1},
         "c": {"1": [2]},

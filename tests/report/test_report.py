@@ -555,7 +555,7 @@ def test_a_report_that_pytest_takes_for_tests_is_warned_of(
             [f"--llm-mock-report={path}"] if equals_sign else ["--llm-mock-report", str(path)]
         )
         output = pytester.runpytest_subprocess(*arguments).stdout.str()
-        assert ("Write it with an equals sign" in output) == (exists and not equals_sign)
+        assert ("Write an equals sign" in output) == (exists and not equals_sign)
         assert path.exists()
 
 

@@ -18,6 +18,7 @@ from llm_mock.boundaries.http.errors import (
 from llm_mock.boundaries.http.wire import JSONObject, WireRequest
 from llm_mock.core.request import Request, describe_attachments, to_plain_json
 from llm_mock.core.tokens import measure_attachments, measure_length
+from llm_mock.support.redaction import redact
 
 PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
 """The providers of the APIs that are not OpenAI's."""
@@ -91,6 +92,7 @@ class HTTPRequest(Request):
         "provider",
         "schema_is_a_tool",
         "sdk",
+        "sent",
         "stream",
         "tool_choice",
     )
@@ -125,6 +127,7 @@ class HTTPRequest(Request):
         self.sdk: str | None = None
         self.key: str | None = None
         self.fingerprint: str | None = None
+        self.sent = sent
         if sent is not None:
             self.sdk = sent.client
             self.key = sent.key
@@ -215,6 +218,13 @@ class HTTPRequest(Request):
         if self.fingerprint is not None:
             fields["fingerprint"] = self.fingerprint
         return fields
+
+    def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
+        """Return method, URL, headers and body as they were sent, without secrets."""
+        sent = self.sent
+        if sent is None:
+            return None
+        return sent.method, redact(sent.url), redact({**sent.headers}), self.body
 
     def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:
         """Return the fields of the record for an error.

@@ -49,6 +49,12 @@ class WireRequest(NamedTuple):
                 break
         return key if key and key != PLACEHOLDER_KEY else None
 
+    @property
+    def url(self) -> str:
+        """The URL; the scheme is that of the provider, also if the server of the mock was asked."""
+        query = f"?{self.query}" if self.query else ""
+        return f"https://{self.host}{self.path}{query}"
+
     def secrets(self) -> list[str]:
         """Return the values of all headers and query parameters that are secret."""
         secrets = []

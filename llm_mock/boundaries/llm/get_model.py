@@ -34,7 +34,7 @@ from llm_mock.support.text import described
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
     from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
-    from llm_mock.core.records import CallRecord
+    from llm_mock.core.call import Call
 
 
 class LLMMock(Mock):
@@ -76,6 +76,8 @@ class LLMMock(Mock):
         self._version: tuple[int, int] | None = None
         self.server_environment: Callable[[Mapping[str, str]], dict[str, str]] | None = None
         """Adds the address of this test's server to an environment; None without a server."""
+        self.requested_models: list[str] = []
+        """The names with which the application asked for a model, in order, each time it did."""
         self._models: dict[str, MockLLMModel] = {}
         # A dict, because it keeps the order of the calls.
         self._called: dict[str, None] = {}
@@ -107,6 +109,8 @@ class LLMMock(Mock):
     assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
     assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
     assert_called_once_with = forward_method("_assertions", CallAssertions.assert_called_once_with)
+    assert_any_call = forward_method("_assertions", CallAssertions.assert_any_call)
+    assert_not_called_with = forward_method("_assertions", CallAssertions.assert_not_called_with)
     assert_resilient = forward_method("_assertions", CallAssertions.assert_resilient)
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
@@ -117,6 +121,7 @@ class LLMMock(Mock):
 
             get_default_model: Callable[[], str] = llm.get_default_model
             name = get_default_model()
+        self.requested_models.append(name)
         return self.get_model(name)
 
     # Hidden from type checkers, which would otherwise accept any attribute.
@@ -138,7 +143,7 @@ class LLMMock(Mock):
         return CallAssertions("any model", self.calls, "No model was called.")
 
     @property
-    def last_call(self) -> CallRecord:
+    def last_call(self) -> Call:
         """The record of the last call of any model.
 
         Raises:
@@ -397,6 +402,7 @@ class LLMMock(Mock):
             self._models.clear()
             self._called.clear()
             self._models_by_kind.clear()
+            self.requested_models.clear()
 
 
 MockGetModel = LLMMock

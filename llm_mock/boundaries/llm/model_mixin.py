@@ -6,9 +6,9 @@ from typing import Any
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.core.assertions import CallAssertions
+from llm_mock.core.call import Call
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
-from llm_mock.core.records import CallRecord
 from llm_mock.support.forwarding import forward_method
 
 
@@ -48,7 +48,7 @@ class MockedModelMixin:
         self._state.set_default(reply)
 
     @property
-    def call_history(self) -> list[CallRecord]:
+    def call_history(self) -> list[Call]:
         """All calls of this model in order, failed ones included."""
         mock = self.mock()
         return [] if mock is None else mock.calls_of_id(self.model_id)
@@ -73,7 +73,7 @@ class MockedModelMixin:
         return CallAssertions(f"model {self.model_id!r}", self.call_history, never)
 
     @property
-    def last_call(self) -> CallRecord:
+    def last_call(self) -> Call:
         """The record of the last call; `AssertionError` if there was none."""
         __tracebackhide__ = True
         return self._assertions.last_call
@@ -82,3 +82,5 @@ class MockedModelMixin:
     assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
     assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
     assert_called_once_with = forward_method("_assertions", CallAssertions.assert_called_once_with)
+    assert_any_call = forward_method("_assertions", CallAssertions.assert_any_call)
+    assert_not_called_with = forward_method("_assertions", CallAssertions.assert_not_called_with)

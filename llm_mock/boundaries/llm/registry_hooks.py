@@ -115,6 +115,7 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
         # It would have to run for real, and no plugin registers it in this kind.
         if passes_through(model_id):
             raise KeyError(name)
+    mock.requested_models.append(name)
     return mock.resolve_model(kind, name, entry)
 
 

@@ -24,7 +24,7 @@ class LLMRequest(Request):
         conversation: the conversation, if the call is part of one.
     """
 
-    __slots__ = ("_conversation", "key")
+    __slots__ = ("_conversation", "_earlier", "is_simple", "key", "turn")
 
     def __init__(self, model_id: str, prompt: llm.Prompt, response: Any, conversation: Any) -> None:
         self.model_id = model_id
@@ -44,15 +44,17 @@ class LLMRequest(Request):
         passed_key = getattr(response, "_key", None)  # private: the key of `prompt(key=…)`
         self.key = getattr(prompt.model, "key", None) or (passed_key and resolve_key(passed_key))
         self._conversation = conversation
+        self._earlier: int = len(conversation.responses) if conversation else 0
+        given = versions.get_given_messages(prompt)
+        self.turn = self._count_turns(given)
+        self.is_simple = not (conversation or given or self.tool_results or self.attachments)
 
-    @property
-    def turn(self) -> int:  # type: ignore[override]
-        """The number of the requested answer in its conversation, from 1."""
-        messages = versions.get_given_messages(self.native)
-        if messages:
-            answers = [message for message in messages if message.role == "assistant"]
-            return 1 + len(answers)
-        return 1 + len(self._conversation.responses) if self._conversation else 1
+    def _count_turns(self, given: list[Any]) -> int:
+        """Return the number of the requested answer in its conversation, from 1."""
+        if not given:
+            return 1 + self._earlier
+        answers = [message for message in given if message.role == "assistant"]
+        return 1 + len(answers)
 
     @property
     def conversation_id(self) -> str | None:  # type: ignore[override]
@@ -61,19 +63,16 @@ class LLMRequest(Request):
 
     def messages(self) -> list[dict[str, Any]]:
         """Return all messages that the model sees."""
-        return versions.describe_messages(self.native, self._conversation)
+        # The application may have gone on with the conversation before somebody reads this.
+        earlier = self._conversation.responses[: self._earlier] if self._earlier else []
+        return versions.describe_messages(self.native, earlier)
 
     def characters(self) -> int:
         """Return the number of characters of all messages."""
-        if (
-            self._conversation
-            or self.tool_results
-            or self.attachments
-            or versions.get_given_messages(self.native)
-        ):
-            return versions.count_characters(self.native, self._conversation)
         # The same without building the messages, as most prompts are one text.
-        return len(self.prompt) + len(self.system)
+        if self.is_simple:
+            return len(self.prompt) + len(self.system)
+        return versions.count_characters(self.native, self._conversation)
 
     def given_messages(self) -> list[dict[str, Any]]:
         """Return the messages that the application passed itself, without a conversation."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.request import describe_attachments, describe_tool_call, describe_tool_result
@@ -99,10 +99,15 @@ def get_previous_prompt_json(response: Any) -> Any:
     return previous._prompt_json
 
 
-def describe_messages(prompt: Prompt, conversation: Any) -> list[dict[str, Any]]:
-    """Return all messages that the model receives, in the format of `Request.messages`."""
+def describe_messages(prompt: Prompt, earlier: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return all messages that the model receives, in the format of `Request.messages`.
+
+    Args:
+        prompt: the prompt.
+        earlier: the earlier responses of the conversation.
+    """
     if not hasattr(prompt, "messages"):
-        return list(_describe_old_conversation(prompt, conversation))
+        return list(_describe_old_conversation(prompt, earlier))
     messages = []
     for message in prompt.messages:
         parts = [_describe_part(part) for part in message.parts]
@@ -207,9 +212,8 @@ def _describe_text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def _describe_old_conversation(prompt: Prompt, conversation: Any) -> Iterator[dict[str, Any]]:
+def _describe_old_conversation(prompt: Prompt, earlier: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield the messages of a conversation before llm 0.32 in the format of newer versions."""
-    earlier = list(conversation.responses) if conversation else []
     prompts = [*(response.prompt for response in earlier), prompt]
     systems = [each.system for each in prompts if each.system]
     if systems:

@@ -1,0 +1,326 @@
+"""The record of a call: the one description of it that tests, checks, report and cassettes read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import Enum
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from llm_mock.core.keys import PassedKey
+from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
+from llm_mock.support.schemas import get_schema_name
+from llm_mock.support.text import suggest_nearest
+
+if TYPE_CHECKING:
+    from llm_mock.core.request import Request
+
+
+NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000}
+"""The arguments of `prompt()` that were not passed, with their documented defaults."""
+UNKNOWN = {"temperature": None}
+"""The same for a call that did not come through `prompt()`."""
+
+
+class Absent(Enum):
+    """The type of `ABSENT`."""
+
+    ABSENT = "ABSENT"
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent.ABSENT
+"""The value of a parameter that must not be sent, such as `temperature=ABSENT`."""
+
+
+class SentRequest(NamedTuple):
+    """The HTTP request of a call, without secrets."""
+
+    method: str
+    """The method, such as `POST`."""
+    url: str
+    """The URL with its query."""
+    headers: Mapping[str, str]
+    """The headers; their names are in lower case."""
+    body: dict[str, Any]
+    """The JSON body with exactly the fields that were sent."""
+
+
+class UnknownCallKey(KeyError):
+    """A key that no call has."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Call(dict[str, Any]):
+    """The record of one call of a model, a mapping of plain JSON values with typed attributes.
+
+    Keys and attributes show the same call. The keys are a snapshot, which can be written as JSON:
+    `timestamp`, `number`, `model_id`, `turn`, `prompt`, `prompt_length`, `kwargs`, `schema`,
+    `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
+    `configured`; with a misbehaviour `misbehaviour`; over HTTP also `api`, `provider`, `sdk`,
+    `stream`, `tool_choice`, `fingerprint`, `status`, `retry_after`, `cut_off` and `finish_reason`.
+    """
+
+    # Slots without a value read as None; see `__getattr__`.
+    __slots__ = ("_described", "_request", "_test")
+
+    _described: dict[str, Any] | None
+    """The messages and the HTTP request, if they were described before or by another process."""
+    _request: Request | None
+    """The request, from which messages are described when somebody reads them; None if the prompt
+    and the system prompt are all messages, so that a long history takes little memory."""
+    _test: str | None
+
+    def __missing__(self, key: object) -> Any:
+        known = ", ".join(self)
+        raise UnknownCallKey(
+            f"A call has no key {key!r}{suggest_nearest(str(key), self)} Its keys: {known}."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in Call.__slots__:
+            return None
+        # `copy` and `pickle` look for methods that a dict need not have.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        known = _attributes()
+        raise AttributeError(
+            f"A call has no attribute {name!r}{suggest_nearest(name, known)} "
+            f"Its attributes: {', '.join(known)}."
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The request belongs to a library and cannot be pickled, so its description goes instead.
+        return restore_call, (dict(self), self.describe_request(), self._test)
+
+    def describe_request(self) -> dict[str, Any]:
+        """Return the messages and the HTTP request as JSON values, for another process or a copy."""
+        described = self._described
+        if described is None:
+            described = {"messages": self._simple_messages(), "request": None}
+            request = self._request
+            if request is not None:
+                described["messages"] = [_flatten_message(each) for each in request.messages()]
+                sent = request.get_sent_request()
+                described["request"] = None if sent is None else [*sent]
+            self._described = described
+        return described
+
+    def _simple_messages(self) -> list[dict[str, Any]]:
+        texts = {"system": self.system, "user": self.prompt}
+        return [{"role": role, "text": text} for role, text in texts.items() if text]
+
+    @property
+    def number(self) -> int:
+        """The position among all calls of the mock, from 1."""
+        return int(self["number"])
+
+    @property
+    def model(self) -> str:
+        """The id of the called model."""
+        return str(self["model_id"])
+
+    @property
+    def prompt(self) -> str:
+        """The text of the prompt: the last message of the user."""
+        return str(self["prompt"])
+
+    @property
+    def system(self) -> str:
+        """The system prompt; empty without one."""
+        return str(self["kwargs"].get("system", ""))
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """All messages that the model was sent, in the same form for every library.
+
+        Each has `role` and `text`, and if there are any, `reasoning`, `tool_calls` (`name`,
+        `arguments`, `tool_call_id`), `tool_results` (`name`, `output`, `tool_call_id`) and
+        `attachments`. The system prompt is the first message.
+        """
+        messages: list[dict[str, Any]] = self.describe_request()["messages"]
+        return messages
+
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        """The offered tools: `name`, `description` and `input_schema` of each."""
+        tools: list[dict[str, Any]] = self["tools"]
+        return tools
+
+    @property
+    def tool_results(self) -> list[dict[str, Any]]:
+        """The results of tools that this call returns to the model: `name` and `output` of each."""
+        results: list[dict[str, Any]] = self["kwargs"].get("tool_results", [])
+        return results
+
+    @property
+    def schema(self) -> dict[str, Any] | None:
+        """The requested JSON schema; None without one."""
+        schema: dict[str, Any] | None = self["schema"]
+        return schema
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the call, such as `temperature`; only those that were passed."""
+        options: dict[str, Any] = self["options"]
+        return options
+
+    @property
+    def attachments(self) -> list[dict[str, Any]]:
+        """The attachments of the prompt: `type`, and `path`, `url` or `bytes` of each."""
+        attachments: list[dict[str, Any]] = self["kwargs"].get("attachments", [])
+        return attachments
+
+    @property
+    def turn(self) -> int:
+        """The position of the answer in its conversation, from 1."""
+        return int(self["turn"])
+
+    @property
+    def stream(self) -> bool | None:
+        """Whether a streamed answer was requested; None through `llm`, which may ignore it."""
+        return self.get("stream")
+
+    @property
+    def response(self) -> Any:
+        """The answer: a text, or the data of a structured reply; None for an error."""
+        return self["response"]
+
+    @property
+    def error(self) -> str | None:
+        """The message of the error that was raised; None without one."""
+        error: str | None = self["error"]
+        return error
+
+    @property
+    def usage(self) -> dict[str, int | None]:
+        """The tokens of the call: `input_tokens` and `output_tokens`; None for an error."""
+        return {"input_tokens": self["input_tokens"], "output_tokens": self["output_tokens"]}
+
+    @property
+    def test(self) -> str | None:
+        """The node id of the test that made the call; None outside of pytest."""
+        return self._test
+
+    @property
+    def request(self) -> SentRequest | None:
+        """The HTTP request; None through `llm`."""
+        sent = self.describe_request()["request"]
+        return None if sent is None else SentRequest(*sent)
+
+
+def _attributes() -> list[str]:
+    """Return the names of the public attributes of a call."""
+    return [name for name, value in vars(Call).items() if isinstance(value, property)]
+
+
+def restore_call(
+    fields: dict[str, Any], described: dict[str, Any] | None = None, test: str | None = None
+) -> Call:
+    """Return a call of another process, or a copy."""
+    call = Call(fields)
+    call._described, call._test = described, test
+    return call
+
+
+def _flatten_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a message with its parts sorted by their kind."""
+    kinds: dict[str, list[Any]] = {}
+    for part in message["parts"]:
+        values = {key: value for key, value in part.items() if key != "type"}
+        kinds.setdefault(part["type"], []).append(values)
+    flat: dict[str, Any] = {"role": message["role"], "text": _join_texts(kinds, "text")}
+    if "reasoning" in kinds:
+        flat["reasoning"] = _join_texts(kinds, "reasoning")
+    for kind in ("tool_call", "tool_result"):
+        if kind in kinds:
+            flat[f"{kind}s"] = kinds[kind]
+    if "attachment" in kinds:
+        flat["attachments"] = [part["attachment"] for part in kinds["attachment"]]
+    return flat
+
+
+def _join_texts(kinds: Mapping[str, list[Any]], kind: str) -> str:
+    return "\n".join(part["text"] for part in kinds.get(kind, ()) if part["text"])
+
+
+_current_second: tuple[int, str] = (-1, "")
+"""The microseconds at the start of the current second, and the start of its timestamps."""
+
+
+def format_now() -> str:
+    """Return the current local time in ISO 8601 with microseconds."""
+    # Each call needs a timestamp, and formatting a second anew takes three times as long.
+    global _current_second
+    moment = time_ns() // 1000
+    second, formatted = _current_second
+    microseconds = moment - second
+    if not 0 <= microseconds < 1_000_000:
+        microseconds = moment % 1_000_000
+        second = moment - microseconds
+        formatted = datetime.fromtimestamp(second // 1_000_000).isoformat()
+        _current_second = second, formatted
+    return f"{formatted}.{microseconds:06}"
+
+
+def new_call(request: Request) -> Call:
+    """Return the record of a call that is about to be answered, still without its number."""
+    options = request.options
+    text = request.prompt
+    schema_name = schema = None
+    if request.schema:
+        schema_name = get_schema_name(request.schema)
+        schema = to_plain_json(request.schema)
+    model_id = request.model_id
+    defaults = NOT_PASSED if request.passed else UNKNOWN
+    call = Call(
+        {
+            "timestamp": format_now(),
+            "number": 0,
+            "model_id": model_id,
+            "turn": request.turn,
+            "prompt": text,
+            "prompt_length": len(text),
+            "kwargs": {"schema": schema_name, **defaults, "model": model_id, **options},
+            "schema": schema,
+            "tools": [],
+            "options": options,
+            "key": PassedKey.from_key(request.key) if request.key else None,
+            "response": None,
+            "error": None,
+            "input_tokens": None,
+            "output_tokens": None,
+            "configured": True,
+        }
+    )
+    # Most calls are a text alone, and save the call of the function.
+    if request.system or request.tools or request.tool_results or request.attachments:
+        _add_further_inputs(call, request)
+    if not request.is_simple:
+        call._request = request
+        call.update(request.describe_http())
+    return call
+
+
+def _add_further_inputs(call: Call, request: Request) -> None:
+    """Add the system prompt, tools, tool results and attachments of a request to its record."""
+    kwargs = call["kwargs"]
+    # Each key is missing in the record of a call without it.
+    if request.system:
+        kwargs["system"] = request.system
+    if request.tools:
+        kwargs["tools"] = [tool.name for tool in request.tools]
+        call["tools"] = [describe_tool(tool) for tool in request.tools]
+    if request.tool_results:
+        results = request.tool_results
+        kwargs["tool_results"] = [
+            {"name": result.name, "output": result.output} for result in results
+        ]
+    if request.attachments:
+        descriptions = describe_attachments(request.attachments, hashed=False)
+        kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]
