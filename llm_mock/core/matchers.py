@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
@@ -21,16 +21,35 @@ SHOWN_CHARACTERS = 60
 """The maximum length of a prompt or a text matcher in a message."""
 
 
+class ReplyConditions(TypedDict, total=False):
+    """The conditions of a reply beyond model and schema: a call must meet all; None is none."""
+
+    prompt: TextMatcher | None
+    """A text that the prompt contains, a compiled pattern that is found in it, or a function of the
+    text that returns a truth value."""
+    system: TextMatcher | None
+    """The same for the system prompt."""
+    tools: Iterable[str] | None
+    """The names of tools that are offered, perhaps among others."""
+    turn: int | None
+    """The position of the answer in its conversation, from 1; the answer to a tool result is one,
+    too."""
+    attachments: Iterable[str] | None
+    """The types of all attachments, in order."""
+    options: Mapping[str, object] | None
+    """Options and their values, perhaps among others."""
+
+
 class Matchers:
-    """The conditions that a call must meet, beyond model and schema; None is no condition.
+    """The conditions that a call must meet, beyond model and schema.
 
     Args:
-        prompt: a matcher of the prompt.
-        system: a matcher of the system prompt.
-        tools: names of tools that must be offered.
-        turn: the position of the answer in its conversation, from 1.
-        attachments: the types of all attachments, in order.
-        options: options and their values.
+        prompt: see `ReplyConditions`.
+        system: see `ReplyConditions`.
+        tools: see `ReplyConditions`.
+        turn: see `ReplyConditions`.
+        attachments: see `ReplyConditions`.
+        options: see `ReplyConditions`.
 
     Raises:
         InvalidReply: a condition is invalid.
@@ -62,6 +81,24 @@ class Matchers:
         )
         self.options = None if options is None else dict(options)
 
+    def fits(self, call: Call) -> bool:
+        """Return whether a call meets all conditions, so that it `misses` none.
+
+        It runs for many replies in one call, so it stops at the first miss and formats nothing.
+        """
+        if self.prompt is not None and not _matches(self.prompt, call["prompt"]):
+            return False
+        system = self.system
+        if system is not None and not _matches(system, call["kwargs"].get("system", "")):
+            return False
+        if self.turn is not None and self.turn != call["turn"]:
+            return False
+        if self.tools is not None and _list_missing_tools(self.tools, call):
+            return False
+        if self.attachments is not None and self.attachments != _list_attachment_types(call):
+            return False
+        return self.options is None or _has_options(self.options, call["options"])
+
     def misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each condition that a call does not meet."""
         kwargs = call["kwargs"]
@@ -79,14 +116,12 @@ class Matchers:
             yield from self._find_option_misses(self.options, call)
 
     def _find_list_misses(self, call: Call) -> Iterator[str]:
-        kwargs = call["kwargs"]
         if self.tools is not None:
-            offered = kwargs.get("tools", ())
-            missing = [tool for tool in self.tools if tool not in offered]
+            missing = _list_missing_tools(self.tools, call)
             if missing:
                 yield f"the tools {', '.join(missing)} are not offered"
         if self.attachments is not None:
-            types = [attachment["type"] for attachment in kwargs.get("attachments", ())]
+            types = _list_attachment_types(call)
             if types != self.attachments:
                 yield f"the attachments are {types}, not {self.attachments}"
 
@@ -99,11 +134,12 @@ class Matchers:
             if value != expected:
                 yield f"the option {name} is {redact(value)!r}, not {redact(expected)!r}"
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Matchers):
-            return False
-        # Two lambdas of the same code differ, so their replies stand side by side.
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+    def get_key(self) -> tuple[object, ...]:
+        """Return a key that is equal to that of the same conditions.
+
+        Two lambdas of the same code differ, so their replies stand side by side.
+        """
+        return tuple(_to_key(getattr(self, name)) for name in self.__slots__)
 
     def __bool__(self) -> bool:
         """Return whether there is a condition."""
@@ -208,6 +244,48 @@ def _check_names(condition: str, values: object, expected: str) -> list[str] | N
 def _describe_name(value: object) -> str:
     # A tool is often given as its function, whose name helps more than its type.
     return to_compact_json(value) if callable(value) else described(value)
+
+
+class _ByValue:
+    """A part of a key for a value that has no hash of its own."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByValue) and self.value == other.value
+
+
+def _to_key(value: object) -> object:
+    """Return a hashable form of a condition, which is equal exactly to that of an equal one."""
+    if isinstance(value, list):
+        return (list, *map(_to_key, value))
+    if isinstance(value, dict):
+        return frozenset((name, _to_key(item)) for name, item in value.items())
+    try:
+        hash(value)
+    except TypeError:
+        return _ByValue(value)
+    return value
+
+
+def _list_missing_tools(tools: Iterable[str], call: Call) -> list[str]:
+    offered = call["kwargs"].get("tools", ())
+    return [tool for tool in tools if tool not in offered]
+
+
+def _list_attachment_types(call: Call) -> list[str]:
+    return [attachment["type"] for attachment in call["kwargs"].get("attachments", ())]
+
+
+def _has_options(expected: Mapping[str, object], given: Mapping[str, object]) -> bool:
+    # `!=` as in the explanation, for values that compare in their own way.
+    return not any(name not in given or given[name] != value for name, value in expected.items())
 
 
 def _matches(matcher: TextMatcher, text: str) -> bool:

@@ -35,7 +35,7 @@ class StandingReply:
         matchers: further conditions.
     """
 
-    __slots__ = ("answer", "conditional", "matchers", "model", "place", "schema")
+    __slots__ = ("answer", "conditional", "matchers", "model", "place", "required_text", "schema")
 
     def __init__(
         self,
@@ -52,6 +52,17 @@ class StandingReply:
         # Matchers without a condition are false.
         self.matchers = matchers or None
         self.conditional = self.matchers is not None
+        prompt = None if self.matchers is None else self.matchers.prompt
+        # An empty text is in every prompt. `find` skips most replies by this alone.
+        self.required_text = prompt if isinstance(prompt, str) else ""
+
+    def fits(self, call: Call) -> bool:
+        """Return whether a call matches."""
+        if self.schema is not None and self.schema != call["kwargs"]["schema"]:
+            return False
+        if not matches_name(self.model, call["model_id"]):
+            return False
+        return self.matchers is None or self.matchers.fits(call)
 
     def misses(self, call: Call) -> list[str]:
         """Return why a call does not match, a phrase for each unmet condition."""
@@ -72,10 +83,10 @@ class StandingReply:
         specificity = 2 - is_glob(self.model) - (self.model == ANY_MODEL)
         return self.schema is not None, specificity
 
-    def is_for_the_same(self, other: StandingReply) -> bool:
-        """Return whether both replies match the same calls."""
-        own = self.model, self.schema, self.matchers
-        return own == (other.model, other.schema, other.matchers)
+    def get_key(self) -> tuple[object, ...]:
+        """Return a key that is equal to that of a reply to the same calls."""
+        conditions = () if self.matchers is None else self.matchers.get_key()
+        return self.model, self.schema, *conditions
 
     def text(self, *notes: str) -> str:
         """Return the reply on one line, as messages show it.
@@ -142,8 +153,6 @@ class Script:
         self.errors: ByModel[StandingReply] = ByModel()
         self.standing: dict[str | None, ByModel[StandingReply]] = {None: ByModel()}
         """The standing replies by schema; under None those for any schema."""
-        self.conditional: tuple[StandingReply, ...] = ()
-        """The standing replies with matchers, in the order in which they are tried."""
         self.unknown: set[str] = set()
         """The names and ids of models that must not be found."""
         self.named: set[str] = set()
@@ -155,6 +164,10 @@ class Script:
         """The name of the misbehaviour, and the number of calls to apply it to; None for all."""
         self.uses: UseCounter | None = None
         """The counter of used replies, if other processes use them too."""
+        self._conditional: dict[tuple[object, ...], StandingReply] = {}
+        """The standing replies with matchers by their keys; the latest is the last one."""
+        self._ranked: tuple[StandingReply, ...] | None = None
+        """The same in the order in which they are tried; None after a change."""
         self._queues: dict[Key, deque[QueuedReply]] = {}
         self._queued_globs: frozenset[str] = frozenset()
         # Processes identify a queued reply by its position, so positions are never used again.
@@ -173,7 +186,7 @@ class Script:
             standing = {
                 schema: copy.copy(replies) for schema, replies in self.standing.copy().items()
             }
-        own = {"standing": standing, "_queues": queues, "uses": None}
+        own = {"standing": standing, "_queues": queues, "uses": None, "_ranked": None}
         return {**self.__dict__, **containers, **own}
 
     def share_uses(self, uses: UseCounter) -> None:
@@ -191,11 +204,25 @@ class Script:
         if not reply.conditional:
             self.standing.setdefault(reply.schema, ByModel())[reply.model] = reply
             return
+        key = reply.get_key()
         with self._lock:
-            others = [other for other in self.conditional if not reply.is_for_the_same(other)]
-            # The sort is stable, so of equal rank the latest one goes first.
-            ranked = sorted([reply, *others], key=StandingReply.rank, reverse=True)
-            self.conditional = tuple(ranked)
+            # Removed first, because a replaced key would keep its place among the earlier ones.
+            self._conditional.pop(key, None)
+            self._conditional[key] = reply
+            self._ranked = None
+
+    @property
+    def conditional(self) -> tuple[StandingReply, ...]:
+        """The standing replies with matchers, in the order in which they are tried."""
+        ranked = self._ranked
+        if ranked is None:
+            # Sorted here, because a test may configure many replies between two calls.
+            with self._lock:
+                latest_first = reversed(self._conditional.values())
+                # The sort is stable, so of equal rank the latest one goes first.
+                ranked = tuple(sorted(latest_first, key=StandingReply.rank, reverse=True))
+                self._ranked = ranked
+        return ranked
 
     def queue(self, reply: QueuedReply) -> None:
         """Add a queued reply after the earlier ones."""
@@ -236,7 +263,7 @@ class Script:
             found = self._take_queued(self._list_keys(model, schema), call)
             if found is not None:
                 return found
-        if self.errors or self.conditional:
+        if self.errors or self._conditional:
             found = self._find_error_or_conditional(call)
             if found is not None:
                 return found
@@ -250,8 +277,9 @@ class Script:
         error = self.errors.find(call["model_id"])
         if error is not None:
             return error
+        prompt = call["prompt"]
         for reply in self.conditional:
-            if not reply.misses(call):
+            if reply.required_text in prompt and reply.fits(call):
                 return reply
         return None
 
@@ -310,7 +338,8 @@ class Script:
 
 def _find_first_match(queue: Iterable[QueuedReply], call: Call) -> QueuedReply | None:
     """Return the first reply of a queue whose matchers match; its key says model and schema."""
+    prompt = call["prompt"]
     for reply in queue:
-        if reply.matchers is None or next(reply.matchers.misses(call), None) is None:
+        if reply.required_text in prompt and (reply.matchers is None or reply.matchers.fits(call)):
             return reply
     return None

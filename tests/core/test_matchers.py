@@ -115,6 +115,91 @@ def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("first", "same", "other"),
+    [
+        ({"options": {"stop": ["a"]}}, {"options": {"stop": ["a"]}}, {"options": {"stop": ["b"]}}),
+        (
+            {"options": {"seed": 1, "top_p": 0.5}},
+            {"options": {"top_p": 0.5, "seed": 1.0}},
+            {"options": {"seed": 1}},
+        ),
+        ({"tools": ["a", "b"]}, {"tools": ("a", "b")}, {"tools": ["b", "a"]}),
+        ({"prompt": str.isupper}, {"prompt": str.isupper}, {"prompt": str.islower}),
+        ({"prompt": "a", "schema": Answer}, {"prompt": "a", "schema": "Answer"}, {"prompt": "a"}),
+    ],
+    ids=["lists", "numbers", "tools", "functions", "schema"],
+)
+def test_conditions_are_the_same_if_they_are_equal(
+    first: dict[str, Any], same: dict[str, Any], other: dict[str, Any]
+) -> None:
+    mock = create_mock_get_model()
+    mock.set("m", "first", **first)
+    mock.set("m", "other", **other)
+    mock.set("m", "same", **same)
+    replies = mock.responses.script.get_configured()
+    assert sorted(reply.answer.content for reply in replies) == ["other", "same"]
+
+
+class CountingMatcher:
+    """A matcher that counts how often it is called and compared."""
+
+    def __init__(self, count: dict[str, int], word: str) -> None:
+        self.count = count
+        self.word = word
+
+    def __call__(self, text: str) -> bool:
+        self.count["called"] += 1
+        return self.word in text
+
+    def __eq__(self, other: object) -> bool:
+        self.count["compared"] += 1
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.word)
+
+
+@pytest.mark.parametrize("method", ["set", "add"])
+def test_many_replies_are_not_compared_with_each_other(method: str) -> None:
+    count = {"called": 0, "compared": 0}
+    mock = create_mock_get_model()
+    for number in range(200):
+        getattr(mock, method)("m", "x", prompt=CountingMatcher(count, f"<{number}>"))
+    # Of each pair once it would be 19,900.
+    assert count["compared"] <= 1_000
+    assert mock("m").prompt("<7>").text() == "x"
+    # Queued replies are tried from the first one on, standing ones from the latest.
+    assert count["called"] == (8 if method == "add" else 193)
+
+
+@pytest.mark.parametrize("method", ["set", "add"])
+@pytest.mark.parametrize(
+    "missed", [{"model": "n"}, {"schema": Answer}, {"prompt": "other"}], ids=str
+)
+def test_a_function_is_not_asked_once_something_else_does_not_fit(
+    method: str, missed: dict[str, Any]
+) -> None:
+    count = {"called": 0, "compared": 0}
+    conditions = {"model": "m", "system": CountingMatcher(count, "brief"), **missed}
+    mock = create_mock_get_model({"m": "default"})
+    getattr(mock, method)(response="x", **conditions)
+    assert mock("m").prompt("Hi", system="Be brief").text() == "default"
+    assert count["called"] == 0
+
+
+@pytest.mark.parametrize(
+    ("conditions", "asked", "other"), MATCHING, ids=[str(list(row[0])) for row in MATCHING]
+)
+def test_a_call_is_answered_exactly_if_no_miss_is_explained(
+    strict: LLMMock, conditions: dict[str, Any], asked: dict[str, Any], other: dict[str, Any]
+) -> None:
+    strict.set("m", {"value": 1}, **conditions)
+    assert strict("m").prompt(**asked).json() == {"value": 1}
+    with pytest.raises(UnexpectedCall, match="the nearest miss: "):
+        strict("m").prompt(**other)
+
+
 def test_what_a_standing_answer_wants_is_shown_with_the_nearest_miss(strict: LLMMock) -> None:
     strict.set("gpt-*", "red", prompt="apple")
     with pytest.raises(UnexpectedCall) as caught:
