@@ -44,10 +44,13 @@ class LLMRequest(Request):
         passed_key = getattr(response, "_key", None)  # private: the key of `prompt(key=…)`
         self.key = getattr(prompt.model, "key", None) or (passed_key and resolve_key(passed_key))
         self._conversation = conversation
-        self._earlier: int = len(conversation.responses) if conversation else 0
+        self._earlier = 0
         given = versions.get_given_messages(prompt)
+        self.is_simple = not (given or self.tool_results or self.attachments)
+        if conversation:
+            self._earlier = len(conversation.responses)
+            self.is_simple = False
         self.turn = self._count_turns(given)
-        self.is_simple = not (conversation or given or self.tool_results or self.attachments)
 
     def _count_turns(self, given: list[Any]) -> int:
         """Return the number of the requested answer in its conversation, from 1."""

@@ -12,7 +12,7 @@ import llm
 import llm.models
 
 from llm_mock.boundaries.llm import versions
-from llm_mock.boundaries.llm.provider_classes import get_original_function
+from llm_mock.boundaries.llm.provider_classes import get_original_function, has_patched_functions
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
@@ -142,3 +142,11 @@ build_mock_response = _copy_with_mock_response(get_original_function(llm.Model, 
 def has_original_classes() -> bool:
     """Return True unless a test has patched the classes that `llm.Model.prompt` creates."""
     return llm.models.Response is llm.Response and llm.models.Prompt is llm.Prompt
+
+
+def is_llm_patched() -> bool:
+    """Return whether a test patched what `prompt()` of a mocked model does by itself."""
+    # Called for every prompt, so the condition of `has_original_classes` is repeated here.
+    if llm.models.Response is not llm.Response or llm.models.Prompt is not llm.Prompt:
+        return True
+    return has_patched_functions()

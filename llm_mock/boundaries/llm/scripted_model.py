@@ -22,6 +22,7 @@ from llm_mock.boundaries.llm.response import (
     MockResponse,
     build_mock_response,
     has_original_classes,
+    is_llm_patched,
 )
 from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.mock import Mock
@@ -75,36 +76,65 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
             Exception: the error that is configured for this call.
         """
         __tracebackhide__ = True
-        if prompt is None and not self.has_real_capabilities:
-            prompt = kwargs.pop("prompt_text", None)
-        if has_patched_functions():
-            patched: Callable[..., MockResponse] | None = find_patched_prompt(self)
+        # Rare cases are in methods of their own, as this one runs for every prompt.
+        if is_llm_patched():
+            patched = self._prompt_patched(prompt, kwargs)
             if patched is not None:
-                return patched(prompt, **kwargs)
-            # A test's own patch of `execute` answers, which `llm` calls when the response is read.
-            lazy = find_patched_model(self) is not None or lazy
-        for_llm, others = split_arguments(self, kwargs) if kwargs else (kwargs, None)
+                return patched
         mock = self.mock()
-        if mock is None or mock.cassette is not None or not has_original_classes():
-            # `llm`'s own response: a cassette replays what `llm` returned when it recorded, and a
-            # test's own patch of `llm` takes precedence.
-            return super().prompt(prompt, **for_llm)  # type: ignore[return-value]
-        response: MockResponse = build_mock_response(self, prompt, **for_llm)
-        if others:
-            response.passed = to_plain_json(others)
+        if mock is None or mock.cassette is not None:
+            # A cassette replays what `llm` returned when it recorded, so `llm` responds here, too.
+            return self._prompt_by_llm(prompt, kwargs)
+        response: MockResponse
+        response = self._respond(prompt, kwargs) if kwargs else build_mock_response(self, prompt)
         if lazy is None:
             lazy = mock.settings.lazy
-        if lazy:
-            return response
         # A subclass, or a test, may define an `execute` that answers by itself.
-        if type(self).execute is SCRIPTED_EXECUTE and "execute" not in vars(self):
-            request = LLMRequest(self.model_id, response.prompt, response, None)
-            try:
-                response.decided = mock.answer(request)
-            except BaseException:
-                mark_read(response)  # the caller gets no response that could be read
-                raise
+        if lazy or getattr(self.execute, "__func__", None) is not SCRIPTED_EXECUTE:
+            return response
+        request = LLMRequest(self.model_id, response.prompt, response, None)
+        try:
+            response.decided = mock.answer(request)
+        except BaseException:
+            mark_read(response)  # the caller gets no response that could be read
+            raise
         return response
+
+    def _prompt_patched(self, prompt: str | None, kwargs: dict[str, Any]) -> MockResponse | None:
+        """Call the model if a test's own patch of `llm` concerns it; else return None."""
+        __tracebackhide__ = True
+        patched: Callable[..., MockResponse] | None = find_patched_prompt(self)
+        if patched is not None:
+            return patched(self._get_prompt_text(prompt, kwargs), **kwargs)
+        mock = self.mock()
+        if not has_original_classes():
+            return self._prompt_by_llm(prompt, kwargs)
+        if find_patched_model(self) is None or mock is None or mock.cassette is not None:
+            return None
+        # The patched `execute` answers, which `llm` calls when the response is read.
+        return self._respond(prompt, kwargs)
+
+    def _prompt_by_llm(self, prompt: str | None, kwargs: dict[str, Any]) -> MockResponse:
+        """Return `llm`'s own response."""
+        text = self._get_prompt_text(prompt, kwargs)
+        for_llm, _ = split_arguments(self, kwargs)
+        return super().prompt(text, **for_llm)  # type: ignore[return-value]
+
+    def _respond(self, prompt: str | None, kwargs: dict[str, Any]) -> MockResponse:
+        """Return a response, still without an answer, to a prompt with arguments."""
+        text = self._get_prompt_text(prompt, kwargs)
+        for_llm, others = split_arguments(self, kwargs)
+        response: MockResponse = build_mock_response(self, text, **for_llm)
+        if others:
+            response.passed = to_plain_json(others)
+        return response
+
+    def _get_prompt_text(self, prompt: str | None, kwargs: dict[str, Any]) -> str | None:
+        """Return the prompt, else the argument `prompt_text`, which is taken out of the others."""
+        if prompt is None and not self.has_real_capabilities:
+            text: str | None = kwargs.pop("prompt_text", None)
+            return text
+        return prompt
 
     def execute(
         self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
