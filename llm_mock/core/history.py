@@ -13,6 +13,7 @@ from llm_mock.core.call import Call, new_call
 from llm_mock.core.ownership import get_running_test
 from llm_mock.core.records import Totals, add_call
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
+from llm_mock.core.tokens import count_input_tokens
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
@@ -126,8 +127,14 @@ class History:
             reply: the reply.
             request: the request, to estimate tokens; see `Reply.tokens`.
         """
-        record["response"] = reply.outcome
-        record["input_tokens"], record["output_tokens"] = reply.tokens(request)
+        if reply.is_text_alone and request is not None and not reply.is_recorded:
+            # Most replies, for which the general way takes four more calls.
+            record["response"] = reply.content
+            record["input_tokens"] = count_input_tokens(request)
+            record["output_tokens"] = reply.estimated_tokens
+        else:
+            record["response"] = reply.outcome
+            record["input_tokens"], record["output_tokens"] = reply.tokens(request)
         if self.log is not None:
             self.log.add_response(record, reply)
 

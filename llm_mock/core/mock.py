@@ -336,7 +336,8 @@ class Mock:
 
     def _begin(self, request: Request) -> Call:
         """Record a request, and return the record."""
-        self._receive()
+        if self.folder is not None:
+            self._receive()
         self._note_model(request.model_id)
         if self.ended_test is not None:
             self.history.note_late_call(self.ended_test, request.model_id)
@@ -405,7 +406,8 @@ class Mock:
             reply, waits = self._apply_latency(reply, latency, record)
         if reply.error is None:
             self.history.complete(record, reply, request)
-            self._report(record)
+            if self.folder is not None or logger.isEnabledFor(logging.DEBUG):
+                self._report(record)
         else:
             self._complete_with_error(record, request, reply)
         return Answer(reply, record, waits, real_time, self.settings.raw_json)
@@ -448,10 +450,15 @@ class Mock:
 
     def _find_latency(self, model_id: str) -> Latency | None:
         """Return the latency of a model, from this mock or its parents."""
-        latency = self.responses.script.latencies.find(model_id)
-        if latency is None and self.parent is not None:
-            return self.parent._find_latency(model_id)
-        return latency
+        level: Mock | None = self
+        while level is not None:
+            latencies = level.responses.script.latencies
+            # Most mocks have none, and save the call.
+            latency = latencies.find(model_id) if latencies else None
+            if latency is not None:
+                return latency
+            level = level.parent
+        return None
 
     def record_answer(self, record: Call, reply: Reply) -> None:
         """Complete the record of a real call with its recorded reply."""

@@ -119,6 +119,8 @@ class Reply:
     """The whole text of the answer."""
     is_text: bool
     """Whether the answer is only text, in one piece or in chunks."""
+    is_text_alone: bool
+    """Whether the reply is only text, and has no usage or other metadata of its own."""
     is_recorded = False
     """Whether the answer is from a cassette, and therefore as the model gave it."""
     attributes: Mapping[str, object] = MappingProxyType({})
@@ -190,6 +192,8 @@ class Reply:
         # Without chunks, the call of `all` is saved.
         has_events = bool(chunks) and not all(isinstance(chunk, str) for chunk in chunks)
         fields["is_text"] = is_plain and not has_events
+        has_metadata = self.usage or self.attachments or self.resolved_model or self.response_json
+        fields["is_text_alone"] = self.is_text and data is UNSET and not has_metadata
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(

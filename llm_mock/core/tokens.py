@@ -26,6 +26,8 @@ def estimate_tokens(characters: int) -> int:
 def count_input_tokens(request: Request) -> int:
     """Return the tokens of a request: conversation, attachments, schema and tools."""
     characters = request.characters()
+    if not request.schema and not request.tools:
+        return -(-characters // CHARACTERS_PER_TOKEN) or 1
     # A schema that is a tool is counted with the tools.
     if request.schema and not request.schema_is_a_tool:
         characters += measure_length(request.schema)

@@ -6,18 +6,23 @@ import asyncio
 import copy
 import time
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from llm.models import ToolCall
 
 from llm_mock.boundaries.llm import recording, versions
+from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import PassthroughCall
 from llm_mock.core.reply import Reply
 
 if TYPE_CHECKING:
-    from llm.models import _BaseResponse  # private: the common base of both kinds
+    from llm.models import (
+        Response,
+        _BaseResponse,  # private: the common base of both kinds
+    )
 
 _STREAM_EVENT = versions.get_stream_event_class()
 
@@ -41,6 +46,34 @@ def play(
         return recording.record(answered, response)
     chunks = _play_answer(answered, stream, response)
     return _sleep_between(chunks) if answered.real_time else chunks
+
+
+def play_at_once(answered: Answer | PassthroughCall, response: Response) -> bool:
+    """Complete an unread response with a text that comes at once, without streaming it.
+
+    Returns:
+        False if the answer is of another kind, and was not played.
+    """
+    if not isinstance(answered, Answer) or answered.waits is not None:
+        return False
+    reply = answered.reply
+    if not reply.is_text or reply.is_recorded or reply.error is not None:
+        return False
+    mark_read(response)
+    # The attributes that `Response.__iter__` of llm sets; all but the events have been there in
+    # every supported version.
+    response._start = time.monotonic()
+    response._start_utcnow = datetime.now(timezone.utc)
+    for chunk in reply.stream(response.stream):
+        response._chunks.append(chunk)
+        if _STREAM_EVENT is not None:
+            event = _STREAM_EVENT(type="text", chunk=chunk, part_index=0)
+            response._stream_events.append(event)
+    _complete(response, answered)
+    response._end = time.monotonic()
+    response._done = True
+    response._on_done()  # type: ignore[no-untyped-call]
+    return True
 
 
 async def play_async(
@@ -155,6 +188,9 @@ def _to_stream_event(event: Any) -> Any:
 
 def _complete(response: _BaseResponse, answer: Answer) -> None:
     reply, record = answer.reply, answer.record
+    if reply.is_text_alone and not reply.is_recorded and not answer.raw_json:
+        response.set_usage(input=record["input_tokens"], output=record["output_tokens"])
+        return
     details = None if reply.usage is None else reply.usage_details()
     response.set_usage(
         input=record["input_tokens"], output=record["output_tokens"], details=details

@@ -24,7 +24,7 @@ class LLMRequest(Request):
         conversation: the conversation, if the call is part of one.
     """
 
-    __slots__ = ("_conversation", "_earlier", "is_simple", "key", "turn")
+    __slots__ = ("_characters", "_conversation", "_earlier", "is_simple", "key", "turn")
 
     def __init__(self, model_id: str, prompt: llm.Prompt, response: Any, conversation: Any) -> None:
         self.model_id = model_id
@@ -50,14 +50,11 @@ class LLMRequest(Request):
         if conversation:
             self._earlier = len(conversation.responses)
             self.is_simple = False
-        self.turn = self._count_turns(given)
-
-    def _count_turns(self, given: list[Any]) -> int:
-        """Return the number of the requested answer in its conversation, from 1."""
-        if not given:
-            return 1 + self._earlier
-        answers = [message for message in given if message.role == "assistant"]
-        return 1 + len(answers)
+        self._characters: int | None = None
+        self.turn = 1 + self._earlier
+        if given:
+            self._characters, answers = versions.count_messages(given, prompt, conversation)
+            self.turn = 1 + answers
 
     @property
     def conversation_id(self) -> str | None:  # type: ignore[override]
@@ -75,6 +72,8 @@ class LLMRequest(Request):
         # The same without building the messages, as most prompts are one text.
         if self.is_simple:
             return len(self.prompt) + len(self.system)
+        if self._characters is not None:
+            return self._characters
         return versions.count_characters(self.native, self._conversation)
 
     def given_messages(self) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import llm
 import llm.models
 
 from llm_mock.boundaries.llm import versions
+from llm_mock.boundaries.llm.playback import play_at_once
 from llm_mock.boundaries.llm.provider_classes import get_original_function, has_patched_functions
 from llm_mock.errors import LLMMockError
 
@@ -71,6 +72,14 @@ class MockResponse(llm.Response):
     """Set if `json()` returns the provider's payload only."""
     passed: Mapping[str, Any] = NOTHING_PASSED
     """Arguments of `prompt()` for the history, which `llm` does not pass to the model."""
+
+    def _force(self) -> None:
+        # A private name of llm: it reads the response to its end. Its own way leads through the
+        # guards, `get_key`, which reads the user's folder, and `execute`, none of which can change
+        # an answer that is fixed already. Where llm has no such method, its own way is taken.
+        answer = self.decided
+        if answer is None or self._done or not play_at_once(answer, self):
+            llm.Response._force(self)  # type: ignore[no-untyped-call]
 
     @property
     def text(self) -> CallableText:

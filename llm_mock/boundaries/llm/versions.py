@@ -9,14 +9,14 @@ import functools
 import importlib.metadata
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.core.request import describe_attachments, describe_tool_call, describe_tool_result
 from llm_mock.core.tokens import measure_attachments, measure_length, measure_tool_call
 from llm_mock.errors import LLMTooOld
 
 if TYPE_CHECKING:
-    from llm import Prompt
+    from llm import Conversation, Prompt
     from llm.parts import Message, StreamEvent
     from sqlite_utils import Database
 
@@ -115,16 +115,50 @@ def describe_messages(prompt: Prompt, earlier: Sequence[Any]) -> list[dict[str, 
     return messages
 
 
-def count_characters(prompt: Prompt, conversation: Any) -> int:
-    """Return the number of characters in the messages that the model receives."""
-    messages = get_given_messages(prompt)
-    characters = 0
-    for message in messages:
+class _MessageCounts(NamedTuple):
+    """The counts of the messages of a prompt."""
+
+    messages: Sequence[Message]
+    characters: int
+    answers: int
+
+
+def count_messages(
+    messages: Sequence[Message], prompt: Prompt, conversation: Conversation | None
+) -> tuple[int, int]:
+    """Return the number of characters and of answers in the given messages of a prompt.
+
+    A turn of a conversation has the messages of the turn before and a few more. So the counts are
+    kept on the prompt, and only the new messages are counted: else a long conversation would take
+    quadratic time.
+    """
+    characters = answers = start = 0
+    if conversation and conversation.responses:
+        previous: _MessageCounts | None
+        previous = vars(conversation.responses[-1].prompt).get(_COUNTS)
+        if previous is not None and _begins_with(messages, previous.messages):
+            start = len(previous.messages)
+            characters = previous.characters
+            answers = previous.answers
+    for message in messages[start:]:
         characters += sum(map(_measure_part, message.parts))
-    if messages:
-        return characters
+        answers += message.role == "assistant"
+    vars(prompt)[_COUNTS] = _MessageCounts(messages, characters, answers)
+    return characters, answers
+
+
+_COUNTS = "llm_mock_counts"
+
+
+def _begins_with(messages: Sequence[Message], first: Sequence[Message]) -> bool:
+    # `llm` extends the list of the turn before by new messages, so its last one tells.
+    return 0 < len(first) <= len(messages) and messages[len(first) - 1] is first[-1]
+
+
+def count_characters(prompt: Prompt, conversation: Any) -> int:
+    """Return the number of characters that the model receives, without given messages."""
     characters = _measure_prompt(prompt)
-    # Since llm 0.32 a conversation passes its messages to the prompt, and they are counted above.
+    # Since llm 0.32 a conversation gives its messages to the prompt.
     if conversation and not hasattr(prompt, "messages"):
         for response in conversation.responses:
             characters += _measure_prompt(response.prompt)
