@@ -147,8 +147,9 @@ class _Chat:
             raise InvalidSession(f"{problem}: {reason}") from None
         if conversation is None:
             raise InvalidSession(
-                f"There is no logged conversation of {name} in {get_log_path()}. Run it once without "
-                "--resume, and without --no-audit. `llm logs status` tells whether llm logs."
+                f"There is no logged conversation of {name} in {get_log_path()}. Run it once "
+                "without --resume, and without --no-audit. `llm logs status` tells whether llm "
+                "logs."
             )
         return conversation
 

@@ -58,8 +58,8 @@ def serve(
         host: the address to listen on; None for this machine, and for requests whose `Host` names
             it.
         port: the port to listen on; 0 for a free one.
-        strict: the reaction to calls without a reply: `off` gives the default reply, `error` refuses
-            them.
+        strict: the reaction to calls without a reply: `off` gives the default reply, `error`
+            refuses them.
         record: the cassette that answers calls without a reply; new ones are sent to the provider
             and recorded.
         keep: the number of calls to keep in memory, the last ones.

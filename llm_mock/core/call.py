@@ -99,7 +99,7 @@ class Call(dict[str, Any]):
         return restore_call, (dict(self), self.describe_request(), self._test)
 
     def describe_request(self) -> dict[str, Any]:
-        """Return the messages and the HTTP request as JSON values, for another process or a copy."""
+        """Return the messages and the HTTP request as JSON values, for a process or a copy."""
         described = self._described
         if described is None:
             described = {"messages": self._simple_messages(), "request": None}
@@ -183,7 +183,7 @@ class Call(dict[str, Any]):
 
     @property
     def stream(self) -> bool | None:
-        """Whether a streamed answer was requested; None through `llm`, which may ignore it."""
+        """True if a streamed answer was requested; None through `llm`, which may ignore it."""
         return self.get("stream")
 
     @property

@@ -118,14 +118,7 @@ class ExpectedCall:
         self, prompt: TextMatcher | None, schema: Any, conditions: Mapping[str, Any]
     ) -> None:
         __tracebackhide__ = True
-        known = ("prompt_contains", "schema", *CallConditions.__annotations__)
-        for name in conditions:
-            if name not in known:
-                raise TypeError(
-                    f"Unknown condition {name!r}{suggest_nearest(name, known) or '.'} "
-                    f"Conditions: {', '.join(known)}. Other fields of the request: "
-                    f"body={{{name!r}: …}}."
-                )
+        _require_known(conditions)
         given = {name: value for name, value in conditions.items() if value is not None}
         options = given.pop("options", None)
         # The matchers of replies know no `ABSENT`.
@@ -153,23 +146,33 @@ class ExpectedCall:
 
     def misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each condition that a call does not meet."""
-        values = self._values
-        expected_prompt = values.get("prompt_equals")
+        expected_prompt = self._values.get("prompt_equals")
         if expected_prompt is not None and expected_prompt != call.prompt:
             yield f"the prompt is {shorten(call.prompt)}, not {shorten(expected_prompt)}"
         schema = call["kwargs"]["schema"]
         if self._schema is not None and self._schema != schema:
             yield f"the schema is {format_schema(schema)}, not {format_schema(self._schema)}"
         yield from self._matchers.misses(call)
+        yield from self._field_misses(call)
+        if self._error is not None:
+            yield from self._error_misses(call)
+        yield from self._list_misses(call)
+        yield from self._request_misses(call)
+
+    def _field_misses(self, call: Call) -> Iterator[str]:
+        """Yield a phrase for each option that is not absent and each single value that differs."""
         for name in self._absent_options:
             if name in call.options:
                 yield f"the option {name} is {_format(call.options[name])}, but it must be absent"
+        values = self._values
         for name in ("model", "stream", "response", "test"):
             actual = getattr(call, name)
             if name in values and actual != values[name]:
                 yield f"the {name} is {_format(actual)}, not {_format(values[name])}"
-        if self._error is not None:
-            yield from self._error_misses(call)
+
+    def _list_misses(self, call: Call) -> Iterator[str]:
+        """Yield a phrase if the messages, the tool results or the token counts differ."""
+        values = self._values
         if "messages" in values and not _are_messages(call, values["messages"]):
             yield f"the messages are {_format(call.messages)}, not {_format(values['messages'])}"
         if "tool_results" in values and not _are_results(call, values["tool_results"]):
@@ -177,7 +180,6 @@ class ExpectedCall:
             yield f"the tool results are {_format(call.tool_results)}, not {expected}"
         if "usage" in values:
             yield from _find_misses("usage", call.usage, values["usage"])
-        yield from self._request_misses(call)
 
     def _error_misses(self, call: Call) -> Iterator[str]:
         if call.error is None:
@@ -212,6 +214,19 @@ class ExpectedCall:
             parts.append(str(self._matchers))
         parts += [f"{name} absent" for name in self._absent_options]
         return ", ".join(parts)
+
+
+def _require_known(conditions: Iterable[str]) -> None:
+    """Raise a TypeError that names the first unknown condition."""
+    __tracebackhide__ = True
+    known = ("prompt_contains", "schema", *CallConditions.__annotations__)
+    for name in conditions:
+        if name not in known:
+            raise TypeError(
+                f"Unknown condition {name!r}{suggest_nearest(name, known) or '.'} "
+                f"Conditions: {', '.join(known)}. Other fields of the request: "
+                f"body={{{name!r}: …}}."
+            )
 
 
 def _split_options(options: Any) -> tuple[Any, list[str]]:

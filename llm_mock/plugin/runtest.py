@@ -173,19 +173,18 @@ def _add_sections(
     misbehaviour = None if mock is None else mock.misbehaviour
     if misbehaviour is not None:
         report.sections.append(("LLM misbehaviour", str(misbehaviour)))
+    sections = {"LLM keys": "", "Fixtures of the project": _hidden_fixtures(item), "LLM calls": ""}
     if call.excinfo is not None and is_mocked():
         from llm_mock.plugin.missing_keys import explain_missing_key
 
-        if missing := explain_missing_key(call.excinfo.value):
-            report.sections.append(("LLM keys", missing))
-    if hidden := _hidden_fixtures(item):
-        report.sections.append(("Fixtures of the project", hidden))
+        sections["LLM keys"] = explain_missing_key(call.excinfo.value)
     # Items of suites show their calls in the text of the failure.
     if mock is not None and not hasattr(item, "failure_shows_calls"):
         from llm_mock.plugin.call_section import CallSection
 
-        if text := CallSection(item, call, mock, get_calls_of_test(item) or []).format():
-            report.sections.append(("LLM calls", text))
+        calls = get_calls_of_test(item) or []
+        sections["LLM calls"] = CallSection(item, call, mock, calls).format()
+    report.sections += [(title, text) for title, text in sections.items() if text]
 
 
 def _show_line_of_test(report: pytest.TestReport, item: pytest.Item) -> None:

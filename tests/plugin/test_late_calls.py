@@ -9,7 +9,7 @@ import random
 import re
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -460,6 +460,38 @@ def run_of_its_own() -> Iterator[None]:
     activate(previous)
 
 
+def _start_thread(name: str, go: threading.Event, *, nested: bool) -> Callable[[], object]:
+    """Start a thread that calls the model when it may go, perhaps in a pool of its own."""
+
+    def call() -> None:
+        go.wait(20)
+        if nested:
+            ThreadPoolExecutor(1).submit(_ask, name).result()
+        else:
+            _ask(name)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    return thread.join
+
+
+def _start_task(
+    loop: asyncio.AbstractEventLoop, name: str, go: threading.Event
+) -> Callable[[], object]:
+    """Start a task that calls the model in a thread when it may go."""
+
+    async def ask() -> None:
+        while not go.is_set():
+            await asyncio.sleep(0)
+        await asyncio.get_running_loop().run_in_executor(None, _ask, name)
+
+    async def begin() -> asyncio.Task[None]:
+        return asyncio.create_task(ask())
+
+    task = loop.run_until_complete(begin())
+    return lambda: loop.run_until_complete(asyncio.wait([task]))
+
+
 @pytest.mark.usefixtures("run_of_its_own")
 @pytest.mark.parametrize("seed", range(20))
 def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> None:
@@ -476,32 +508,16 @@ def test_every_call_is_in_the_history_of_the_test_that_started_it(seed: int) -> 
 
         kind = randomness.choice(["thread", "pool", "task", "now", "nested"])
         histories[name].append(name)
-        if kind == "thread":
-            thread = threading.Thread(target=call)
-            thread.start()
-            left.append((go, thread.join))
-        elif kind == "nested":
-            thread = threading.Thread(
-                target=lambda: (go.wait(20), ThreadPoolExecutor(1).submit(_ask, name).result())
-            )
-            thread.start()
-            left.append((go, thread.join))
-        elif kind == "pool" and sum(1 for each in left if each[1].__name__ == "result") < 2:
+        # A pool of two threads would wait for a third call forever.
+        is_pool_full = sum(1 for each in left if each[1].__name__ == "result") >= 2
+        if kind == "now" or (kind == "pool" and is_pool_full):
+            _ask(name)
+        elif kind == "pool":
             left.append((go, pool.submit(call).result))
         elif kind == "task":
-
-            async def ask() -> None:
-                while not go.is_set():
-                    await asyncio.sleep(0)
-                await asyncio.get_running_loop().run_in_executor(None, _ask, name)
-
-            async def begin() -> asyncio.Task[None]:
-                return asyncio.create_task(ask())
-
-            task = loop.run_until_complete(begin())
-            left.append((go, lambda: loop.run_until_complete(asyncio.wait([task]))))
+            left.append((go, _start_task(loop, name, go)))
         else:
-            _ask(name)
+            left.append((go, _start_thread(name, go, nested=kind == "nested")))
 
     def finish_some(all_of_them: bool = False) -> None:
         randomness.shuffle(left)

@@ -44,6 +44,7 @@ class PythonAssertion(TextAssertion):
     """The lowest passing score, for a function that returns one."""
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Call the function with the output."""
         try:
             function = load_function(self.function, context.folder or Path())
             outcome = self._call(function, output, context)

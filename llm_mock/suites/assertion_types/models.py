@@ -27,6 +27,7 @@ class SimilarAssertion(TextAssertion):
     dry_run_skip = "it asks an embedding model"
 
     def get_cassette_skip(self, cassette: CassetteState) -> str | None:
+        """Skip it with every cassette."""
         return "it asks an embedding model, and a cassette holds no embeddings"
 
     type: Literal["similar", "not_similar"] = "similar"
@@ -37,6 +38,7 @@ class SimilarAssertion(TextAssertion):
     """An embedding model of `llm`; by default the default model of `llm`."""
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Compare the embeddings of the output and the text."""
         import llm
 
         try:
@@ -85,6 +87,7 @@ class LLMJudgeAssertion(TextAssertion):
     """The judge model; by default that of the suite, else the model under test itself."""
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Ask the judge model about the output."""
         model = context.only_judge or self.model or context.judge
         if model is None:
             return AssertionOutcome(

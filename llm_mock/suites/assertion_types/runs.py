@@ -210,6 +210,7 @@ class MaxLatencyAssertion(_RunAssertion):
     dry_run_skip = "only a real model takes time"
 
     def get_cassette_skip(self, cassette: CassetteState) -> str | None:
+        """Skip it with replayed replies."""
         return "replayed replies take no time" if cassette == "replayed" else None
 
     type: Literal["max_latency"] = "max_latency"

@@ -57,6 +57,7 @@ class ContainsAssertion(_Comparison):
     """The text."""
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Search the output for the text."""
         is_found = self._is_in(output, self.value)
         contains = "contains" if is_found else "does not contain"
         value = quote(self.value)
@@ -70,6 +71,7 @@ class IContainsAssertion(TextAssertion):
     value: NonEmptyText
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Search the output for the text, ignoring case."""
         assertion = ContainsAssertion(value=self.value, case_insensitive=True)
         return assertion.check(output, context)
 
@@ -81,6 +83,7 @@ class ContainsAnyAssertion(_Comparison):
     values: NonEmptyTexts
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Search the output for each of the texts."""
         present = [value for value in self.values if self._is_in(output, value)]
         if present:
             return AssertionOutcome(True, f"Output contains {_quote_all(present)}")
@@ -94,6 +97,7 @@ class ContainsAllAssertion(_Comparison):
     values: NonEmptyTexts
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Search the output for each of the texts."""
         missing = [value for value in self.values if not self._is_in(output, value)]
         if missing:
             return AssertionOutcome(False, f"Output does not contain {_quote_all(missing)}")
@@ -107,6 +111,7 @@ class EqualsAssertion(_Comparison):
     value: str
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Compare the output with the text."""
         value = self.value.strip()
         output = output.strip()
         if self._fold(value) == self._fold(output):
@@ -122,6 +127,7 @@ class StartsWithAssertion(_Comparison):
     value: NonEmptyText
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Compare the start of the output with the text."""
         value = quote(self.value)
         if self._fold(output).startswith(self._fold(self.value)):
             return AssertionOutcome(True, f"Output starts with {value}")
@@ -160,6 +166,7 @@ class RegexAssertion(TextAssertion):
         return pattern
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Search the output for the pattern."""
         is_found = search_pattern(self.pattern, output)
         matches = "matches" if is_found else "does not match"
         pattern = quote(self.pattern)
@@ -240,6 +247,7 @@ class JSONAssertion(_JSONAssertionBase):
     type: Literal["json", "not_json"] = "json"
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Parse the output and check its value."""
         try:
             value = parse_json(output)
         except FencedJSON as error:  # A ValueError, too; it has advice of its own.
@@ -258,6 +266,7 @@ class ContainsJSONAssertion(_JSONAssertionBase):
     type: Literal["contains_json", "not_contains_json"] = "contains_json"
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Check the JSON values in the output until one fits."""
         first_failure: AssertionOutcome | None = None
         for value in find_json_values(output):
             if self._accepts_any_json:
