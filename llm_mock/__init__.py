@@ -22,7 +22,7 @@ As a pytest plugin it mocks every test. Its fixtures:
 Replies: Reply, ToolCall, BrokenToolCall, Event, Latency; ready-made ones are in
 `llm_mock.templates`.
 The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
-methods that set replies), Call, Misbehaviour. Without the plugin: create_mock_get_model,
+methods that set replies), Call, ABSENT, Misbehaviour. Without the plugin: create_mock_get_model,
 MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
 Assertions: assert_llm_called_times, assert_prompt_contains, assert_cost_below,
 assert_tokens_below, and the methods of the mock and of its models.

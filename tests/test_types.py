@@ -26,12 +26,13 @@ def test_right(mock_llm_responses: LLMMock, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("m", lambda prompt: prompt.prompt)
     mock_llm_responses.add("m", Reply("a"), times=2, optional=True, attachments=["image/png"])
     mock_llm_responses.add_all("m", [ValueError("no"), templates.rate_limit(), {"a": 1}], optional=True)
+    mock_llm_responses.add_all("m", ["a"], times=2, schema="A", prompt="x", tools=["a"], system=None)
     mock_llm_responses.set_error("m", templates.timeout())
     mock_llm_responses.set_latency("m", Latency(first_chunk=1))
     mock_llm_responses.set_price("m", 1, 2)
     assert_type(mock_llm_responses.misbehave("rate-limit").calls, list[int])
     assert_type(mock_llm_calls.last_call, Call)
-    assert_type(mock_llm_calls.last_call["prompt"], str)
+    assert_type(mock_llm_calls.last_call.prompt, str)
     assert_type(mock_llm_calls.get_model("m"), MockLLMModel)
     assert_type(mock_llm_calls.get_model("m").prompt("Hi").text(), str)
     assert_type(mock_llm_calls.get_model("m").call_history, list[Call])
@@ -43,11 +44,14 @@ def test_wrong(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m")
     mock_llm_responses.set("m", "a", turn="first")
     mock_llm_responses.add("m", "a", time=2)
+    mock_llm_responses.add("m", "a", promt="a")
+    mock_llm_responses.set("m", "a", attachments=5)
     mock_llm_responses.add_all("m", 5)
+    mock_llm_responses.add_all("m", ["a"], promt="a")
     mock_llm_responses.set_error("m", "down")
-    mock_llm_responses.assert_called_with(prompt="a")
+    mock_llm_responses.assert_called_with(promt="a")
     mock_llm_responses.misbehaviour("rate-limit")
-    mock_llm_responses.last_call["promt"]
+    mock_llm_responses.last_call.promt
 """  # noqa: E501
 
 
@@ -62,7 +66,7 @@ def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
     assert problem == ""
     wrong = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: LLMMock) -> None:")
     lines = [int(line.split(":")[1]) for line in shown.splitlines() if ": error: " in line]
-    assert sorted({*lines}) == list(range(wrong + 1, wrong + 9)), shown
+    assert sorted({*lines}) == list(range(wrong + 1, wrong + 12)), shown
 
 
 DEFINED = [

@@ -82,17 +82,20 @@ class Call(dict[str, Any]):
             f"A call has no key {key!r}{suggest_nearest(str(key), self)} Its keys: {known}."
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name in Call.__slots__:
-            return None
-        # `copy` and `pickle` look for methods that a dict need not have.
-        if name.startswith("__"):
-            raise AttributeError(name)
-        known = _attributes()
-        raise AttributeError(
-            f"A call has no attribute {name!r}{suggest_nearest(name, known)} "
-            f"Its attributes: {', '.join(known)}."
-        )
+    # Hidden from type checkers, which would otherwise accept any attribute.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name in Call.__slots__:
+                return None
+            # `copy` and `pickle` look for methods that a dict need not have.
+            if name.startswith("__"):
+                raise AttributeError(name)
+            known = _attributes()
+            raise AttributeError(
+                f"A call has no attribute {name!r}{suggest_nearest(name, known)} "
+                f"Its attributes: {', '.join(known)}."
+            )
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The request belongs to a library and cannot be pickled, so its description goes instead.

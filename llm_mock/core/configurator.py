@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
-from llm_mock.core.matchers import Matchers, TextMatcher
+from llm_mock.core.matchers import Matchers, ReplyConditions
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
 from llm_mock.core.script import QueuedReply, Script, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
+from llm_mock.support.misspelling import explain_arguments
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import described, shorten, shorten_name
+from llm_mock.support.text import described, shorten
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import NameResolver
 
@@ -48,6 +51,17 @@ def check_name(name: str) -> str:
             "it answers."
         )
     return name
+
+
+class QueuedReplyDetails(ReplyConditions, total=False):
+    """The further arguments of `ResponseConfigurator.add`."""
+
+    schema: object
+    """The requested schema; see `ResponseConfigurator.set`."""
+    times: int
+    """The number of calls that it answers, at least 1."""
+    optional: bool
+    """Whether the test may end before it is used up."""
 
 
 class ResponseConfigurator:
@@ -105,13 +119,7 @@ class ResponseConfigurator:
         response: object,
         *,
         schema: object = None,
-        prompt: TextMatcher | None = None,
-        system: TextMatcher | None = None,
-        tools: Iterable[str] | None = None,
-        turn: int | None = None,
-        attachments: Iterable[str] | None = None,
-        options: Mapping[str, object] | None = None,
-        **unknown: NoReturn,
+        **conditions: Unpack[ReplyConditions],
     ) -> None:
         """Set a standing reply to every call of a model that matches all arguments.
 
@@ -128,23 +136,16 @@ class ResponseConfigurator:
                 its class, a function of the prompt that returns one of these, or a `Reply`.
             schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name
                 of one (class name or `title`).
-            prompt: a text that the prompt contains, a compiled pattern that is found in it, or a
-                function of the text that says whether it fits.
-            system: the same for the system prompt.
-            tools: names of tools that are offered, among others perhaps.
-            turn: which answer of its conversation it is, from 1; the answer to a tool's result is
-                one too.
-            attachments: the types of all attachments, in order.
-            options: options and their values, among others perhaps.
-            unknown: refused; it catches misspelled arguments and those of `add`.
+            conditions: `prompt`, `system`, `tools`, `turn`, `attachments` and `options`: see
+                `ReplyConditions`.
 
         Raises:
             InvalidReply: the response is not a reply, or a condition is invalid.
+            TypeError: a condition is unknown.
         """
         __tracebackhide__ = True
-        if unknown:
-            raise InvalidReply(_explain_unknown_argument(next(iter(unknown))))
-        matchers = Matchers(prompt, system, tools, turn, attachments, options)
+        _refuse_arguments_of_add(conditions)
+        matchers = _create_matchers(ResponseConfigurator.set, conditions)
         name = get_schema_name(schema)
         # Checked before the name is registered, so that an error leaves nothing behind.
         answer = _check_reply(model, response, schema)
@@ -160,12 +161,7 @@ class ResponseConfigurator:
         schema: object = None,
         times: int = 1,
         optional: bool = False,
-        prompt: TextMatcher | None = None,
-        system: TextMatcher | None = None,
-        tools: Iterable[str] | None = None,
-        turn: int | None = None,
-        attachments: Iterable[str] | None = None,
-        options: Mapping[str, object] | None = None,
+        **conditions: Unpack[ReplyConditions],
     ) -> None:
         """Queue a reply that is used once (or `times`), before any standing reply.
 
@@ -179,15 +175,11 @@ class ResponseConfigurator:
             schema: the schema that is asked for; see `set`.
             times: how often it is used, at least 1.
             optional: whether the test may end before it is used up.
-            prompt: see `set`.
-            system: see `set`.
-            tools: see `set`.
-            turn: see `set`.
-            attachments: see `set`.
-            options: see `set`.
+            conditions: see `set`.
 
         Raises:
             InvalidReply: the response is not a reply, or a condition is invalid.
+            TypeError: a condition is unknown.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
@@ -202,7 +194,7 @@ class ResponseConfigurator:
                 f"times={times!r}: a queued reply is used at least once; give a whole number from "
                 "1."
             )
-        matchers = Matchers(prompt, system, tools, turn, attachments, options)
+        matchers = _create_matchers(ResponseConfigurator.add, conditions)
         model_id = self.register_name(model)
         name = get_schema_name(schema)
         answer = _check_reply(model, response, name)
@@ -212,7 +204,9 @@ class ResponseConfigurator:
         self.script.queue(reply)
         self._changed()
 
-    def add_all(self, /, model: str, responses: Iterable[object], **details: Any) -> None:
+    def add_all(
+        self, /, model: str, responses: Iterable[object], **details: Unpack[QueuedReplyDetails]
+    ) -> None:
         """Queue several replies, one for each call, in order.
 
         Example:
@@ -221,7 +215,8 @@ class ResponseConfigurator:
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
             responses: replies, in order.
-            details: further arguments of `add`, for each of them.
+            details: further arguments of `add`, for each of them: `schema`, `times`, `optional` and
+                the conditions.
 
         Raises:
             InvalidReply: one of them is not a reply, or `responses` is not a list.
@@ -337,15 +332,29 @@ def _check_reply(model: str, response: object, schema: object) -> ReplyOrFunctio
         raise
 
 
-def _explain_unknown_argument(keyword: str) -> str:
-    """Return a message about an argument that `set` does not take."""
-    problem = f"set() takes no {shorten_name(keyword)}=."
-    if keyword in ("times", "optional"):
-        return (
-            f"{problem} A standing answer is for every call; a reply that is used once is queued: "
-            f"add(…, {keyword}=…)."
-        )
-    return (
-        f"{problem} What a call must be like is said by schema, prompt, system, tools, turn, "
-        "attachments and options."
-    )
+def _create_matchers(method: Callable[..., None], conditions: ReplyConditions) -> Matchers:
+    """Return the matchers of some conditions.
+
+    Raises:
+        InvalidReply: a condition is invalid.
+        TypeError: a condition is unknown. The message names the arguments of the method.
+    """
+    __tracebackhide__ = True
+    try:
+        return Matchers(**conditions)
+    except TypeError:
+        message = explain_arguments(method, conditions)
+        if message is None:
+            raise
+        raise TypeError(message) from None
+
+
+def _refuse_arguments_of_add(conditions: Mapping[str, object]) -> None:
+    """Raise an InvalidReply if `set` is given an argument of `add`."""
+    __tracebackhide__ = True
+    for name in ("times", "optional"):
+        if name in conditions:
+            raise InvalidReply(
+                f"set() has no argument {name!r}: a standing reply answers every call. A reply "
+                f"that is used once is queued: add(…, {name}=…)."
+            )

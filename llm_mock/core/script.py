@@ -166,7 +166,7 @@ class Script:
         """The counter of used replies, if other processes use them too."""
         self._conditional: dict[tuple[object, ...], StandingReply] = {}
         """The standing replies with matchers by their keys; the latest is the last one."""
-        self._ranked: tuple[StandingReply, ...] | None = None
+        self._ranked: tuple[StandingReply, ...] | None = ()
         """The same in the order in which they are tried; None after a change."""
         self._queues: dict[Key, deque[QueuedReply]] = {}
         self._queued_globs: frozenset[str] = frozenset()
@@ -263,7 +263,8 @@ class Script:
             found = self._take_queued(self._list_keys(model, schema), call)
             if found is not None:
                 return found
-        if self.errors or self._conditional:
+        # Not the dictionary, in which another thread may be replacing the only reply.
+        if self.errors or self._ranked != ():
             found = self._find_error_or_conditional(call)
             if found is not None:
                 return found

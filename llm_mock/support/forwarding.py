@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
+
+from llm_mock.support.misspelling import explain_arguments
 
 Part = TypeVar("Part")
 Parameters = ParamSpec("Parameters")
@@ -14,11 +17,23 @@ Result = TypeVar("Result")
 def forward_method(
     part: str, method: Callable[Concatenate[Part, Parameters], Result]
 ) -> Callable[Concatenate[Any, Parameters], Result]:
-    """Return a method that calls one of the attribute `part`, with its signature and docstring."""
+    """Return a method that calls one of the attribute `part`, with its signature and docstring.
+
+    The error for a misspelt keyword argument names the nearest one.
+    """
 
     @functools.wraps(method)
     def delegate(self: Any, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         __tracebackhide__ = True
-        return method(getattr(self, part), *args, **kwargs)
+        try:
+            return method(getattr(self, part), *args, **kwargs)
+        except TypeError as error:
+            # Without a further frame Python could not bind the arguments; other errors have their
+            # own messages.
+            traceback = cast("TracebackType", error.__traceback__)
+            message = explain_arguments(method, kwargs) if traceback.tb_next is None else None
+            if message is None:
+                raise
+            raise TypeError(message) from None
 
     return cast("Callable[Concatenate[Any, Parameters], Result]", delegate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour import ModelBehaviour
@@ -29,12 +29,24 @@ from llm_mock.core.script import StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.forwarding import forward_method
+from llm_mock.support.misspelling import build_attribute_error
 from llm_mock.support.text import described
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
     from llm_mock.boundaries.llm.model import AsyncMockLLMModel, MockLLMModel
     from llm_mock.core.call import Call
+
+DOCUMENTED_NAMES = (
+    *("add", "add_all", "set", "set_error", "set_latency", "set_price", "set_response"),
+    *("autospec", "environment", "misbehave", "misbehaviour", "reset", "set_unknown"),
+    *("calls", "calls_of", "last_call", "models", "requested_models"),
+    *("get_async_model", "get_embedding_model", "get_model"),
+    *("assert_all_replies_used", "assert_any_call", "assert_called_once"),
+    *("assert_called_once_with", "assert_called_with", "assert_not_called"),
+    *("assert_not_called_with", "assert_resilient"),
+)
+"""The names of `LLMMock` for users, which `docs/api.md` documents."""
 
 
 class LLMMock(Mock):
@@ -129,8 +141,19 @@ class LLMMock(Mock):
 
         def __getattr__(self, name: str) -> Any:
             __tracebackhide__ = True
-            hint = ". The calls of all models are in .calls" if name.startswith("call") else ""
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}")
+            # A property that failed comes here too, and shows its own error.
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)
+            if name.startswith("call"):
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}. The calls of all "
+                    "models are in .calls"
+                )
+            raise build_attribute_error(self, name)
+
+    def __dir__(self) -> Iterable[str]:
+        """Return the documented names; the others belong to the machinery."""
+        return DOCUMENTED_NAMES
 
     def __repr__(self) -> str:
         # First, because it also receives the models that other processes called.

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
+from llm_mock.support.misspelling import build_attribute_error
+
 if TYPE_CHECKING:
     from llm.models import _get_key_mixin as KeyMixin
 else:
@@ -31,6 +33,7 @@ class ReplacesRealModel(KeyMixin):
 
     def __getattr__(self, name: str) -> Any:
         """Return another value of the registered model, such as `json_replacements`; no method."""
+        __tracebackhide__ = True
         value: Any = None
         if not name.startswith("_") and self._registered is not None:
             # Static, because evaluating a property of the real model may call its provider.
@@ -38,8 +41,10 @@ class ReplacesRealModel(KeyMixin):
         is_descriptor = hasattr(type(value), "__get__")
         # A method of the real model would run for real.
         if value is None or is_descriptor or callable(value):
-            class_name = type(self).__name__
-            raise AttributeError(f"{class_name!r} object has no attribute {name!r}")
+            # A property that failed comes here too, and shows its own error.
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)
+            raise build_attribute_error(self, name)
         return value
 
     def get_key(self, explicit_key: str | None = None) -> str | None:

@@ -1,0 +1,62 @@
+"""Errors about misspelt attributes and arguments, which name the nearest real one."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from llm_mock.support.text import suggest_nearest
+
+SYNONYMS = {
+    "exception": ("error", "side_effect"),
+    "prompt": ("prompt_contains",),
+    "response": ("answer", "content", "error", "reply", "return_value", "side_effect", "text"),
+    "responses": ("answers", "replies", "side_effect"),
+}
+"""Words for an argument that are too far from its name to find it by its letters."""
+
+
+def build_attribute_error(owner: object, name: str) -> AttributeError:
+    """Return the error for an attribute that an object does not have, naming the nearest one."""
+    nearest = ""
+    # Libraries look for private names with `hasattr`, and the search takes long.
+    if not name.startswith("_"):
+        public = [each for each in dir(owner) if not each.startswith("_")]
+        nearest = suggest_nearest(name, public)
+    message = f"{type(owner).__name__!r} object has no attribute {name!r}{nearest}"
+    # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
+    return AttributeError(message, name=name)
+
+
+def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str | None:
+    """Return a message about a keyword argument that a method does not have; None without one."""
+    known = _list_arguments(function)
+    unknown = [name for name in given if name not in known]
+    if not unknown:
+        return None
+    name = unknown[0]
+    # An argument that was given too is not the one that was meant.
+    missing = [each for each in known if each not in given]
+    meant = [each for each in missing if name in SYNONYMS.get(each, ())]
+    nearest = suggest_nearest(meant[0] if meant else name, missing)
+    listed = f"Its arguments: {', '.join(known)}." if known else "It has none."
+    return f"{function.__name__}() has no argument {name!r}{nearest or '.'} {listed}"
+
+
+def _list_arguments(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the keyword arguments, including those of an unpacked TypedDict."""
+    names: list[str] = []
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
+        if unpacked is not None:
+            names += _list_keys(function, unpacked[1])
+        elif parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            names.append(parameter.name)
+    return names
+
+
+def _list_keys(function: Callable[..., Any], typed_dict: str) -> Iterable[str]:
+    # Annotations are text here; the name is resolved where the function is written.
+    return inspect.get_annotations(inspect.unwrap(function).__globals__[typed_dict])

@@ -1,0 +1,145 @@
+"""Misspelt methods and arguments, whose errors name the nearest real one."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from llm_mock import LLMMock, create_mock_get_model
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "api.md"
+
+MISSPELT: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
+    "sett": (lambda mock: mock.sett("m", "x"), AttributeError, "set"),
+    "assert_called_onse": (
+        lambda mock: mock.assert_called_onse(),
+        AttributeError,
+        "assert_called_once",
+    ),
+    "model.assert_called_onse": (
+        lambda mock: mock("m").assert_called_onse(),
+        AttributeError,
+        "assert_called_once",
+    ),
+    "async model.call_histry": (
+        lambda mock: mock.get_async_model("m").call_histry,
+        AttributeError,
+        "call_history",
+    ),
+    "embedding model.dimension": (
+        lambda mock: mock.get_embedding_model("m").dimension,
+        AttributeError,
+        "dimensions",
+    ),
+    "add(promt=)": (lambda mock: mock.add("m", "x", promt="y"), TypeError, "prompt"),
+    "add(prompt_contains=)": (
+        lambda mock: mock.add("m", "x", prompt_contains="y"),
+        TypeError,
+        "prompt",
+    ),
+    "add(time=)": (lambda mock: mock.add("m", "x", time=2), TypeError, "times"),
+    "add_all(sytem=)": (lambda mock: mock.add_all("m", ["x"], sytem="y"), TypeError, "system"),
+    "set(schemas=)": (lambda mock: mock.set("m", "x", schemas=dict), TypeError, "schema"),
+    "set(reply=)": (lambda mock: mock.set("m", reply="x"), TypeError, "response"),
+    "set(return_value=)": (lambda mock: mock.set("m", return_value="x"), TypeError, "response"),
+    "set_error(error=)": (lambda mock: mock.set_error("m", error=OSError), TypeError, "exception"),
+    "set_latency(latncy=)": (lambda mock: mock.set_latency("m", latncy=None), TypeError, "latency"),
+    "assert_called_with(promt=)": (
+        lambda mock: mock.assert_called_with(promt="x"),
+        TypeError,
+        "prompt",
+    ),
+    "model.assert_resilient(atempts=)": (
+        lambda mock: mock.assert_resilient(atempts=1),
+        TypeError,
+        "attempts",
+    ),
+}
+
+
+@pytest.mark.parametrize("given", MISSPELT)
+def test_a_misspelt_name_is_answered_by_the_nearest_one(given: str) -> None:
+    use, error, nearest = MISSPELT[given]
+    mock = create_mock_get_model()
+    with pytest.raises(error) as caught:
+        use(mock)
+    assert type(caught.value) is error
+    assert f"; did you mean {nearest!r}?" in str(caught.value)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    assert mock.responses.script.get_configured() == []
+
+
+@pytest.mark.parametrize("method", ["set", "add"])
+def test_the_arguments_that_exist_are_listed(method: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{method}\(\) has no argument 'colour'\. ") as caught:
+        getattr(create_mock_get_model(), method)("m", "x", colour="red")
+    assert re.search(
+        "Its arguments: model, response, .*prompt, system, tools, turn, attachments, options\\.$",
+        str(caught.value),
+    )
+
+
+def test_a_method_without_arguments_says_so() -> None:
+    mock: Any = create_mock_get_model()
+    with pytest.raises(
+        TypeError, match=r"assert_called_once\(\) has no argument 'x'\. It has none"
+    ):
+        mock.assert_called_once(x=1)
+
+
+def test_an_argument_that_is_missing_is_named() -> None:
+    mock: Any = create_mock_get_model()
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'response'"):
+        mock.set("m")
+
+
+def test_a_failure_shows_the_line_of_the_test_only(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+
+        def test_method(mock_llm_responses): mock_llm_responses.sett("m", "x")
+        def test_keyword(mock_llm_responses): mock_llm_responses.add("m", "x", promt="y")
+        def test_reply(mock_llm_responses): mock_llm_responses.set("m", reply="x")
+        def test_model(mock_llm_responses): llm.get_model("m").assert_called_onse()
+        """
+    )
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(failed=4)
+    shown = result.stdout.str()
+    assert "llm_mock/" not in shown.replace(str(pytester.path), "")
+    # Python from 3.12 on adds a suggestion of its own to some errors.
+    errors = [line for line in shown.splitlines() if line.startswith("E ")]
+    assert [line.lower().count("did you mean") for line in errors] == [1] * 4
+
+
+def test_a_property_that_fails_shows_its_own_error() -> None:
+    class Failing(LLMMock):
+        @property
+        def extra(self) -> object:
+            raise AttributeError("its own error")
+
+    with pytest.raises(AttributeError, match=r"^its own error$"):
+        _ = Failing().extra
+
+
+def test_the_mock_lists_the_documented_names() -> None:
+    text = DOCUMENTATION.read_text(encoding="utf-8")
+    documented: set[str] = set()
+    for section in ("ResponseConfigurator", "LLMMock"):
+        options = text.partition(f"::: llm_mock.{section}\n")[2].partition("\n\n")[0]
+        documented |= {*re.findall(r"^ +- (\w+)$", options, re.MULTILINE)}
+    mock = create_mock_get_model()
+    listed = dir(mock)
+    assertions = {name for name in listed if name.startswith("assert_")}
+    assert {*listed} == documented | assertions
+    assert assertions == {name for name in dir(LLMMock) if name.startswith("assert_")}
+    for name in listed:
+        # Static, because `last_call` fails before the first call.
+        inspect.getattr_static(mock, name)
