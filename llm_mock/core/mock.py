@@ -481,7 +481,8 @@ class Mock:
 
     def _report(self, record: Call) -> None:
         """Send a complete call to the process of the test, and log it."""
-        if self.folder is not None:
+        # In the process of the test itself there is nobody to send it to.
+        if self.folder is not None and not self.folder.mine:
             log = self.history.log
             self.folder.send_call(record if log is None else log.attach_details(record))
         # To format a call takes longer than to answer it.
