@@ -20,6 +20,7 @@ from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import Reply, to_reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import InvalidReply
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.text import described
 
@@ -54,7 +55,7 @@ def classification(
         field: the name of the label's field.
         details: further keyword arguments of `Reply`.
     """
-    data: dict[str, Any] = {field: label}
+    data: JSONObject = {field: label}
     # Left out by default: a schema with `additionalProperties: false` would forbid it.
     if confidence is not None:
         data["confidence"] = confidence

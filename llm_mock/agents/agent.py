@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, RedactedMapping, Server
 from llm_mock.agents.skill import Skill
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidAgent
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
 from llm_mock.support.text import shorten, suggest_name

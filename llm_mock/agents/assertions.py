@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.judge import Given, Grade, Judgement, NoSchemas, grade_output, judge_output
 from llm_mock.agents.result import Finding
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import JudgeError, LLMMockError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_number
 from llm_mock.support.text import (
     described,

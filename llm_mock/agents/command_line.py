@@ -10,8 +10,8 @@ from llm_mock.agents.environment import build_environment, resolve_command
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
 from llm_mock.agents.tools import ServerTool, ToolAnswer
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import ServerError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import describe_exit
 
 # Operating systems refuse longer ones, and splitting them would take long.

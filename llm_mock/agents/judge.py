@@ -12,9 +12,9 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import now
-from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import compute_usage_cost
 from llm_mock.support.json_in_text import find_json_objects
+from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     import llm

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from llm_mock.agents.summary import Sums, add
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_columns, format_dollars, format_seconds, shorten_name
 
 PARTS = ("model", "options", "prompt", "skill", "references", "servers", "max_turns")

@@ -23,8 +23,8 @@ from llm_mock.agents.environment import hide_secrets_of, resolve_variables
 from llm_mock.agents.mcp_stdio import Stdio
 from llm_mock.agents.servers import MCPServer
 from llm_mock.agents.tools import ToolAnswer
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import ServerError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import describe_exit, shorten, shorten_name

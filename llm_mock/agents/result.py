@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from llm_mock.boundaries.llm.parts import create_usage
-from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import compute_usage_cost
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import (
     format_count,

@@ -11,7 +11,7 @@ import llm
 
 from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
 from llm_mock.boundaries.llm.parts import create_usage
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten
 

@@ -15,7 +15,7 @@ import tenacity
 from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.boundaries.llm.chains import save_state
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_error
 
 FIRST_WAIT = 0.5

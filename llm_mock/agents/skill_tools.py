@@ -8,8 +8,8 @@ from functools import partial
 
 from llm_mock.agents.skill import REFERENCES, Skill
 from llm_mock.agents.tools import AgentTool, ToolAnswer
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidAgent
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import join_names, shorten_name
 
 LIST, READ = "list_skill_references", "read_skill_reference"

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult

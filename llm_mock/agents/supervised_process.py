@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from llm_mock.agents import supervisor
 from llm_mock.agents.environment import build_environment, resolve_command
 from llm_mock.agents.servers import MCPServer, Server
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import ServerError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten_name
 
 GRACE = 1.0

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import MCPServer, Server
-from llm_mock.core.value_types import JSONObject
 from llm_mock.support import schemas
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llm_mock.behaviour.misbehaviour import Misbehaviour
     from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
     from llm_mock.core.reply import Reply
+    from llm_mock.support.json_types import JSONObject
 
 
 class ModelBehaviour:
@@ -24,7 +25,7 @@ class ModelBehaviour:
         __tracebackhide__ = True
         return Misbehaviour(name, times)
 
-    def generate_reply(self, schema: dict[str, Any]) -> Reply:
+    def generate_reply(self, schema: JSONObject) -> Reply:
         """Return a reply that fits a schema."""
         from llm_mock.behaviour.generate import generate_reply
 

@@ -15,6 +15,7 @@ from llm_mock.support import schemas
 if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
     from llm_mock.core.request import Request
+    from llm_mock.support.json_types import JSONObject
 
 KEPT_FIELDS = ("usage", "resolved_model", "reasoning", "attachments", "latency")
 """The fields of a reply that survive a change of its content."""
@@ -63,11 +64,11 @@ class FaultContext:
             return True
         return next(schemas.find_violations(self.schema, data), None) is not None
 
-    def list_objects(self) -> list[dict[str, Any]]:
+    def list_objects(self) -> list[JSONObject]:
         """Return the objects in the data, outer ones first."""
         return [] if self.data is UNSET else list(_iter_objects(self.data))
 
-    def replace_object(self, position: int, replacement: dict[str, Any]) -> Any:
+    def replace_object(self, position: int, replacement: JSONObject) -> Any:
         """Return the data with one of its objects replaced."""
         data = copy.deepcopy(self.data)
         target = list(_iter_objects(data))[position]
@@ -75,7 +76,7 @@ class FaultContext:
         target.update(replacement)
         return data
 
-    def choose_tool_call(self) -> tuple[str, dict[str, Any]] | None:
+    def choose_tool_call(self) -> tuple[str, JSONObject] | None:
         """Return a call of an offered tool; None where the model would make none.
 
         With a tool's result at hand a model answers, unless the script calls a tool again.
@@ -85,7 +86,7 @@ class FaultContext:
             return None
         return self.choose_any_tool_call()
 
-    def choose_any_tool_call(self) -> tuple[str, dict[str, Any]]:
+    def choose_any_tool_call(self) -> tuple[str, JSONObject]:
         """Return the scripted tool call, else the last one, else one of the first offered tool."""
         call = next(iter(self.reply.tool_calls), self.last_tool_call)
         # The last call may be one of a tool that is no longer offered.
@@ -104,7 +105,7 @@ def _parse_container(text: str) -> Any:
     return data if isinstance(data, (dict, list)) else UNSET
 
 
-def _iter_objects(data: Any) -> Iterator[dict[str, Any]]:
+def _iter_objects(data: Any) -> Iterator[JSONObject]:
     items: Iterable[Any] = ()
     if isinstance(data, dict):
         yield data
@@ -115,7 +116,7 @@ def _iter_objects(data: Any) -> Iterator[dict[str, Any]]:
         yield from _iter_objects(item)
 
 
-def _generate_arguments(schema: Any) -> dict[str, Any]:
+def _generate_arguments(schema: Any) -> JSONObject:
     # Imported late: generating needs `referencing` and `jsonschema`.
     from llm_mock.behaviour.generate import generate_instance
 

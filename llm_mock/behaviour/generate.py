@@ -17,6 +17,7 @@ from typing import Any
 from llm_mock.core.reply import Reply
 from llm_mock.errors import LLMMockError
 from llm_mock.support import schemas
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten
 
 MAX_STEPS = 5_000
@@ -51,7 +52,7 @@ TYPE_KEYWORDS = {
 }
 """The keywords that imply a type where a schema names none."""
 NOTHING_FITS = "nothing fits"
-Schema = dict[str, Any]
+Schema = JSONObject
 Values = Iterator[Any]
 References = tuple[str, ...]
 """The references that were followed to reach a place."""

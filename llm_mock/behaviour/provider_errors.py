@@ -20,6 +20,7 @@ from llm_mock.core.provider_error import ProviderError
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.reply import Reply
+    from llm_mock.support.json_types import JSONObject
 
 RETRY_AFTER = 1
 """The default of the header `Retry-After` of a rate limit, in seconds."""
@@ -64,7 +65,7 @@ class ProviderFailure(Exception):
     """
 
     def __init__(
-        self, status: int, body: dict[str, Any], message: str, seconds: float | None = None
+        self, status: int, body: JSONObject, message: str, seconds: float | None = None
     ) -> None:
         super().__init__(status, body, message, seconds)
         self.status = status
@@ -261,9 +262,7 @@ class _SDK:
             error = self._http.RemoteProtocolError(STREAM_BROKEN, request=self._request)
         return error
 
-    def make_status_error(
-        self, status: int, body: dict[str, Any], seconds: float | None
-    ) -> Exception:
+    def make_status_error(self, status: int, body: JSONObject, seconds: float | None) -> Exception:
         headers = {"request-id" if self._is_anthropic else "x-request-id": "req_mock"}
         if seconds is not None:
             headers["retry-after"] = f"{seconds:g}"

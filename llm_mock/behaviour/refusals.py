@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from llm_mock.core.value_types import JSON, JSONObject
+    from llm_mock.support.json_types import JSON, JSONObject
 
 DOMAIN = "type.googleapis.com/google.rpc."
 KEY_NOT_VALID = "API key not valid. Please pass a valid API key."

@@ -8,7 +8,7 @@ import os
 import pickle
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.boundaries import FOLDER_VARIABLE
 from llm_mock.boundaries.serialization import serialize
@@ -20,6 +20,7 @@ from llm_mock.core.script import QueuedReply, Script, StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError, ReplyNotSent
 from llm_mock.support.files import write_atomically
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class SharedFolder:
         """Report a note to the process of the test: a `problem`, a `refusal` or `not mocked`."""
         self._send({"note": [kind, message]})
 
-    def _send(self, line: dict[str, Any]) -> None:
+    def _send(self, line: JSONObject) -> None:
         if self.mine:
             return
         path = self.folder / f"sent-{os.getpid()}"
@@ -190,7 +191,7 @@ class SharedFolder:
         # In order of time, as each process has a file of its own.
         self._calls.sort(key=lambda call: call["timestamp"])
 
-    def _read_new_lines(self, path: Path) -> Iterator[dict[str, Any]]:
+    def _read_new_lines(self, path: Path) -> Iterator[JSONObject]:
         start = self._positions.get(path, 0)
         with path.open("rb") as file:
             file.seek(start)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.cassettes import schema, storage
 from llm_mock.cassettes.config import CassetteConfig
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from llm_mock.core.protocols import PassthroughCall
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
+    from llm_mock.support.json_types import JSONObject
 
 
 _NewOrKept = schema.RecordedCall | str
@@ -251,9 +252,9 @@ class Cassette:
         elif self._holds_messages_of_model(recorded.messages):
             yield recorded.model_copy(update={"messages": []})
 
-    def _holds_messages_of_model(self, messages: Sequence[dict[str, Any]]) -> bool:
+    def _holds_messages_of_model(self, messages: Sequence[JSONObject]) -> bool:
         """Return whether all that the model said in a conversation is in this cassette."""
-        said: list[dict[str, Any]] = []
+        said: list[JSONObject] = []
         for message in messages:
             if message["role"] == "assistant":
                 said += message["parts"]

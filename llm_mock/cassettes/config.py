@@ -12,6 +12,7 @@ from typing import Any, get_args
 from llm_mock.cassettes.schema import RecordedRequest, RequestPart
 from llm_mock.errors import LLMMockError
 from llm_mock.support.interpolation import map_texts
+from llm_mock.support.json_types import JSONObject
 
 DATES = re.compile(
     r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
@@ -91,7 +92,7 @@ class CassetteConfig:
         # Not in ASCII, so that redacted text looks in keys as it does in texts.
         return json.dumps(parts, sort_keys=True, ensure_ascii=False)
 
-    def parse_key(self, key: str) -> dict[str, Any]:
+    def parse_key(self, key: str) -> JSONObject:
         """Return the parts of a call that a key consists of, by name."""
         parts = json.loads(key)
         return dict(zip(self.match, parts, strict=True))

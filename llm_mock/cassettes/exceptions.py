@@ -15,6 +15,7 @@ from typing import Any
 from llm_mock.behaviour.provider_errors import ENDPOINTS, ReceivedError
 from llm_mock.core.json_text import is_json
 from llm_mock.errors import ErrorNotRebuilt
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten, shorten_name
 
 KEPT_HEADERS = re.compile(
@@ -29,7 +30,7 @@ MAX_CAUSES = 10
 COMPARED_ATTRIBUTES = ("status_code", "code", "body", "errno", "filename")
 
 
-def describe(error: BaseException) -> dict[str, Any] | None:
+def describe(error: BaseException) -> JSONObject | None:
     """Return a description of an exception as JSON values, for `rebuild`.
 
     It has the keys
@@ -48,7 +49,7 @@ def describe(error: BaseException) -> dict[str, Any] | None:
     return _describe_chain(error, 0)
 
 
-def _describe_chain(error: BaseException, depth: int) -> dict[str, Any] | None:
+def _describe_chain(error: BaseException, depth: int) -> JSONObject | None:
     if isinstance(error, ReceivedError):
         return _describe_received(error)
     try:
@@ -71,8 +72,8 @@ def _describe_chain(error: BaseException, depth: int) -> dict[str, Any] | None:
     return description
 
 
-def _describe_received(error: ReceivedError) -> dict[str, Any]:
-    description: dict[str, Any] = {
+def _describe_received(error: ReceivedError) -> JSONObject:
+    description: JSONObject = {
         "class": error.kind,
         "message": str(error),
         "url": error.url,
@@ -88,7 +89,7 @@ def select_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in headers.items() if KEPT_HEADERS.fullmatch(name)}
 
 
-def _describe_one(error: BaseException) -> dict[str, Any]:
+def _describe_one(error: BaseException) -> JSONObject:
     """Return the description of an exception without its attributes and causes.
 
     Raises:
@@ -100,7 +101,7 @@ def _describe_one(error: BaseException) -> dict[str, Any]:
     name = error_class.__qualname__
     if error_class.__module__ != "builtins":
         name = f"{error_class.__module__}:{name}"
-    description: dict[str, Any] = {"class": name}
+    description: JSONObject = {"class": name}
     if _get_http_library(error_class) is None:
         description["args"] = list(_get_arguments(error))
         return description
@@ -128,7 +129,7 @@ def _describe_one(error: BaseException) -> dict[str, Any]:
     return description
 
 
-def _add_attributes(error: BaseException, description: dict[str, Any]) -> dict[str, Any]:
+def _add_attributes(error: BaseException, description: JSONObject) -> JSONObject:
     """Return a description with the attributes that rebuilding does not give.
 
     Raises:
@@ -152,7 +153,7 @@ def _add_attributes(error: BaseException, description: dict[str, Any]) -> dict[s
 
 def _find_missing_attributes(
     error: BaseException, rebuilt: BaseException | None, description: Mapping[str, Any]
-) -> dict[str, Any]:
+) -> JSONObject:
     """Return the attributes of an exception that a rebuilt one lacks."""
     # With both `args` and `attributes`, `rebuild` does not call the class, which sets nothing then.
     is_called = rebuilt is not None and "args" not in description
@@ -220,7 +221,7 @@ def _get_details(error: BaseException) -> list[Any]:
     ]
 
 
-def _get_json_attributes(error: BaseException) -> dict[str, Any]:
+def _get_json_attributes(error: BaseException) -> JSONObject:
     # Notes are described on their own.
     return {
         name: value for name, value in vars(error).items() if name != "__notes__" and is_json(value)
@@ -345,7 +346,7 @@ def _make_http_exception(error_class: Any, description: Mapping[str, Any]) -> An
     return error_class(message, request=request)
 
 
-def _choose_content(content: str | None, body: Any, package: str) -> dict[str, Any]:
+def _choose_content(content: str | None, body: Any, package: str) -> JSONObject:
     """Return the arguments for the content of a response."""
     if content is not None:
         return {"text": content}

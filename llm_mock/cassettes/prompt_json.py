@@ -16,6 +16,7 @@ from llm_mock.support.interpolation import map_texts
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request
+    from llm_mock.support.json_types import JSONObject
 
 
 def encode_attachments(request: Request) -> dict[str, str]:
@@ -40,7 +41,7 @@ def encode_attachments(request: Request) -> dict[str, str]:
     return encoded
 
 
-def _get_encoded_attachments(messages: list[dict[str, Any]]) -> list[str]:
+def _get_encoded_attachments(messages: list[JSONObject]) -> list[str]:
     """Return the attachments of messages, which an SDK encodes itself."""
     texts = []
     for message in messages:

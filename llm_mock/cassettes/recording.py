@@ -17,6 +17,7 @@ from llm_mock.cassettes.replay import RecordedReply
 from llm_mock.core.json_text import is_json
 from llm_mock.core.tool_calls import get_further_attributes
 from llm_mock.errors import LLMMockError, NotRecordable
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import hide
 from llm_mock.support.text import shorten
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 AsUser = Callable[[], AbstractContextManager[None]]
 """A context in which the keys of the person who runs the process can be looked up."""
 
-EventFields = dict[str, Any]
+EventFields = JSONObject
 """The fields of a stream event, without its text."""
 
 
@@ -164,7 +165,7 @@ class Recording:
                 self.contents[digest] = attachment.content
 
     def _build_response(
-        self, outcome: AnswerMetadata, error: dict[str, Any] | None, is_unfinished: bool
+        self, outcome: AnswerMetadata, error: JSONObject | None, is_unfinished: bool
     ) -> schema.RecordedResponse:
         sent, repeats = shorten_prompt_json(outcome.sent, outcome.sent_before, self._encoded)
         attributes = {name: value for name, value in outcome.attributes.items() if is_json(value)}
@@ -222,7 +223,7 @@ def _build_tool_call(call: Any) -> schema.RecordedToolCall:
     )
 
 
-def _build_http(http: dict[str, Any] | None) -> schema.RecordedHTTP | None:
+def _build_http(http: JSONObject | None) -> schema.RecordedHTTP | None:
     if http is None:
         return None
     headers = exceptions.select_headers(http["headers"])

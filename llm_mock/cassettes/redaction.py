@@ -6,10 +6,11 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from llm_mock.support.json_types import JSONObject
     from llm_mock.support.redaction import Redactor
 
 
-def redact_response(response: dict[str, Any], redactor: Redactor) -> dict[str, Any]:
+def redact_response(response: JSONObject, redactor: Redactor) -> JSONObject:
     """Return a response without secrets, even if a secret spans several chunks or events.
 
     Args:
@@ -28,11 +29,11 @@ def redact_response(response: dict[str, Any], redactor: Redactor) -> dict[str, A
     for group in groups.values():
         _redact_events(group, redactor)
     changed = {**response, "events": events} if events else response
-    cleaned: dict[str, Any] = redactor.clean(changed)
+    cleaned: JSONObject = redactor.clean(changed)
     return cleaned
 
 
-def _redact_events(events: list[dict[str, Any]], redactor: Redactor) -> None:
+def _redact_events(events: list[JSONObject], redactor: Redactor) -> None:
     """Redact the events of one text together, in place."""
     chunks_of_events = [_split_into_chunks(event) for event in events]
     all_chunks: list[str] = []
@@ -49,7 +50,7 @@ def _redact_events(events: list[dict[str, Any]], redactor: Redactor) -> None:
             event["chunks"] = [len(chunk) for chunk in cleaned_chunks]
 
 
-def _split_into_chunks(event: dict[str, Any]) -> list[str]:
+def _split_into_chunks(event: JSONObject) -> list[str]:
     text: str = event.get("text", "")
     lengths = event.get("chunks") or ()
     if not lengths or sum(lengths) != len(text):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pydantic
 
 from llm_mock.core.request import describe_tool, to_plain_json
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import check_finite
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ VERSION = 2
 Count = Annotated[int, pydantic.Field(ge=0)]
 JSON = Annotated[Any, pydantic.AfterValidator(check_finite)]
 """A JSON value."""
-JSONObject = Annotated[dict[str, Any], pydantic.AfterValidator(check_finite)]
+FiniteJSONObject = Annotated[JSONObject, pydantic.AfterValidator(check_finite)]
 
 RequestPart = Literal["model", "turn", "system", "prompt", "options", "schema", "tools"]
 
@@ -34,7 +35,7 @@ class _StrictModel(pydantic.BaseModel):
         protected_namespaces=(),
     )
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> JSONObject:
         """Return the fields as JSON values, without those at their default."""
         return self.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
@@ -44,7 +45,7 @@ class RecordedTool(_StrictModel):
 
     name: str
     description: str | None = None
-    input_schema: dict[str, Any] = {}
+    input_schema: JSONObject = {}
 
     @classmethod
     def from_tool(cls, tool: Any) -> RecordedTool:
@@ -122,10 +123,10 @@ class RecordedRequest(_StrictModel):
     prompt: str = ""
     tool_results: list[RecordedToolResult] = []
     attachments: list[RecordedAttachment] = []
-    messages: list[dict[str, Any]] = []
+    messages: list[JSONObject] = []
     """The history of the conversation, if the application itself passed it."""
-    options: JSONObject = {}
-    schema_: dict[str, Any] | None = pydantic.Field(default=None, alias="schema")
+    options: FiniteJSONObject = {}
+    schema_: JSONObject | None = pydantic.Field(default=None, alias="schema")
     tools: list[RecordedTool] = []
 
     @classmethod
@@ -174,8 +175,8 @@ class RecordedEvent(_StrictModel):
     redacted: bool = False
     part_index: int | None = None
     message_index: int = 0
-    provider_metadata: dict[str, Any] | None = None
-    later: dict[str, Any] | None = None
+    provider_metadata: JSONObject | None = None
+    later: JSONObject | None = None
     """Fields of the stream event that the plugin set after it had yielded the event."""
 
 
@@ -183,9 +184,9 @@ class RecordedToolCall(_StrictModel):
     """A tool call that the model made."""
 
     name: str
-    arguments: JSONObject = {}
+    arguments: FiniteJSONObject = {}
     tool_call_id: str | None = None
-    attributes: dict[str, Any] = {}
+    attributes: JSONObject = {}
     """Attributes that the plugin set on the call for the next turn."""
 
 
@@ -194,7 +195,7 @@ class RecordedUsage(_StrictModel):
 
     input: Count | None = None
     output: Count | None = None
-    details: JSONObject | None = None
+    details: FiniteJSONObject | None = None
 
 
 class RecordedHTTP(_StrictModel):
@@ -234,17 +235,17 @@ class RecordedResponse(_StrictModel):
     """The payload that was sent, as far as the plugin reports it."""
     prompt_json_repeats: dict[str, Count] = {}
     """The number of items, by list, that are left out because the call before sent them."""
-    attributes: dict[str, Any] = {}
+    attributes: JSONObject = {}
     """Other attributes that the plugin set on the response."""
     http: RecordedHTTP | None = None
-    error: dict[str, Any] | None = None
+    error: JSONObject | None = None
     """The exception that was raised after the events; see `exceptions.describe`."""
     unfinished: bool = False
     """Whether the application stopped reading here."""
 
     @pydantic.field_validator("error")
     @classmethod
-    def _check_error(cls, error: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _check_error(cls, error: JSONObject | None) -> JSONObject | None:
         if error is None:
             return error
         class_name = error.get("class")
@@ -292,13 +293,13 @@ def hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def get_history(request: Request) -> list[dict[str, Any]]:
+def get_history(request: Request) -> list[JSONObject]:
     """Return all messages before the prompt, including those of the conversation."""
     messages = [message for message in request.messages() if message["role"] != "system"]
     return _remove_prompt(messages, request.prompt)
 
 
-def _remove_prompt(messages: list[dict[str, Any]], prompt: str) -> list[dict[str, Any]]:
+def _remove_prompt(messages: list[JSONObject], prompt: str) -> list[JSONObject]:
     """Return messages without the prompt at their end, and with hashes in place of contents."""
     for message in messages:
         for part in message["parts"]:

@@ -17,6 +17,7 @@ from llm_mock.cassettes import schema
 from llm_mock.cassettes.record_modes import get_recording_command
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_path
 from llm_mock.support.yaml_files import Document, Inline, InlineFields, dump, parse
 from llm_mock.support.yaml_files import read as read_text
@@ -382,13 +383,13 @@ def _get_reason(error: Exception) -> str:
 
 
 def _dump_head(incomplete: bool) -> str:
-    head: dict[str, Any] = {"version": schema.VERSION}
+    head: JSONObject = {"version": schema.VERSION}
     if incomplete:
         head["incomplete"] = True
     return f"{HEADER}{dump(head)}calls:\n"
 
 
-def _dump_call(call: dict[str, Any]) -> str:
+def _dump_call(call: JSONObject) -> str:
     """Return the YAML of a call, as the only item of a list."""
     response = call["response"]
     for event in response.get("events", []):
@@ -409,7 +410,7 @@ def _place_attachments(
     path: Path,
     contents: Mapping[str, bytes],
     files_beside: dict[str, bytes],
-) -> dict[str, Any]:
+) -> JSONObject:
     """Return a call as JSON, and add its large attachments to `files_beside`."""
     json_call = call.to_json()
     for attachment in json_call["response"].get("attachments", []):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from llm_mock.commands.table import VERDICT_STYLES
 from llm_mock.commands.terminal import Terminal, Text
 from llm_mock.report.suite_baseline import is_worse
 from llm_mock.report.suite_changes import KINDS, Change, list_changes, summarize_changes
+from llm_mock.support.json_types import JSONObject
 
 MAX_CASES = 50
 """The number of cases that are named for each kind of change."""
 KIND_STYLES = {"broke": "red", "mended": "green", "new": "yellow", "gone": "dim"}
 
 
-def show_changes(terminal: Terminal, document: dict[str, Any]) -> None:
+def show_changes(terminal: Terminal, document: JSONObject) -> None:
     """Show the changes in each suite of a compared document, and whether anything is worse."""
     file = terminal.line(document["baseline"])
     terminal.print(f"\nAgainst {file}:", "bold")

@@ -25,6 +25,7 @@ from llm_mock.specs.loading import is_spec
 from llm_mock.specs.tool_check import list_project_tools
 from llm_mock.suites.schema import Assertion
 from llm_mock.support import yaml_files
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 
 try:
@@ -59,7 +60,7 @@ class ServerTools:
     async def validate(
         self,
         paths: Annotated[list[FilePath], Field(min_length=1)],
-    ) -> dict[str, Any]:
+    ) -> JSONObject:
         """Check suites, roles and plain-language tests: every problem with its line, no run.
 
         Returns passed and output.
@@ -72,7 +73,7 @@ class ServerTools:
         role: RolePath = None,
         only: CaseFilter = None,
         timeout: Seconds = 300,
-    ) -> dict[str, Any]:
+    ) -> JSONObject:
         """Run a suite or a plain-language test without a model: no cost, no network.
 
         The tools, servers and applications that it names are really called. Returns passed and
@@ -95,7 +96,7 @@ class ServerTools:
             Field(ge=0, description="Start no further case of a suite after so many $."),
         ] = None,
         timeout: Seconds = 900,
-    ) -> dict[str, Any]:
+    ) -> JSONObject:
         """Run a suite or a plain-language test with a real model, which costs money.
 
         Make a dry run first. Returns passed and output.
@@ -130,7 +131,7 @@ class ServerTools:
             descriptions[name] = f"{arguments}: {tool.description}"
         return descriptions
 
-    async def schema(self, kind: Literal["suite", "spec"]) -> dict[str, Any]:
+    async def schema(self, kind: Literal["suite", "spec"]) -> JSONObject:
         """Return the JSON Schema of suites, or of plain-language tests (spec), with every key."""
         return get_json_schema(kind)
 
@@ -192,7 +193,7 @@ def _format_option(option: str, value: object) -> list[str]:
     return [f"{option}{value}"]
 
 
-async def _run_python(arguments: list[str], timeout: float = 300) -> dict[str, Any]:
+async def _run_python(arguments: list[str], timeout: float = 300) -> JSONObject:
     """Run Python, and return whether it succeeded and its output."""
     # The agent reads plain text in wide lines.
     environment = merge_environment(COLUMNS="120", NO_COLOR="1")
@@ -223,7 +224,7 @@ def _describe_assertion(assertion: Any) -> tuple[str, str]:
     return kind, description
 
 
-def _format_arguments(schema: dict[str, Any]) -> list[str]:
+def _format_arguments(schema: JSONObject) -> list[str]:
     """Return the names of a schema's properties, optional ones in brackets."""
     required = schema.get("required", ())
     names = [name if name in required else f"[{name}]" for name in schema.get("properties", {})]

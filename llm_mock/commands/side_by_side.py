@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from llm_mock.commands.table import STATUS_STYLES, show_failures, show_footer, show_result
 from llm_mock.commands.terminal import Table, Terminal, Text
@@ -12,6 +11,7 @@ from llm_mock.report.suite_document import FinishedSuite, new_document
 from llm_mock.report.suite_grid import Grid
 from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.results import SuiteResult
+from llm_mock.support.json_types import JSONObject
 
 MAX_COLUMNS = 6
 """The number of variants in one table; a terminal has no room for more."""
@@ -67,7 +67,7 @@ def _create_table(terminal: Terminal, grid: Grid) -> Table:
     return table
 
 
-def _create_cell(case: dict[str, Any] | None) -> Text:
+def _create_cell(case: JSONObject | None) -> Text:
     """Return the status of a case, with its pass rate if it was repeated."""
     if case is None or not case["attempts"]:
         return Text("-", "dim")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -32,6 +31,7 @@ from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role, load_role
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
 from llm_mock.suites.variants import Variant, variants_of
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_count, shorten, shorten_name
 
@@ -130,7 +130,7 @@ class _Run:
     role: Role | None
     options: RunOptions
     terminal: Terminal
-    baseline: list[dict[str, Any]] | None
+    baseline: list[JSONObject] | None
     """The suites of an earlier result."""
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
@@ -146,9 +146,9 @@ class _Run:
             self.exit_code = 1
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> JSONObject:
         """The results of all suites, compared with the baseline; read it after the last suite."""
-        document: dict[str, Any] = redact(new_document(self.finished))
+        document: JSONObject = redact(new_document(self.finished))
         file = self.options.baseline
         baseline = self.baseline
         if baseline is None or file is None:

@@ -16,6 +16,7 @@ from llm_mock.suites.role import load_role
 from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_count
 from llm_mock.support.yaml_files import Document
 
@@ -77,7 +78,7 @@ def _get_tools(root: Path, path: Path) -> Mapping[str, Any]:
     return _tools_by_root[root]
 
 
-def get_json_schema(kind: str) -> dict[str, Any]:
+def get_json_schema(kind: str) -> JSONObject:
     """Return the JSON Schema of one of `FORMATS`."""
     dialect = "https://json-schema.org/draft/2020-12/schema"
     return {"$schema": dialect, **FORMATS[kind].model_json_schema()}

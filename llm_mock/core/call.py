@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import suggest_nearest
 
@@ -45,7 +46,7 @@ class SentRequest(NamedTuple):
     """The URL with its query."""
     headers: Mapping[str, str]
     """The headers; their names are in lower case."""
-    body: dict[str, Any]
+    body: JSONObject
     """The JSON body with exactly the fields that were sent."""
 
 
@@ -69,7 +70,7 @@ class Call(dict[str, Any]):
     # Slots without a value read as None; see `__getattr__`.
     __slots__ = ("_described", "_request", "_test")
 
-    _described: dict[str, Any] | None
+    _described: JSONObject | None
     """The messages and the HTTP request, if they were described before or by another process."""
     _request: Request | None
     """The request, from which messages are described when somebody reads them; None if the prompt
@@ -101,7 +102,7 @@ class Call(dict[str, Any]):
         # The request belongs to a library and cannot be pickled, so its description goes instead.
         return restore_call, (dict(self), self.describe_request(), self._test)
 
-    def describe_request(self) -> dict[str, Any]:
+    def describe_request(self) -> JSONObject:
         """Return the messages and the HTTP request as JSON values, for a process or a copy."""
         described = self._described
         if described is None:
@@ -114,7 +115,7 @@ class Call(dict[str, Any]):
             self._described = described
         return described
 
-    def _simple_messages(self) -> list[dict[str, Any]]:
+    def _simple_messages(self) -> list[JSONObject]:
         texts = {"system": self.system, "user": self.prompt}
         return [{"role": role, "text": text} for role, text in texts.items() if text]
 
@@ -139,42 +140,42 @@ class Call(dict[str, Any]):
         return str(self["kwargs"].get("system", ""))
 
     @property
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[JSONObject]:
         """All messages that the model was sent, in the same form for every library.
 
         Each has `role` and `text`, and if there are any, `reasoning`, `tool_calls` (`name`,
         `arguments`, `tool_call_id`), `tool_results` (`name`, `output`, `tool_call_id`) and
         `attachments`. The system prompt is the first message.
         """
-        messages: list[dict[str, Any]] = self.describe_request()["messages"]
+        messages: list[JSONObject] = self.describe_request()["messages"]
         return messages
 
     @property
-    def tools(self) -> list[dict[str, Any]]:
+    def tools(self) -> list[JSONObject]:
         """The offered tools: `name`, `description` and `input_schema` of each."""
-        tools: list[dict[str, Any]] = self["tools"]
+        tools: list[JSONObject] = self["tools"]
         return tools
 
     @property
-    def tool_results(self) -> list[dict[str, Any]]:
+    def tool_results(self) -> list[JSONObject]:
         """The results of tools that this call returns to the model: `name` and `output` of each."""
         results: list[dict[str, Any]] = self["kwargs"].get("tool_results", [])
         return results
 
     @property
-    def schema(self) -> dict[str, Any] | None:
+    def schema(self) -> JSONObject | None:
         """The requested JSON schema; None without one."""
-        schema: dict[str, Any] | None = self["schema"]
+        schema: JSONObject | None = self["schema"]
         return schema
 
     @property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> JSONObject:
         """The options of the call, such as `temperature`; only those that were passed."""
-        options: dict[str, Any] = self["options"]
+        options: JSONObject = self["options"]
         return options
 
     @property
-    def attachments(self) -> list[dict[str, Any]]:
+    def attachments(self) -> list[JSONObject]:
         """The attachments of the prompt: `type`, and `path`, `url` or `bytes` of each."""
         attachments: list[dict[str, Any]] = self["kwargs"].get("attachments", [])
         return attachments
@@ -223,7 +224,7 @@ def _attributes() -> list[str]:
 
 
 def restore_call(
-    fields: dict[str, Any], described: dict[str, Any] | None = None, test: str | None = None
+    fields: JSONObject, described: JSONObject | None = None, test: str | None = None
 ) -> Call:
     """Return a call of another process, or a copy."""
     call = Call(fields)
@@ -231,13 +232,13 @@ def restore_call(
     return call
 
 
-def _flatten_message(message: Mapping[str, Any]) -> dict[str, Any]:
+def _flatten_message(message: Mapping[str, Any]) -> JSONObject:
     """Return a message with its parts sorted by their kind."""
     kinds: dict[str, list[Any]] = {}
     for part in message["parts"]:
         values = {key: value for key, value in part.items() if key != "type"}
         kinds.setdefault(part["type"], []).append(values)
-    flat: dict[str, Any] = {"role": message["role"], "text": _join_texts(kinds, "text")}
+    flat: JSONObject = {"role": message["role"], "text": _join_texts(kinds, "text")}
     if "reasoning" in kinds:
         flat["reasoning"] = _join_texts(kinds, "reasoning")
     for kind in ("tool_call", "tool_result"):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.call import restore_call
 from llm_mock.core.request import describe_attachments, describe_tool_call, to_plain_json
+from llm_mock.support.json_types import JSON, JSONObject
 from llm_mock.support.redaction import KNOWN
 
 if TYPE_CHECKING:
@@ -17,9 +18,8 @@ if TYPE_CHECKING:
     from llm_mock.core.events import Chunk
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
-    from llm_mock.core.value_types import JSON, JSONObject
 
-Details = dict[str, Any]
+Details = JSONObject
 """`request` (see `Request.describe`), `response` (see `describe_reply`), `error_type`, and
 `not_described` if one of them failed."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llm_mock.core.value_types import JSONObject
+    from llm_mock.support.json_types import JSONObject
 
 
 # `Any`, because the events of `llm` are not known here.

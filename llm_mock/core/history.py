@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call_log import CallLog, Details
     from llm_mock.core.request import Request
     from llm_mock.core.script import StandingReply
-    from llm_mock.core.value_types import JSONObject
+    from llm_mock.support.json_types import JSONObject
 
 
 class LateCall(NamedTuple):

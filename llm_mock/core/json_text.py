@@ -10,7 +10,7 @@ from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described
 
 if TYPE_CHECKING:
-    from llm_mock.core.value_types import JSON
+    from llm_mock.support.json_types import JSON
 
 
 def to_json_text(value: object) -> str:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         RecordedAnswers,
     )
     from llm_mock.core.request import Request
-    from llm_mock.core.value_types import JSONObject
     from llm_mock.core.vectors import EmbeddingState
+    from llm_mock.support.json_types import JSONObject
 
 logger = logging.getLogger("llm_mock")
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request
-    from llm_mock.core.value_types import JSON, AttachmentLike, JSONObject, ToolCallLike
+    from llm_mock.core.value_types import AttachmentLike, ToolCallLike
+    from llm_mock.support.json_types import JSON, JSONObject
 
 
 class NameResolver(Protocol):

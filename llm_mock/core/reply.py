@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
     from llm_mock.core.request import Request
-    from llm_mock.core.value_types import JSON, AttachmentLike, ToolCallLike
+    from llm_mock.core.value_types import AttachmentLike, ToolCallLike
+    from llm_mock.support.json_types import JSON
 
 
 class _Unset:

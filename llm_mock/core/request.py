@@ -10,14 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from llm_mock.core.value_types import (
-        JSON,
-        AttachmentLike,
-        JSONObject,
-        ToolCallLike,
-        ToolLike,
-        ToolResultLike,
-    )
+    from llm_mock.core.value_types import AttachmentLike, ToolCallLike, ToolLike, ToolResultLike
+    from llm_mock.support.json_types import JSON, JSONObject
 
 
 DEEPEST = 50
@@ -110,7 +104,7 @@ class Request:
         """Return `api`, `provider`, `sdk`, `stream` and `tool_choice` of a call over HTTP."""
         return {}
 
-    def get_sent_request(self) -> tuple[str, str, dict[str, str], dict[str, Any]] | None:
+    def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
         """Return method, URL, headers and body of a call over HTTP, without secrets; else None."""
         return None
 

@@ -12,7 +12,8 @@ from llm_mock.support.numbers import check_finite
 from llm_mock.support.text import described
 
 if TYPE_CHECKING:
-    from llm_mock.core.value_types import JSONObject, ToolCallLike
+    from llm_mock.core.value_types import ToolCallLike
+    from llm_mock.support.json_types import JSONObject
 
 
 class ToolCall:

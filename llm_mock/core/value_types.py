@@ -1,14 +1,10 @@
-"""Types of JSON values and of the objects of libraries, for annotations."""
+"""Types of the objects of libraries, for annotations."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
-# `Any`, because a recursive type would have to be narrowed at every index.
-JSON = Any
-"""A JSON value."""
-JSONObject = dict[str, JSON]
-"""A JSON object, such as a schema or the arguments of a tool call."""
+from llm_mock.support.json_types import JSONObject
 
 
 class ToolLike(Protocol):

@@ -22,6 +22,7 @@ from llm_mock.report.calls import (
     keep_calls,
     redact_calls,
 )
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import KNOWN, redact
 
 STEPS = pytest.StashKey["Sequence[dict[str, Any]]"]()
@@ -53,7 +54,7 @@ class CallCollector:
         self._test_mock: LLMMock | None = None
         self._run_calls: list[LoggedCall] = []
         """Calls of a test without fixtures, which has no mock of its own."""
-        self._outside: list[dict[str, Any]] = []
+        self._outside: list[JSONObject] = []
         """Calls outside of tests since they were last serialized."""
         self.last = ""
         """The calls of an interrupted test and those outside of tests, at the end of the run."""
@@ -119,7 +120,7 @@ class CallCollector:
             return None
         return self._serialize(calls, item.stash.get(STEPS, []), take_verdicts(), not_mocked)
 
-    def _take_test_calls(self) -> list[dict[str, Any]]:
+    def _take_test_calls(self) -> list[JSONObject]:
         """Return the calls of the running test, each once."""
         test_calls = [] if self._test_mock is None else self._test_mock.logged_calls()
         calls = describe_calls(test_calls + self._run_calls, self._test_mock or self._run_mock)
@@ -128,8 +129,8 @@ class CallCollector:
 
     def _serialize(
         self,
-        calls: list[dict[str, Any]],
-        steps: Sequence[dict[str, Any]] = (),
+        calls: list[JSONObject],
+        steps: Sequence[JSONObject] = (),
         checks: Sequence[dict[str, str]] = (),
         not_mocked: Mapping[str, int] | None = None,
     ) -> str:

@@ -18,6 +18,7 @@ from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.document import new_document, new_test, render_json
 from llm_mock.report.page import render_page
 from llm_mock.support.files import check_writable, write_atomically
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten_name
 
@@ -94,16 +95,16 @@ class ReportWriter:
     def __init__(self, paths: Sequence[Path], collector: CallCollector, run: TestRun) -> None:
         self._paths, self._run, self._collector = paths, run, collector
         self._start = time.time()
-        self._tests: list[dict[str, Any]] = []
+        self._tests: list[JSONObject] = []
         self._started: set[str] = set()
         """The ids of tests that started, and of which no phase was reported yet."""
-        self._running: dict[tuple[str, str | None], dict[str, Any]] = {}
+        self._running: dict[tuple[str, str | None], JSONObject] = {}
         """The tests that have not ended, by their ids and their workers."""
         self._interruption = "The run ended before this test did."
-        self._outside: list[dict[str, Any]] = []
+        self._outside: list[JSONObject] = []
         self._positions: dict[str, int] | None = None
         """The position of each test in the order of collection; None without xdist."""
-        self._received: list[tuple[dict[str, Any], str]] = []
+        self._received: list[tuple[JSONObject, str]] = []
         """The collected calls as JSON with their test; parsed after the run, to save memory."""
         self._lines: list[str] = []
         self._broken_files: set[str] = set()
@@ -144,7 +145,7 @@ class ReportWriter:
         if repeats:
             test["repeats"] = _describe_repeats(repeats)
 
-    def _begin(self, key: tuple[str, str | None]) -> dict[str, Any]:
+    def _begin(self, key: tuple[str, str | None]) -> JSONObject:
         """Return a new test, or the test that another plugin runs again."""
         test = self._running.get(key)
         if test is None:
@@ -178,7 +179,7 @@ class ReportWriter:
             if SEVERITY.index(test["outcome"]) < SEVERITY.index("interrupted"):
                 test.update(outcome="interrupted", message=self._interruption)
 
-    def _find_interrupted_test(self, worker: str | None) -> dict[str, Any]:
+    def _find_interrupted_test(self, worker: str | None) -> JSONObject:
         """Return the interrupted test of a worker; without one a stand-in for other calls."""
         for (_, test_worker), test in self._running.items():
             if test_worker == worker:
@@ -224,7 +225,7 @@ class ReportWriter:
                 # No failure: the outcome of the run is that of its tests.
                 self._lines.append(_format_write_error(path, error))
 
-    def _create_document(self) -> dict[str, Any]:
+    def _create_document(self) -> JSONObject:
         """Return the document of the report, redacted."""
         for test in self._tests:
             test.update(redact(test))
@@ -248,7 +249,7 @@ class ReportWriter:
             terminalreporter.write_sep("-", line)
 
 
-def _renumber_calls(calls: list[dict[str, Any]], earlier: int) -> list[dict[str, Any]]:
+def _renumber_calls(calls: list[JSONObject], earlier: int) -> list[JSONObject]:
     """Continue the numbers of the earlier runs of a test that runs again."""
     if not earlier:
         return calls
@@ -259,7 +260,7 @@ def _renumber_calls(calls: list[dict[str, Any]], earlier: int) -> list[dict[str,
     return calls
 
 
-def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:
+def _add_phase(test: JSONObject, report: pytest.TestReport) -> None:
     test["duration_s"] = round(test["duration_s"] + report.duration, 6)
     outcome = _get_outcome(report)
     if SEVERITY.index(outcome) > SEVERITY.index(test["outcome"]):
@@ -268,7 +269,7 @@ def _add_phase(test: dict[str, Any], report: pytest.TestReport) -> None:
         test["traceback"] = getattr(report, TRACEBACK, None)
 
 
-def _describe_repeats(repeats: Mapping[str, Any]) -> dict[str, Any]:
+def _describe_repeats(repeats: Mapping[str, Any]) -> JSONObject:
     # Imported late: few tests are repeated, and the module needs pydantic.
     from llm_mock.report.suite_document import describe_pass_rate
     from llm_mock.suites.pass_rates import PassRate

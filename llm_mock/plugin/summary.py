@@ -15,6 +15,7 @@ from llm_mock.plugin.stash import PASS_RATE, RECORDINGS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
+    from llm_mock.support.json_types import JSONObject
 
 RUN_BUDGET = "llm_mock_run_budget"
 """The name of the plugin that counts the usage of the run."""
@@ -60,7 +61,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         mock.history.add_totals(mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off")
     if not hasattr(session.config, "workeroutput"):
         return
-    results: dict[str, Any] = {
+    results: JSONObject = {
         "totals": None,
         "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
         "recorded": session.config.stash.get(RECORDINGS, {}),

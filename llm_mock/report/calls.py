@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import to_plain_json
-from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import compute_cost
 from llm_mock.errors import LLMMockError
 from llm_mock.report.gen_ai import get_gen_ai_attributes
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import OUTPUT, redact
 
 if TYPE_CHECKING:

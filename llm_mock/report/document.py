@@ -15,8 +15,8 @@ from typing import Any
 
 from llm_mock.agents import leaderboard
 from llm_mock.agents.summary import Sums
-from llm_mock.core.value_types import JSONObject
 from llm_mock.cost.prices import has_provider_prices
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_json_text
 

@@ -5,7 +5,7 @@ See https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans.
 
 from __future__ import annotations
 
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 
 OPTIONS = {
     "temperature": "temperature",

@@ -19,11 +19,11 @@ from typing import Literal
 
 import pydantic
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.report.suite_document import VERSION, get_case_cost
 from llm_mock.support import yaml_files
 from llm_mock.support.files import LARGEST_FILE
+from llm_mock.support.json_types import JSONObject
 
 # A result has the prompts and the outputs of all cases, so it is larger than a suite.
 LARGEST_BASELINE = 10 * LARGEST_FILE

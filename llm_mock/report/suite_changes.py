@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_document import format_full_name, suite_name
 from llm_mock.report.suite_grid import to_decimal
 from llm_mock.suites.matrix import format_case_name, format_variant_name
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_dollars, format_short_seconds
 
 KINDS = ("broke", "mended", "new", "gone")

@@ -32,13 +32,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.failure import format_cassette_usage, format_weight
 from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
 from llm_mock.suites.scores import format_score, format_scores, reaches
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import escape_json_text
 
 VERSION = 1

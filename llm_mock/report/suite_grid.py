@@ -7,10 +7,10 @@ from decimal import Decimal
 from itertools import groupby
 from typing import NamedTuple
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import format_percent
 from llm_mock.suites.scores import format_score_cell
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_dollars, format_short_seconds
 
 

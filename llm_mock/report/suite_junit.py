@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_document import (
     explain_case,
     format_full_name,
@@ -17,6 +16,7 @@ from llm_mock.report.suite_document import (
     suite_name,
     tokens,
 )
+from llm_mock.support.json_types import JSONObject
 
 # The complement of the characters that XML 1.0 allows.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_baseline import is_worse
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
@@ -20,6 +19,7 @@ from llm_mock.report.suite_document import (
 )
 from llm_mock.report.suite_grid import Grid, group_variants, to_decimal
 from llm_mock.suites.scores import format_score_cell
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import (
     escape_unprintable,
     format_count,

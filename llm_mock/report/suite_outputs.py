@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.report.suite_document import render_json
 from llm_mock.report.suite_junit import render_junit
 from llm_mock.report.suite_markdown import render_markdown
 from llm_mock.report.suite_page import render_suite_page
 from llm_mock.support.files import write_atomically
+from llm_mock.support.json_types import JSONObject
 
 FORMATS = {
     ".json": render_json,

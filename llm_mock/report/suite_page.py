@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from llm_mock.agents import summary
-from llm_mock.core.value_types import JSONObject
 from llm_mock.report import document, page
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
@@ -21,6 +20,7 @@ from llm_mock.report.suite_document import (
 )
 from llm_mock.report.suite_grid import Grid, group_variants
 from llm_mock.suites.scores import format_score
+from llm_mock.support.json_types import JSONObject
 
 UNKNOWN_FIELDS: JSONObject = {
     "timestamp": "",

@@ -14,9 +14,9 @@ from typing import Annotated, Any
 import httpx2
 from pydantic import Field
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_error, shorten, shorten_name
 
 BODY_LIMIT = 10_240

@@ -18,7 +18,6 @@ from llm_mock.agents.environment import merge_environment
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.agents.servers import CLIServer
 from llm_mock.agents.supervised_process import Output, SupervisedProcess
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import DriverError, ServerError
 from llm_mock.specs.drivers import Task, build_timeout_error
 from llm_mock.specs.models import MAX_SHOWN, Verdict
@@ -26,6 +25,7 @@ from llm_mock.specs.steps import Report
 from llm_mock.specs.verdict_consistency import check_verdict
 from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.temporary import TemporaryFolder
 from llm_mock.support.text import describe_exit, shorten_name

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.prompt import render_prompt
 from llm_mock.specs.steps import Deadline, Report, StepRunner
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_count, shorten_name
 
 if TYPE_CHECKING:

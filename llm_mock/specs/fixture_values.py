@@ -7,11 +7,11 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.models import PARTS, TestSpec
 from llm_mock.specs.references import find_references, get_saved_name
 from llm_mock.specs.steps import iterate_steps
+from llm_mock.support.json_types import JSONObject
 
 
 def convert_fixtures(spec: TestSpec, values: Mapping[str, Any]) -> JSONObject:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr
 
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.text import shorten, shorten_name
 from llm_mock.support.validation import Number, Seconds, Text, Whole, WithExtensions

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import MissingExtra
 from llm_mock.specs.models import Step, StepResult, TestSpec
 from llm_mock.support import yaml_files
+from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import ToolCallRecord

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
@@ -18,6 +17,7 @@ from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
 from llm_mock.specs.steps import Deadline, Report, StepRunner, iterate_calls, name_steps
 from llm_mock.specs.tool_check import describe_unknown_tool
 from llm_mock.specs.tools_server import RunningTools, find_project_root, run_tools_server
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, is_number
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_name

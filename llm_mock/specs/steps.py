@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError, TimeIsUp
 from llm_mock.specs.models import MAX_SHOWN, Step, StepResult
 from llm_mock.specs.references import (
@@ -17,6 +16,7 @@ from llm_mock.specs.references import (
     get_saved_name,
     resolve_references,
 )
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_tool_call, shorten, shorten_name
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ArgsKwargs, to_jsonable_python
 
 import llm_mock
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_error, shorten, shorten_name
 
 MAX_SHOWN_ERROR = 1_000

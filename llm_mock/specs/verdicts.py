@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.specs.models import MAX_SHOWN, StepResult, Verdict
 from llm_mock.support.json_in_text import find_json_objects
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten, shorten_name
 
 

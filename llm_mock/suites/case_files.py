@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten
 
 

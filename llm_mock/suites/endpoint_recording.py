@@ -14,8 +14,8 @@ from llm_mock.core.answer import Answer
 from llm_mock.core.mock import Mock
 from llm_mock.core.protocols import AnswerMetadata
 from llm_mock.core.request import Request
-from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.target import Target
+from llm_mock.support.json_types import JSONObject
 
 
 class _EndpointRequest(Request):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast, get_args
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider
 from llm_mock.agents.servers import CLIServer, MCPServer, Transport
 from llm_mock.agents.skill import Skill
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile, InvalidServer
 from llm_mock.suites.role_file import (
     FlatAgent,
@@ -22,6 +21,7 @@ from llm_mock.suites.role_file import (
     is_flat_agent,
 )
 from llm_mock.support import yaml_files
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import join_names, shorten, shorten_name
 from llm_mock.support.validation import Location
 from llm_mock.support.yaml_files import Document

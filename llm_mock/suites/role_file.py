@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import AliasChoices, ConfigDict, Field
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten, shorten_name, suggest_nearest
 from llm_mock.support.validation import Location, Number, Seconds, Text, Whole, WithExtensions
 from llm_mock.support.yaml_files import Document

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.support import yaml_files
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import describe_data
 

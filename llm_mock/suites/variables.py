@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, JSONAssertion
 from llm_mock.support.interpolation import (
@@ -16,6 +15,7 @@ from llm_mock.support.interpolation import (
     map_texts,
     parse_whole_reference,
 )
+from llm_mock.support.json_types import JSONObject
 
 MAX_SUITE_SIZE = 50_000_000
 """The largest number of characters of all cases, with files, rows and variables expanded."""

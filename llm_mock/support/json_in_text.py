@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
+from llm_mock.support.json_types import JSONObject
 
-def _refuse_duplicate_keys(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+
+def _refuse_duplicate_keys(fields: list[tuple[str, Any]]) -> JSONObject:
     data = dict(fields)
     if len(data) != len(fields):
         raise ValueError("a key stands twice, and may contradict itself")
@@ -54,7 +56,7 @@ class FencedJSON(ValueError):
 class FoundObject(NamedTuple):
     """A JSON object, and its start and end in the text."""
 
-    data: dict[str, Any]
+    data: JSONObject
     start: int
     end: int
 

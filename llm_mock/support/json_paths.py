@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from llm_mock.errors import LLMMockError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten, suggest_name
 
 _STEP = re.compile(r"""\.?([^.\[\]\s"'$*]+)|\[(-?\d+)\]|\[(?:"([^"]+)"|'([^']+)')\]""")
@@ -62,7 +63,7 @@ def get_value(value: Any, path: str) -> Any:
     return value
 
 
-def _get_field(data: dict[str, Any], key: str, place: str) -> Any:
+def _get_field(data: JSONObject, key: str, place: str) -> Any:
     if key in data:
         return data[key]
     if data:

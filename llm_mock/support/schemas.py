@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeGuard
 
 from llm_mock.errors import InvalidReply
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import described
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
@@ -59,7 +60,7 @@ def to_json_schema(schema: Any) -> Any:
     return json.loads(_generated[schema])
 
 
-def find_schema_problem(schema: dict[str, Any]) -> str | None:
+def find_schema_problem(schema: JSONObject) -> str | None:
     """Return why a JSON schema is invalid, on one line; None for a valid one."""
     from jsonschema.exceptions import SchemaError
 
@@ -79,7 +80,7 @@ def find_schema_problem(schema: dict[str, Any]) -> str | None:
 
 
 def find_violations(
-    schema: dict[str, Any], value: Any, called: str = "the answer", *, strict: bool = False
+    schema: JSONObject, value: Any, called: str = "the answer", *, strict: bool = False
 ) -> Iterator[str]:
     """Yield a line for each violation of a schema by a JSON value.
 
@@ -107,7 +108,7 @@ def find_violations(
         yield f"{called}{_format_path(error.absolute_path)}: {error.message}"
 
 
-def find_text_violations(schema: dict[str, Any], text: str) -> tuple[str, ...]:
+def find_text_violations(schema: JSONObject, text: str) -> tuple[str, ...]:
     """Return a line for each violation of a schema by the text of an answer."""
     return _text_violations(json.dumps(schema), text)
 

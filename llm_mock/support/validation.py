@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import pydantic
 from pydantic import ConfigDict
 
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST
 from llm_mock.support.text import shorten, suggest_name, suggest_nearest
 
@@ -31,7 +32,7 @@ QUOTABLE = (bool, int, float, datetime.date)
 SHOWN_NUMBER = 10**20
 """The number from which messages leave a whole number out."""
 EXTENSION = "x-"
-Schema = dict[str, Any]
+Schema = JSONObject
 """A JSON schema."""
 
 _TYPE_NAMES: dict[type, str] = {

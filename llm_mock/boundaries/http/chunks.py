@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from llm_mock.boundaries.http.request import HTTPRequest, Tool
-from llm_mock.boundaries.http.wire import JSONObject
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.reply import UNSET, Reply
+from llm_mock.support.json_types import JSONObject
 
 
 class ResponseContext:

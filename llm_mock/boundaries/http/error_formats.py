@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.wire import JSONObject
+from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch, Shape

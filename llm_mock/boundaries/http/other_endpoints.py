@@ -17,12 +17,13 @@ from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
 from llm_mock.boundaries.http.protocols.protocol import validate_body
 from llm_mock.boundaries.http.routing import add_request_id, exception_response, load_protocol
-from llm_mock.boundaries.http.wire import JSONObject, WireRequest, WireResponse, json_response
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens
 from llm_mock.core.vectors import EmbeddingRecord
+from llm_mock.support.json_types import JSONObject
 
 MAX_DIMENSIONS = 100_000
 MODEL_CREATED = 1_700_000_000

@@ -15,9 +15,10 @@ from llm_mock.boundaries.http.errors import (
     convert_to_wire_error,
     parse_retry_after,
 )
-from llm_mock.boundaries.http.wire import JSONObject, WireRequest
+from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.request import Request, describe_attachments, to_plain_json
 from llm_mock.core.tokens import measure_attachments, measure_length
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 
 PROVIDERS = {"messages": "anthropic", "generate_content": "google"}

@@ -11,10 +11,9 @@ from pydantic_core import from_json, to_json
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.core.events import Wait
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import is_secret_name
 
-JSONObject = dict[str, Any]
-"""A JSON object of a request, a response or an event."""
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """The headers for API keys, beside `Authorization: Bearer …`."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from llm_mock.support.json_types import JSONObject
+
 
 def create_usage(
-    input_tokens: int | None, output_tokens: int | None, details: dict[str, Any] | None = None
+    input_tokens: int | None, output_tokens: int | None, details: JSONObject | None = None
 ) -> Any:
     """Return an `llm.Usage`."""
     import llm.models
@@ -21,7 +23,7 @@ def create_attachment(kind: str | None, url: str | None, content: bytes | None) 
     return llm.Attachment(type=kind, url=url, content=content)
 
 
-def create_tool_call(name: str, arguments: dict[str, Any], call_id: str | None) -> Any:
+def create_tool_call(name: str, arguments: JSONObject, call_id: str | None) -> Any:
     """Return an `llm.ToolCall`."""
     import llm.models
 

@@ -16,6 +16,7 @@ from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.routing import load_protocol
 from llm_mock.core.answer import Answer
+from llm_mock.support.json_types import JSONObject
 
 PLUGIN = "llm.default_plugins.openai_models"
 
@@ -60,7 +61,7 @@ def _get_kind(response: Any) -> str | None:
     return kind if kind in ("Chat", "Responses") else None
 
 
-def _combine_chunks(body: dict[str, Any], text: str) -> dict[str, Any]:
+def _combine_chunks(body: JSONObject, text: str) -> JSONObject:
     """Return the payload of a streamed chat, as the plugin's `combine_chunks` builds it."""
     head = {name: body[name] for name in ("id", "model", "created", "usage")}
     reason = body["choices"][0]["finish_reason"]

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         _BaseResponse,  # private: the common base of both kinds
     )
 
+    from llm_mock.support.json_types import JSONObject
+
 _STREAM_EVENT = versions.get_stream_event_class()
 
 
@@ -212,7 +214,7 @@ def _complete(response: _BaseResponse, answer: Answer) -> None:
         response.response_json = reply.raw_json()
 
 
-def _restore_http_body(reply: Reply) -> dict[str, Any] | None:
+def _restore_http_body(reply: Reply) -> JSONObject | None:
     """Return the body of an answer that was recorded from an SDK; None for a streamed one."""
     from llm_mock.boundaries.http.replay import restore_body
 

@@ -12,6 +12,8 @@ from llm_mock.core.request import Request, to_plain_json
 if TYPE_CHECKING:
     import llm
 
+    from llm_mock.support.json_types import JSONObject
+
 
 class LLMRequest(Request):
     """A call that came through `llm`.
@@ -61,7 +63,7 @@ class LLMRequest(Request):
         """The id of the conversation, if the call is part of one."""
         return getattr(self._conversation, "id", None)
 
-    def messages(self) -> list[dict[str, Any]]:
+    def messages(self) -> list[JSONObject]:
         """Return all messages that the model sees."""
         # The application may have gone on with the conversation before somebody reads this.
         earlier = self._conversation.responses[: self._earlier] if self._earlier else []
@@ -76,7 +78,7 @@ class LLMRequest(Request):
             return self._characters
         return versions.count_characters(self.native, self._conversation)
 
-    def given_messages(self) -> list[dict[str, Any]]:
+    def given_messages(self) -> list[JSONObject]:
         """Return the messages that the application passed itself, without a conversation."""
         if self._conversation:
             return []
@@ -88,7 +90,7 @@ class LLMRequest(Request):
         return self.system or versions.get_system_message(self.native)
 
 
-def _get_given_options(options: Any) -> dict[str, Any]:
+def _get_given_options(options: Any) -> JSONObject:
     """Return the options that were passed."""
     if isinstance(options, dict):  # in a prompt that a test created by hand
         return {name: to_plain_json(value) for name, value in options.items()}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llm_mock.core.request import describe_attachments, describe_tool_call, describe_tool_result
 from llm_mock.core.tokens import measure_attachments, measure_length, measure_tool_call
 from llm_mock.errors import LLMTooOld
+from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm import Conversation, Prompt
@@ -99,7 +100,7 @@ def get_previous_prompt_json(response: Any) -> Any:
     return previous._prompt_json
 
 
-def describe_messages(prompt: Prompt, earlier: Sequence[Any]) -> list[dict[str, Any]]:
+def describe_messages(prompt: Prompt, earlier: Sequence[Any]) -> list[JSONObject]:
     """Return all messages that the model receives, in the format of `Request.messages`.
 
     Args:
@@ -221,10 +222,10 @@ def _get_texts(message: Message) -> list[str]:
     return [part.text for part in message.parts if hasattr(part, "text")]
 
 
-def _describe_part(part: Any) -> dict[str, Any]:
+def _describe_part(part: Any) -> JSONObject:
     """Return one part of a message in the format of `Request.messages`."""
     if hasattr(part, "attachment"):
-        attachment: dict[str, Any] = {}
+        attachment: JSONObject = {}
         if part.attachment:
             [attachment] = describe_attachments([part.attachment])
         return {"type": "attachment", "attachment": attachment}
@@ -242,11 +243,11 @@ def _describe_part(part: Any) -> dict[str, Any]:
     return {"type": "reasoning", "text": text}
 
 
-def _describe_text(text: str) -> dict[str, Any]:
+def _describe_text(text: str) -> JSONObject:
     return {"type": "text", "text": text}
 
 
-def _describe_old_conversation(prompt: Prompt, earlier: Sequence[Any]) -> Iterator[dict[str, Any]]:
+def _describe_old_conversation(prompt: Prompt, earlier: Sequence[Any]) -> Iterator[JSONObject]:
     """Yield the messages of a conversation before llm 0.32 in the format of newer versions."""
     prompts = [*(response.prompt for response in earlier), prompt]
     systems = [each.system for each in prompts if each.system]
@@ -263,7 +264,7 @@ def _describe_old_conversation(prompt: Prompt, earlier: Sequence[Any]) -> Iterat
     yield from _describe_prompt(prompt)
 
 
-def _describe_prompt(prompt: Prompt) -> Iterator[dict[str, Any]]:
+def _describe_prompt(prompt: Prompt) -> Iterator[JSONObject]:
     if prompt.tool_results:
         results = [describe_tool_result(result) for result in prompt.tool_results]
         yield {"role": "tool", "parts": results}

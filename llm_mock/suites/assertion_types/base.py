@@ -12,7 +12,7 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.agents.result import AgentResult
-from llm_mock.core.value_types import JSONObject
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, shorten_name
 from llm_mock.support.validation import Number, Text

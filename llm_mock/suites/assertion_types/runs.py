@@ -11,7 +11,6 @@ import pydantic
 from pydantic import Field
 
 from llm_mock.agents.result import AgentResult, Mode
-from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.assertion_types.base import (
     AssertionOutcome,
     BaseAssertion,
@@ -20,6 +19,7 @@ from llm_mock.suites.assertion_types.base import (
     StrictModel,
     accept_text_items,
 )
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_dollars, shorten, shorten_name, suggest_name
 from llm_mock.support.validation import Number, Text, Whole
 

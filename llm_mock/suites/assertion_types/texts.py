@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import ConfigDict, Field
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertion_types.base import (
     MAX_QUOTED,
@@ -24,6 +23,7 @@ from llm_mock.suites.time_limit import search_pattern
 from llm_mock.support import schemas
 from llm_mock.support.json_in_text import FencedJSON, find_json_values, parse_json
 from llm_mock.support.json_paths import get_value
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_name
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pydantic
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.promptfoo.providers import get_judge_id
 from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.suites.schema import Assertion
 from llm_mock.support.interpolation import map_texts
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_number
 from llm_mock.support.validation import list_problems
 from llm_mock.support.yaml_files import locate_problem

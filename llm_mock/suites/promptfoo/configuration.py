@@ -10,7 +10,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.assertions import convert_assertions
 from llm_mock.suites.promptfoo.prompts import PromptTemplate, parse_prompts
@@ -27,6 +26,7 @@ from llm_mock.suites.promptfoo.source import (
 from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, escape_references
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import MOST_REPETITIONS, is_number, is_whole
 from llm_mock.support.validation import is_extension
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from llm_mock.core.value_types import JSONObject
 from llm_mock.suites.promptfoo.source import ImportFindings, Part
+from llm_mock.support.json_types import JSONObject
 
 # The kind of API in an id such as openai:chat:gpt-4o; llm chooses it by the model.
 _API_KINDS = {

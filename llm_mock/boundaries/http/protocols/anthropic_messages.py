@@ -27,8 +27,9 @@ from llm_mock.boundaries.http.request import (
     make_tool_call_part,
     make_tool_result_part,
 )
-from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
+from llm_mock.support.json_types import JSONObject
 
 STOP_REASONS = {
     "stop": "end_turn",

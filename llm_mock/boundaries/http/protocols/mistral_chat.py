@@ -14,8 +14,9 @@ from llm_mock.boundaries.http.error_formats import MISTRAL, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 from llm_mock.boundaries.http.request import HTTPRequest
-from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
+from llm_mock.support.json_types import JSONObject
 
 FINISH_REASONS = {"content_filter": "error"}
 

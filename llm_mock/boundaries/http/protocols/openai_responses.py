@@ -25,8 +25,9 @@ from llm_mock.boundaries.http.protocols.responses_items import (
 )
 from llm_mock.boundaries.http.protocols.responses_stream import ResponsesStream
 from llm_mock.boundaries.http.request import HTTPRequest, Tool
-from llm_mock.boundaries.http.wire import JSONObject, WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
+from llm_mock.support.json_types import JSONObject
 
 SYSTEM_ROLES = ("system", "developer")
 PARSED_FIELDS = (

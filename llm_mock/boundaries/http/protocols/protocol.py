@@ -13,8 +13,9 @@ from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
-from llm_mock.boundaries.http.wire import JSONObject, WireRequest
+from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.events import Wait
+from llm_mock.support.json_types import JSONObject
 
 
 class WireProtocol(Protocol):

@@ -21,8 +21,8 @@ from llm_mock.boundaries.http.request import (
     make_tool_call_part,
     make_tool_result_part,
 )
-from llm_mock.boundaries.http.wire import JSONObject
 from llm_mock.core.context import current_mock
+from llm_mock.support.json_types import JSONObject
 
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reasons of an incomplete response, by the finish reasons of Chat Completions."""

@@ -13,8 +13,8 @@ from llm_mock.boundaries.http.protocols.responses_items import (
     build_response,
     finish_response,
 )
-from llm_mock.boundaries.http.wire import JSONObject
 from llm_mock.core.events import Event, Wait
+from llm_mock.support.json_types import JSONObject
 
 Fields = JSONObject
 DELTA_NAMES = {

@@ -10,7 +10,7 @@ from llm_mock.boundaries.http.readers.reader import (
     get_nested_dict,
     select_dicts,
 )
-from llm_mock.boundaries.http.wire import JSONObject
+from llm_mock.support.json_types import JSONObject
 
 FINISH_REASONS = {"max_tokens": "length", "refusal": "content_filter"}
 NORMAL_REASONS = ("end_turn", "stop_sequence", "tool_use")

@@ -10,7 +10,7 @@ from llm_mock.boundaries.http.readers.reader import (
     get_nested_dict,
     select_dicts,
 )
-from llm_mock.boundaries.http.wire import JSONObject
+from llm_mock.support.json_types import JSONObject
 
 FINISH_REASONS = {"max_output_tokens": "length"}
 FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed")

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from llm_mock.boundaries.http.wire import JSONObject
+from llm_mock.support.json_types import JSONObject
 
 PLACEHOLDER = "…"
 """The mark left in a body in place of an extracted text."""
