@@ -92,11 +92,16 @@ class Call(dict[str, Any]):
             # `copy` and `pickle` look for methods that a dict need not have.
             if name.startswith("__"):
                 raise AttributeError(name)
+            # A property that failed comes here too, and shows its own error.
+            if hasattr(type(self), name):
+                return object.__getattribute__(self, name)
             known = _attributes()
-            raise AttributeError(
+            message = (
                 f"A call has no attribute {name!r}{suggest_nearest(name, known)} "
                 f"Its attributes: {', '.join(known)}."
             )
+            # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
+            raise AttributeError(message, name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The request belongs to a library and cannot be pickled, so its description goes instead.

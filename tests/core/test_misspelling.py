@@ -108,15 +108,18 @@ def test_a_failure_shows_the_line_of_the_test_only(pytester: pytest.Pytester) ->
         def test_keyword(mock_llm_responses): mock_llm_responses.add("m", "x", promt="y")
         def test_reply(mock_llm_responses): mock_llm_responses.set("m", reply="x")
         def test_model(mock_llm_responses): llm.get_model("m").assert_called_onse()
+        def test_call(mock_llm_responses):
+            llm.get_model("m").prompt("Hi").text()
+            mock_llm_responses.last_call.promt
         """
     )
     result = pytester.runpytest_subprocess()
-    result.assert_outcomes(failed=4)
+    result.assert_outcomes(failed=5)
     shown = result.stdout.str()
     assert "llm_mock/" not in shown.replace(str(pytester.path), "")
     # Python from 3.12 on adds a suggestion of its own to some errors.
     errors = [line for line in shown.splitlines() if line.startswith("E ")]
-    assert [line.lower().count("did you mean") for line in errors] == [1] * 4
+    assert [line.lower().count("did you mean") for line in errors] == [1] * 5
 
 
 def test_a_property_that_fails_shows_its_own_error() -> None:
