@@ -90,7 +90,7 @@ def yes_no(answer: bool, reason: str, *, field: str = "answer", **details: Any) 
 class ToolCallThenAnswer:
     """A reply function that calls a tool, and answers once there is a result; see `tool_call`."""
 
-    def __init__(self, call: Reply, then: Any) -> None:
+    def __init__(self, call: Reply, then: object) -> None:
         self.call = call
         self.then = then
 
@@ -104,7 +104,7 @@ class ToolCallThenAnswer:
 
 
 def tool_call(
-    name: str, arguments: Mapping[str, Any] | None = None, *, then: Any, **details: Any
+    name: str, arguments: Mapping[str, object] | None = None, *, then: object, **details: Any
 ) -> ToolCallThenAnswer:
     """Return a reply function that answers with a tool call first, then with a final answer.
 
@@ -143,7 +143,7 @@ def refusal(text: str = REFUSAL, **details: Any) -> Reply:
     return Reply(text, **details)
 
 
-def truncated(content: Any, *, after: int | None = None, **details: Any) -> Reply:
+def truncated(content: object, *, after: int | None = None, **details: Any) -> Reply:
     """Return an answer that is cut off at the limit of output tokens.
 
     `response_json` has `"finish_reason": "length"`, as `llm`'s OpenAI models have it. For another

@@ -77,7 +77,7 @@ class ToolCalls:
             implementation,
         )
 
-    def begin(self, requested: Sequence[Any]) -> None:
+    def begin(self, requested: Sequence[object]) -> None:
         """Start a turn with the `llm` tool calls that the model requested."""
         self._turn = [_Call(call) for call in requested]
 
@@ -97,7 +97,7 @@ class ToolCalls:
                 return call
         return _Call(requested)
 
-    def records(self, results: Sequence[Any]) -> tuple[ToolCallRecord, ...]:
+    def records(self, results: Sequence[object]) -> tuple[ToolCallRecord, ...]:
         """Return the calls of the turn in the order of the requests.
 
         Args:

@@ -92,5 +92,5 @@ def _get_attributes(value: object, names: tuple[str, ...]) -> JSONObject:
     return {name: getattr(value, name) for name in names}
 
 
-def _get_items(data: Mapping[str, Any], names: tuple[str, ...]) -> JSONObject:
+def _get_items(data: Mapping[str, object], names: tuple[str, ...]) -> JSONObject:
     return {name: data[name] for name in names}

@@ -280,7 +280,7 @@ class _Run:
             self._complete(response.prompt.tool_results)
         self._turn_start = time.perf_counter()
 
-    def _complete(self, results: Sequence[Any]) -> None:
+    def _complete(self, results: Sequence[object]) -> None:
         records = self._calls.records(results)
         self._turns[-1] = replace(self._turns[-1], tool_calls=records)
 

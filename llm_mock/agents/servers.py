@@ -286,7 +286,7 @@ def _check_seconds(server: Server, *names: str) -> None:
             )
 
 
-def _check_choice(server: Server, name: str, choices: Sequence[Any]) -> None:
+def _check_choice(server: Server, name: str, choices: Sequence[object]) -> None:
     value = getattr(server, name)
     if value not in choices:
         expected = " or ".join(map(repr, choices))

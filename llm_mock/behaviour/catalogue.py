@@ -73,7 +73,7 @@ def _fence_json(context: FaultContext) -> Reply | None:
     return context.change_reply(f"```json\n{_indent(context.data)}\n```")
 
 
-def _indent(data: Any) -> str:
+def _indent(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
@@ -116,7 +116,7 @@ def _change_types(context: FaultContext) -> Reply | None:
     return None
 
 
-def _iter_other_types(value: Any) -> Iterator[Any]:
+def _iter_other_types(value: object) -> Iterator[Any]:
     """Yield values that a model may write instead, the likeliest last."""
     yield {"value": value}
     if isinstance(value, str):

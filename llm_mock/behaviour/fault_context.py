@@ -58,7 +58,7 @@ class FaultContext:
         reply.__dict__.update(latency=latency, invalid=True)
         return reply
 
-    def breaks_the_schema(self, data: Any) -> bool:
+    def breaks_the_schema(self, data: object) -> bool:
         """Return whether the data violate the schema; without a schema all data do."""
         if self.schema is None:
             return True
@@ -105,7 +105,7 @@ def _parse_container(text: str) -> Any:
     return data if isinstance(data, (dict, list)) else UNSET
 
 
-def _iter_objects(data: Any) -> Iterator[JSONObject]:
+def _iter_objects(data: object) -> Iterator[JSONObject]:
     items: Iterable[Any] = ()
     if isinstance(data, dict):
         yield data

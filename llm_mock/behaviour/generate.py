@@ -124,7 +124,7 @@ class _Search:
         self._validator = schemas.get_validator(json.dumps(root))[0]
         self._resolver = Registry[Any]().resolver_with_root(DRAFT202012.create_resource(root))
 
-    def iter_values(self, schema: Any, place: str, references: References) -> Values:
+    def iter_values(self, schema: object, place: str, references: References) -> Values:
         """Yield valid values, the preferred one first."""
         validator = self._validator.evolve(schema=schema)
         first_problem = len(self.problems)

@@ -28,7 +28,7 @@ def pass_through() -> Iterator[None]:
         _is_passing_through.reset(token)
 
 
-def call_through(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def call_through(function: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
     """Call a function and make its calls of models for real.
 
     Returns:

@@ -21,7 +21,7 @@ COMMON_PACKAGES = ("builtins", "llm", "llm_mock", "re")
 """The packages whose functions and classes every process can import."""
 
 
-def serialize(value: Any) -> bytes:
+def serialize(value: object) -> bytes:
     """Return a value as bytes that `pickle.loads` reads in another process."""
     buffer = io.BytesIO()
     _Pickler(buffer).dump(value)
@@ -31,7 +31,7 @@ def serialize(value: Any) -> bytes:
 class _Pickler(pickle.Pickler):
     """A pickler that nests functions, callables and exceptions, so that each may fail alone."""
 
-    def reducer_override(self, value: Any) -> Any:
+    def reducer_override(self, value: object) -> Any:
         """Return how pickle restores a value; NotImplemented for pickle's own way."""
         is_error = isinstance(value, BaseException) or _is_error_class(value)
         if not callable(value) and not is_error:
@@ -67,7 +67,7 @@ def _reduce_by_name(value: Any) -> Any:
     return pkgutil.resolve_name, (f"{value.__module__}:{value.__qualname__}",)
 
 
-def _describe(value: Any) -> str:
+def _describe(value: object) -> str:
     code = getattr(value, "__code__", None)
     if code is None:
         return described(value)

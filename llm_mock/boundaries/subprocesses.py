@@ -87,7 +87,7 @@ def _spawn(
     return original(path, argv, environment, *args, **kwargs)
 
 
-def _execute(original: Callable[..., object], path: object, argv: object, env: Any) -> object:
+def _execute(original: Callable[..., object], path: object, argv: object, env: object) -> object:
     """Replace the program of this process as `os.execve`; only a forked one gets the mock.
 
     `os.spawnve` and pexpect fork and then call `execve`. A test's own process that calls it ends.
@@ -124,7 +124,7 @@ def _start_inheriting(original: Callable[..., int], *args: Any, **kwargs: Any) -
         os.environ.pop(FOLDER_VARIABLE, None)
 
 
-def _build_environment(given: Any) -> dict[str, str] | None:
+def _build_environment(given: object) -> dict[str, str] | None:
     """Return an environment with the active mock, to be used instead of the given one.
 
     Args:

@@ -45,7 +45,7 @@ class _Work:
 
     __slots__ = ("_function", "_test")
 
-    def __init__(self, test: RunningTest, function: Callable[..., Any]) -> None:
+    def __init__(self, test: RunningTest, function: Callable[..., object]) -> None:
         self._test = test
         self._function = function
 
@@ -86,7 +86,7 @@ def _follow_pool(module: ModuleType) -> None:
         _State.undo += [_replace(module.ThreadPool, name, _submit) for name in POOL_METHODS]
 
 
-def _replace(owner: type, name: str, replacement: Callable[..., Any]) -> Callable[[], None]:
+def _replace(owner: type, name: str, replacement: Callable[..., object]) -> Callable[[], None]:
     """Replace a method, and return a function that restores it."""
     is_inherited = name not in vars(owner)
     original = getattr(owner, name)
@@ -122,7 +122,7 @@ def _start(
     original(thread, *args, **kwargs)
 
 
-def _submit(original: Callable[..., Any], pool: object, *args: Any, **kwargs: Any) -> Any:
+def _submit(original: Callable[..., object], pool: object, *args: Any, **kwargs: Any) -> Any:
     __tracebackhide__ = True
     if args and callable(args[0]) and not _is_interpreter_pool(pool):
         test = get_submitting_test()

@@ -97,7 +97,7 @@ class CassetteConfig:
         parts = json.loads(key)
         return dict(zip(self.match, parts, strict=True))
 
-    def normalize_value(self, value: Any) -> Any:
+    def normalize_value(self, value: object) -> Any:
         """Return a JSON value with its texts normalized."""
         if not self.normalize:
             return value

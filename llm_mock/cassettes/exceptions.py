@@ -152,7 +152,7 @@ def _add_attributes(error: BaseException, description: JSONObject) -> JSONObject
 
 
 def _find_missing_attributes(
-    error: BaseException, rebuilt: BaseException | None, description: Mapping[str, Any]
+    error: BaseException, rebuilt: BaseException | None, description: Mapping[str, object]
 ) -> JSONObject:
     """Return the attributes of an exception that a rebuilt one lacks."""
     # With both `args` and `attributes`, `rebuild` does not call the class, which sets nothing then.
@@ -346,7 +346,7 @@ def _make_http_exception(error_class: Any, description: Mapping[str, Any]) -> An
     return error_class(message, request=request)
 
 
-def _choose_content(content: str | None, body: Any, package: str) -> JSONObject:
+def _choose_content(content: str | None, body: object, package: str) -> JSONObject:
     """Return the arguments for the content of a response."""
     if content is not None:
         return {"text": content}

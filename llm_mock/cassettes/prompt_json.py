@@ -52,7 +52,7 @@ def _get_encoded_attachments(messages: list[JSONObject]) -> list[str]:
 
 
 def shorten_prompt_json(
-    sent: Any, before: Any, encoded: Mapping[str, str]
+    sent: object, before: object, encoded: Mapping[str, str]
 ) -> tuple[Any, dict[str, int]]:
     """Return the part of a payload that a cassette keeps, and the number of repeated items by list.
 
@@ -76,7 +76,9 @@ def shorten_prompt_json(
     return _replace_texts(sent, placeholders), repeats
 
 
-def restore_prompt_json(recorded: RecordedResponse, before: Any, encoded: Mapping[str, str]) -> Any:
+def restore_prompt_json(
+    recorded: RecordedResponse, before: object, encoded: Mapping[str, str]
+) -> Any:
     """Return the payload that `shorten_prompt_json` shortened."""
     sent = _replace_texts(recorded.prompt_json, encoded)
     for name, count in recorded.prompt_json_repeats.items():
@@ -86,7 +88,7 @@ def restore_prompt_json(recorded: RecordedResponse, before: Any, encoded: Mappin
     return sent
 
 
-def _count_equal_items(items: Any, earlier: Any) -> int:
+def _count_equal_items(items: object, earlier: object) -> int:
     """Return the number of items at the start of two lists that are equal."""
     if not isinstance(items, list) or not isinstance(earlier, list):
         return 0
@@ -99,7 +101,7 @@ def _count_equal_items(items: Any, earlier: Any) -> int:
     return count
 
 
-def _replace_texts(value: Any, replacements: Mapping[str, str]) -> Any:
+def _replace_texts(value: object, replacements: Mapping[str, str]) -> Any:
     """Return a copy of a JSON value with parts of its texts replaced."""
 
     def replace(text: str) -> str:

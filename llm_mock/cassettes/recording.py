@@ -230,7 +230,7 @@ def _build_http(http: JSONObject | None) -> schema.RecordedHTTP | None:
     return schema.RecordedHTTP(**{**http, "headers": headers})
 
 
-def _copy_event_fields(event: Any) -> EventFields:
+def _copy_event_fields(event: object) -> EventFields:
     """Return a copy of the fields of a stream event that are not at their default.
 
     Raises:

@@ -124,7 +124,7 @@ class RecordedReply(Reply):
             unfinished=recorded.unfinished,
         )
 
-    def sent(self, before: Any) -> Any:
+    def sent(self, before: object) -> Any:
         """Return the payload that the plugin sent when the call was recorded.
 
         Args:
@@ -132,7 +132,7 @@ class RecordedReply(Reply):
         """
         return restore_prompt_json(self._recorded, before, self._encoded)
 
-    def _raise_after(self, chunks: Iterable[Any]) -> Iterator[Any]:
+    def _raise_after(self, chunks: Iterable[object]) -> Iterator[Any]:
         yield from chunks
         error = CassetteMiss(
             "When this call was recorded, the application stopped reading here, so the rest is not "

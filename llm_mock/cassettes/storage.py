@@ -438,7 +438,7 @@ def has_same_response(old: schema.RecordedCall, new: schema.RecordedCall) -> boo
     return bool(old_response == new_response)
 
 
-def _remove_volatile(value: Any) -> Any:
+def _remove_volatile(value: object) -> Any:
     """Return a JSON value without the fields that differ between recordings."""
     if isinstance(value, list):
         return [_remove_volatile(item) for item in value]

@@ -114,7 +114,7 @@ def _import_function(module_name: str, name: str) -> Callable[..., Any]:
     raise InvalidFile(f"{module_name} has no function {shorten(name)}{hint}")
 
 
-def _call(function: Callable[..., Any], script: str, responses: ResponseConfigurator) -> None:
+def _call(function: Callable[..., object], script: str, responses: ResponseConfigurator) -> None:
     try:
         function(responses)
     except LLMMockError:

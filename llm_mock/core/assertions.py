@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.core.call import Call
 from llm_mock.core.expected_call import CallConditions, ExpectedCall
@@ -114,7 +114,7 @@ class CallAssertions:
     def assert_called_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: Any = None,
+        schema: object = None,
         **conditions: Unpack[CallConditions],
     ) -> None:
         """Assert that at least one call matches all arguments.
@@ -143,7 +143,7 @@ class CallAssertions:
     def assert_called_once_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: Any = None,
+        schema: object = None,
         **conditions: Unpack[CallConditions],
     ) -> None:
         """Assert that there was exactly one call, and that it matches all arguments.
@@ -164,7 +164,7 @@ class CallAssertions:
     def assert_not_called_with(
         self,
         prompt_contains: TextMatcher | None = None,
-        schema: Any = None,
+        schema: object = None,
         **conditions: Unpack[CallConditions],
     ) -> None:
         """Assert that no call matches all arguments, which are those of `assert_called_with`.

@@ -93,6 +93,11 @@ class Matchers:
             return False
         if self.turn is not None and self.turn != call["turn"]:
             return False
+        if self.tools is None and self.attachments is None and self.options is None:
+            return True
+        return self._fits_lists(call)
+
+    def _fits_lists(self, call: Call) -> bool:
         if self.tools is not None and _list_missing_tools(self.tools, call):
             return False
         if self.attachments is not None and self.attachments != _list_attachment_types(call):

@@ -399,8 +399,8 @@ class Mock:
         waits = None
         real_time = False
         latency = reply.latency
-        if latency is None and not reply.is_recorded:
-            latency = self._find_latency(record["model_id"])
+        if latency is None:
+            latency = self._find_latency(reply, record["model_id"])
         if latency is not None:
             real_time = latency.real_time
             reply, waits = self._apply_latency(reply, latency, record)
@@ -448,8 +448,13 @@ class Mock:
             self.note_problem(str(problem))
             raise problem
 
-    def _find_latency(self, model_id: str) -> Latency | None:
-        """Return the latency of a model, from this mock or its parents."""
+    def _find_latency(self, reply: Reply, model_id: str) -> Latency | None:
+        """Return the latency of a model, from this mock or its parents.
+
+        A recorded reply has none.
+        """
+        if reply.is_recorded:
+            return None
         level: Mock | None = self
         while level is not None:
             latencies = level.responses.script.latencies

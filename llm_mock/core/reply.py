@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -189,12 +189,16 @@ class Reply:
         calls_length = sum(map(measure_tool_call, self.tool_calls))
         reasoning_length = len(self.reasoning or "")
         fields["estimated_tokens"] = estimate_tokens(len(content) + reasoning_length + calls_length)
-        is_plain = self.error is None and self.reasoning is None and not self.tool_calls
-        # Without chunks, the call of `all` is saved.
-        has_events = bool(chunks) and not all(isinstance(chunk, str) for chunk in chunks)
-        fields["is_text"] = is_plain and not has_events
+        fields["is_text"] = self._has_only_text(chunks)
         has_metadata = self.usage or self.attachments or self.resolved_model or self.response_json
         fields["is_text_alone"] = self.is_text and data is UNSET and not has_metadata
+
+    def _has_only_text(self, chunks: Sequence[Chunk]) -> bool:
+        """Return whether there is no error, no reasoning, no tool call and no event."""
+        if self.error is not None or self.reasoning is not None or self.tool_calls:
+            return False
+        # Without chunks, the call of `all` is saved.
+        return not chunks or all(isinstance(chunk, str) for chunk in chunks)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(

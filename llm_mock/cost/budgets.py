@@ -87,7 +87,7 @@ class CallUsage:
     def __init__(
         self,
         calls: Iterable[Call],
-        mock: Any = None,
+        mock: object = None,
         with_cost: bool = True,
     ) -> None:
         self._with_cost = with_cost
@@ -133,7 +133,7 @@ class UsageBudget(NamedTuple):
     cost: Decimal | None = None
     tokens: int | None = None
 
-    def check(self, calls: Iterable[Call], mock: Any) -> str | None:
+    def check(self, calls: Iterable[Call], mock: object) -> str | None:
         """Return the message for calls that exceed the budget, or None."""
         usage = CallUsage(calls, mock, with_cost=self.cost is not None)
         if usage.unknown_models:
@@ -154,7 +154,7 @@ class UsageBudget(NamedTuple):
         return phrases
 
 
-def parse_budget(source: str, cost: Any, tokens: Any) -> UsageBudget:
+def parse_budget(source: str, cost: object, tokens: object) -> UsageBudget:
     """Parse a budget.
 
     Args:
@@ -197,7 +197,7 @@ def describe_unknown_prices(models: Sequence[str], usage: CallUsage | None = Non
     return "\n".join(lines)
 
 
-def assert_cost_below(mock_llm_calls: Mock, dollars: Any, model: str | None = None) -> None:
+def assert_cost_below(mock_llm_calls: Mock, dollars: object, model: str | None = None) -> None:
     """Assert that the calls together cost less than an amount.
 
     Args:

@@ -11,7 +11,7 @@ import importlib.util
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.core.context import current_mock
 from llm_mock.errors import InvalidBudget, MissingExtra
@@ -52,7 +52,7 @@ def count_tokens(call: Call) -> int:
     return input_tokens + output_tokens
 
 
-def compute_cost(call: Call, mock: Any = None) -> Decimal | None:
+def compute_cost(call: Call, mock: object = None) -> Decimal | None:
     """Return the cost of a call in US dollars, or None if the price of the model is unknown.
 
     A call that used no tokens, because it failed, costs nothing.
@@ -91,7 +91,7 @@ def _compute_cost(
     input: int,
     output: int,
     timestamp: str,
-    mock: Any,
+    mock: object,
 ) -> Decimal | None:
     if not input and not output:
         return Decimal(0)
@@ -149,7 +149,7 @@ def describe_price_setting(model: str) -> str:
     )
 
 
-def price(model: str, input: Any, output: Any) -> tuple[str, Price]:
+def price(model: str, input: object, output: object) -> tuple[str, Price]:
     """Return an entry for the prices of a project.
 
     Args:
@@ -186,7 +186,7 @@ def _parse_price(line: str) -> tuple[str, Price]:
     return price(model.strip(), *numbers)
 
 
-def amount(value: Any, what: str) -> Decimal:
+def amount(value: object, what: str) -> Decimal:
     """Return a number of dollars from 0 with exactly the digits that were written.
 
     Args:

@@ -167,5 +167,5 @@ class CallCollector:
             session.config.workeroutput[SHIPPED] = self.last
 
 
-def _to_json_value(value: Any) -> Any:
+def _to_json_value(value: object) -> Any:
     return float(value) if isinstance(value, Decimal) else repr(value)

@@ -204,7 +204,7 @@ def _is_ours(error: BaseException) -> bool:
     return bool(files) and files[-1].startswith(_PACKAGE)
 
 
-def _redact_repr(part: Any) -> Any:
+def _redact_repr(part: object) -> Any:
     """Return a part of pytest's representation of a failure with all texts redacted."""
     if isinstance(part, str):
         return redact(part)

@@ -47,7 +47,7 @@ def reporting_hook(**options: Any) -> Callable[[Hook], Hook]:
     return mark
 
 
-def deciding_hook(instead: Callable[..., Any], **options: Any) -> Callable[[Hook], Hook]:
+def deciding_hook(instead: Callable[..., object], **options: Any) -> Callable[[Hook], Hook]:
     """Decorate a hook that decides about tests: if it fails, its tests fail.
 
     Args:
@@ -68,7 +68,7 @@ def deciding_hook(instead: Callable[..., Any], **options: Any) -> Callable[[Hook
             except BaseException as fault:
                 return instead(describe_fault(function, fault), *args)
 
-        guarded.is_guarded = True  # type: ignore[attr-defined]
+        vars(guarded)["is_guarded"] = True
         marked: Hook = pytest.hookimpl(**options)(guarded)
         return marked
 
@@ -90,7 +90,7 @@ def guard(function: Hook) -> Hook:
             report_fault(function, fault)
             return None
 
-    guarded.is_guarded = True  # type: ignore[attr-defined]
+    vars(guarded)["is_guarded"] = True
     return guarded  # type: ignore[return-value]
 
 
@@ -123,12 +123,12 @@ def _guarded_wrapper(function: Callable[..., Generator[None, Any, Any]]) -> Any:
             report_fault(function, fault)
         return result
 
-    guarded.is_guarded = True  # type: ignore[attr-defined]
+    vars(guarded)["is_guarded"] = True
     return guarded
 
 
 def _throw(
-    function: Callable[..., Any], wrapper: Generator[None, Any, Any], error: BaseException
+    function: Callable[..., object], wrapper: Generator[None, Any, Any], error: BaseException
 ) -> Any:
     """Throw the error of another hook into a wrapper, which may return a result instead."""
     __tracebackhide__ = True
@@ -145,7 +145,7 @@ def _throw(
     raise error
 
 
-def report_fault(function: Callable[..., Any], fault: BaseException) -> None:
+def report_fault(function: Callable[..., object], fault: BaseException) -> None:
     """Warn once a run that a function of the plugin failed. Never raises."""
     try:
         name = _name(function)
@@ -176,11 +176,11 @@ def report_faults_of_worker(faults: dict[str, str]) -> None:
             _warn(config, text)
 
 
-def _name(function: Callable[..., Any]) -> str:
+def _name(function: Callable[..., object]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-def describe_fault(function: Callable[..., Any], fault: BaseException) -> str:
+def describe_fault(function: Callable[..., object], fault: BaseException) -> str:
     """Return the message about a fault: the name of the hook and the traceback, in ASCII."""
     lines = traceback.format_exception(type(fault), fault, fault.__traceback__)
     trace = _redact("".join(lines))

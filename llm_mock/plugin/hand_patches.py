@@ -82,5 +82,5 @@ class HandPatches:
         return find_unused_replies(mock, mock.calls)
 
 
-def _is_of_llm(original: Any) -> bool:
+def _is_of_llm(original: object) -> bool:
     return str(getattr(original, "__module__", "")).partition(".")[0] in ("llm", "llm_mock")

@@ -38,7 +38,7 @@ def llm_score(pytestconfig: pytest.Config) -> Callable[..., Score]:
     return _bind_judge(pytestconfig, assertions.llm_score)
 
 
-def _bind_judge(config: pytest.Config, function: Callable[..., Any]) -> Callable[..., Any]:
+def _bind_judge(config: pytest.Config, function: Callable[..., object]) -> Callable[..., Any]:
     """Return a function that takes its judge from the command line, its call or the ini file."""
 
     @wraps(function)

@@ -24,7 +24,7 @@ from llm_mock.plugin.guard import begin, reporting_hook
 class _RecordingProxy:
     """A proxy of a test's replacement for `get_model` that records the names of models."""
 
-    def __init__(self, replacement: Any, models: list[str]) -> None:
+    def __init__(self, replacement: object, models: list[str]) -> None:
         # Past `__setattr__`, which sets attributes of the replacement.
         self.__dict__["_llm_mock_replacement"] = replacement
         self.__dict__["_llm_mock_models"] = models
@@ -38,7 +38,7 @@ class _RecordingProxy:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_llm_mock_replacement"], name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         setattr(self._llm_mock_replacement, name, value)
 
 
@@ -102,7 +102,7 @@ class LearnedModels:
         # Last, because this `monkeypatch` uses the method itself.
         monkeypatch.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
 
-    def _install_proxy(self, owner: Any, name: Any) -> None:
+    def _install_proxy(self, owner: object, name: object) -> None:
         """Put a proxy in front of the replacement of `get_model`; nothing for other names."""
         if name not in GETTERS:
             return

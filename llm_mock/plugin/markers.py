@@ -142,7 +142,7 @@ def _use_fixture(item: pytest.Item, name: str) -> None:
     getattr(item, "fixturenames", []).insert(0, name)
 
 
-def _use_cassette(item: Any) -> None:
+def _use_cassette(item: object) -> None:
     """Set up the cassette after the fixtures of wider scopes and before those of the test."""
     names = getattr(item, "fixturenames", [])
     # A private name of pytest's; without it the cassette is set up before all fixtures.

@@ -230,7 +230,7 @@ def _hidden_fixtures(item: pytest.Item) -> str:
     return "\n".join(sorted(lines))
 
 
-def _locate(function: Any) -> str:
+def _locate(function: object) -> str:
     """Return the file and line of a function, or its module if it has no code of its own."""
     code = getattr(function, "__code__", None)
     if code is None:

@@ -77,7 +77,7 @@ def redact_calls(calls: Iterable[JSONObject]) -> list[JSONObject]:
     return without_secrets
 
 
-def _redact_chunks(chunks: Sequence[Any]) -> list[Any]:
+def _redact_chunks(chunks: Sequence[object]) -> list[Any]:
     """Redact the chunks of each part of the response (text, tool call, …) together."""
     copies = [_as_chunk_event(chunk) for chunk in chunks]
     parts: dict[Any, list[JSONObject]] = {}

@@ -126,7 +126,7 @@ def render_json(document: JSONObject) -> bytes:
     return escape_json_text(text).encode(errors="backslashreplace")
 
 
-def _dump(value: Any) -> str:
+def _dump(value: object) -> str:
     """Return a value as JSON; numbers that JSON does not have (inf, nan) become strings."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)

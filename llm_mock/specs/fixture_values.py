@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
@@ -14,7 +13,7 @@ from llm_mock.specs.steps import iterate_steps
 from llm_mock.support.json_types import JSONObject
 
 
-def convert_fixtures(spec: TestSpec, values: Mapping[str, Any]) -> JSONObject:
+def convert_fixtures(spec: TestSpec, values: Mapping[str, object]) -> JSONObject:
     """Return the JSON values of the fixtures that a test names.
 
     A value that is not JSON, such as a connection, is left out: the test may need the fixture

@@ -6,7 +6,6 @@ import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from llm_mock.specs.models import PARTS, Step, TestSpec
 from llm_mock.specs.references import (
@@ -61,7 +60,7 @@ def load_spec(path: str | Path) -> TestSpec:
     return spec
 
 
-def is_spec(data: Any) -> bool:
+def is_spec(data: object) -> bool:
     """Return whether the content of a YAML file is meant to be a plain-language test."""
     if not isinstance(data, Mapping):
         return False
@@ -135,7 +134,7 @@ def _find_useless_fields(step: Step) -> Iterator[Problem]:
             yield (name,), f"{name} says how a tool is called, and this step has no tool"
 
 
-def _find_non_json(value: Any, location: Location) -> Iterator[Problem]:
+def _find_non_json(value: object, location: Location) -> Iterator[Problem]:
     """Yield the values of YAML that JSON does not have, such as dates."""
     if isinstance(value, Mapping):
         for key, item in value.items():

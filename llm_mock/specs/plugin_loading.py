@@ -37,7 +37,7 @@ class LoadedPlugin:
         line = _find_line(plugin_class)
         return f"{plugin_class.__name__} ({self.file.name}:{line})"
 
-    def error(self, problem: str, member: Any = None) -> InvalidFile:
+    def error(self, problem: str, member: object = None) -> InvalidFile:
         """Return an error for the plugin, or for one of its members."""
         line = _find_line(member or type(self.plugin))
         return InvalidFile(f"{self.file}:{line}: {problem}")

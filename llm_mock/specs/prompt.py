@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.errors import MissingExtra
 from llm_mock.specs.models import Step, StepResult, TestSpec
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).parent / "templates" / "test_prompt.jinja2"
 
 
-def render_prompt(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, Any]) -> str:
+def render_prompt(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[str, object]) -> str:
     """Return the prompt to run and judge a test.
 
     Args:
@@ -87,5 +87,5 @@ def _convert_to_yaml(step: Step) -> JSONObject:
     return fields
 
 
-def _dump_json(value: Any) -> str:
+def _dump_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)

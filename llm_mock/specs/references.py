@@ -24,7 +24,7 @@ ANY_STORED = f"{STORED}*"
 _REFERENCE = re.compile(r"[^\W\d]\w*(?:\.[^.\s]+)*")
 
 
-def resolve_references(value: Any, saved: Mapping[str, Any]) -> Any:
+def resolve_references(value: object, saved: Mapping[str, object]) -> Any:
     """Return a JSON value with the saved results that it refers to.
 
     A text that is one reference becomes the result, of any type. Inside a longer text, a result is
@@ -59,7 +59,7 @@ def resolve_references(value: Any, saved: Mapping[str, Any]) -> Any:
     return resolved
 
 
-def _estimate_size(value: Any, limit: int) -> int:
+def _estimate_size(value: object, limit: int) -> int:
     """Return about how many characters a JSON value has, or any number above the limit."""
     if isinstance(value, str):
         return len(value)
@@ -74,7 +74,7 @@ def _estimate_size(value: Any, limit: int) -> int:
 
 
 def find_references(
-    value: Any, location: tuple[str | int, ...] = ()
+    value: object, location: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield each reference in a JSON value: its location, and the text between its braces."""
     if isinstance(value, str):
@@ -119,7 +119,7 @@ def describe_invalid_reference(reference: str, saved: Collection[str]) -> str | 
     )
 
 
-def _look_up(reference: str, saved: Mapping[str, Any]) -> Any:
+def _look_up(reference: str, saved: Mapping[str, object]) -> Any:
     """Return the saved result, or the part of it, that a reference names."""
     problem = describe_invalid_reference(reference, saved)
     if problem:
@@ -142,14 +142,14 @@ def _look_up(reference: str, saved: Mapping[str, Any]) -> Any:
     return value
 
 
-def _get_items(value: Any) -> Any:
+def _get_items(value: object) -> Any:
     """Return the items of a list by their positions as text, and any other value as it is."""
     if not isinstance(value, list):
         return value
     return {str(position): item for position, item in enumerate(value)}
 
 
-def _describe_value(missing_key: str, value: Any) -> str:
+def _describe_value(missing_key: str, value: object) -> str:
     if isinstance(value, Mapping):
         keys = ", ".join(map(shorten_name, value))
         return f"it has {keys or 'nothing'}{suggest_nearest(missing_key, value)}"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
@@ -35,7 +34,7 @@ def run_llm_test(
     driver: Driver | None = None,
     allowed_hosts: AllowedHosts | None = None,
     report: Report | None = None,
-    fixtures: Mapping[str, Any] | None = None,
+    fixtures: Mapping[str, object] | None = None,
 ) -> Verdict:
     """Run a plain-language test.
 

@@ -179,7 +179,9 @@ class StepRunner:
         self.report(result)
 
 
-def save_output(saved: JSONObject, step: Step, arguments: Mapping[str, Any], output: Any) -> None:
+def save_output(
+    saved: JSONObject, step: Step, arguments: Mapping[str, object], output: object
+) -> None:
     """Save the output of a successful call, and the value that it stored, for later steps."""
     if step.save_as:
         saved[step.save_as] = output
@@ -218,7 +220,7 @@ def parse_output(text: str, structured: Any) -> Any:
     return structured
 
 
-def find_problem(tool: str, error: str | None, output: Any) -> str | None:
+def find_problem(tool: str, error: str | None, output: object) -> str | None:
     """Return the error of a call, or the message of an assertion that does not hold, or None."""
     if error is not None:
         return error

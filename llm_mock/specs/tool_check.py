@@ -29,7 +29,7 @@ def list_project_tools(path: Path) -> dict[str, ServerTool]:
         return running.tools
 
 
-def describe_unknown_tool(tool: str, known: Mapping[str, Any]) -> str:
+def describe_unknown_tool(tool: str, known: Mapping[str, object]) -> str:
     """Return the message for a tool that does not exist, with similar ones."""
     problem = f"There is no tool {shorten_name(tool)!r}"
     if tool.endswith("_cleanup"):

@@ -43,7 +43,7 @@ class ToolFunction:
         TypeError: it has parameters without names.
     """
 
-    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+    def __init__(self, name: str, function: Callable[..., object]) -> None:
         self.name = name
         self.function = function
         parameters = inspect.signature(function).parameters.values()
@@ -101,7 +101,7 @@ def _format_problems(error: ValidationError) -> str:
     return "\n".join(lines)
 
 
-def _build_result(value: Any) -> types.CallToolResult:
+def _build_result(value: object) -> types.CallToolResult:
     """Return the result for a value that a tool returned.
 
     Raises:
@@ -123,10 +123,12 @@ def _build_result(value: Any) -> types.CallToolResult:
 def create_server(tools: Mapping[str, ToolFunction]) -> Server[Any]:
     """Return a server of the official SDK with the given tools, by name."""
 
-    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(
+        _: object, __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[tool.build_definition() for tool in tools.values()])
 
-    async def call_tool(_: Any, call: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(_: object, call: types.CallToolRequestParams) -> types.CallToolResult:
         if call.name not in tools:
             names = ", ".join(tools)
             return build_error_result(f"There is no tool {shorten(call.name)}. There are {names}.")

@@ -89,7 +89,7 @@ def _extract_claude_result(text: str) -> str:
     return result if isinstance(result, str) else text
 
 
-def _build_verdict(data: Mapping[str, Any]) -> Verdict:
+def _build_verdict(data: Mapping[str, object]) -> Verdict:
     word = _get_word(data)
     reason = _convert_to_text(data.get("reason"))
     if word not in WORDS:
@@ -108,11 +108,11 @@ def _build_verdict(data: Mapping[str, Any]) -> Verdict:
     )
 
 
-def _get_word(data: Mapping[str, Any]) -> str:
+def _get_word(data: Mapping[str, object]) -> str:
     return str(data["verdict"]).strip().upper()
 
 
-def _build_result(step: Mapping[str, Any]) -> StepResult:
+def _build_result(step: Mapping[str, object]) -> StepResult:
     word = str(step.get("status")).strip().lower()
     # A step without a clear status did not pass.
     status: Any = _STATUSES.get(word[:4], "skip")
@@ -124,7 +124,7 @@ def _build_result(step: Mapping[str, Any]) -> StepResult:
     )
 
 
-def _convert_to_text(value: Any) -> str:
+def _convert_to_text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):

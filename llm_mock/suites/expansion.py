@@ -42,7 +42,7 @@ Place = tuple[str | int, ...]
 AnyTurn = TypeVar("AnyTurn", bound=CaseTurn)
 
 
-def format_case_label(name: Any, position: int) -> str:
+def format_case_label(name: object, position: int) -> str:
     """Return the name of a case in messages; its number if it has no name."""
     if isinstance(name, str) and name:
         return f"case {shorten(name, 80)}"
@@ -388,7 +388,7 @@ def _find_present(turn: CaseTurn, keys: Sequence[str]) -> list[str]:
     return present
 
 
-def _check_variables(place: Place, variables: Mapping[str, Any]) -> Iterator[SuiteProblem]:
+def _check_variables(place: Place, variables: Mapping[str, object]) -> Iterator[SuiteProblem]:
     """Yield a problem for each variable with an invalid name or value."""
     expected = "text, a number, true, false or null"
     for name, value in variables.items():

@@ -18,7 +18,7 @@ API_VERSION = "initrunner/v1"
 _MODES = {"exact": "exactly", "subset": "at_least", "superset": "no_others"}
 
 
-def translate_suite(suite: Mapping[str, Any]) -> JSONObject:
+def translate_suite(suite: Mapping[str, object]) -> JSONObject:
     """Return the content of a suite with assertions in our form.
 
     Invalid parts are left unchanged: validation reports them.
@@ -29,7 +29,7 @@ def translate_suite(suite: Mapping[str, Any]) -> JSONObject:
     return {**suite, "cases": [_translate_case(case) for case in cases]}
 
 
-def _translate_case(case: Any) -> Any:
+def _translate_case(case: object) -> Any:
     if not isinstance(case, Mapping):
         return case
     assertions = case.get("assertions")
@@ -38,7 +38,7 @@ def _translate_case(case: Any) -> Any:
     return {**case, "assertions": [_translate_assertion(each) for each in assertions]}
 
 
-def _translate_assertion(assertion: Any) -> Any:
+def _translate_assertion(assertion: object) -> Any:
     if not isinstance(assertion, Mapping):
         return assertion
     kind = assertion.get("type")

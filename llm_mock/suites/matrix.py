@@ -46,7 +46,7 @@ class _Entry(StrictModel):
 class _EntryOrText(_Entry):
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _expand_text(cls, data: Any) -> Any:
+    def _expand_text(cls, data: object) -> Any:
         if isinstance(data, str):
             return {cls.main_key: data}
         return data
@@ -107,7 +107,7 @@ class Matrix(StrictModel):
 
     @pydantic.field_validator("*", mode="before")
     @classmethod
-    def _reject_empty(cls, entries: Any) -> Any:
+    def _reject_empty(cls, entries: object) -> Any:
         # Only lists that are given are validated; the defaults may be empty.
         if isinstance(entries, (list, tuple)) and not entries:
             raise ValueError("should not be empty")

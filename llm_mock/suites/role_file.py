@@ -69,7 +69,7 @@ class RoleModel(_Part):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _expand_id(cls, data: Any) -> Any:
+    def _expand_id(cls, data: object) -> Any:
         if isinstance(data, str) and data:
             return {"provider": None, "name": data}
         if not isinstance(data, Mapping):
@@ -124,7 +124,7 @@ class RoleTool(_Part):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _drop_unsupported(cls, data: Any) -> Any:
+    def _drop_unsupported(cls, data: object) -> Any:
         if not isinstance(data, Mapping):
             raise ValueError("a tool is a mapping that has a type")
         kind = data.get("type")
@@ -179,7 +179,7 @@ class FlatAgent(WithExtensions, _Spec):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _expand_short_forms(cls, data: Mapping[str, Any]) -> JSONObject:
+    def _expand_short_forms(cls, data: Mapping[str, object]) -> JSONObject:
         expanded = {key: value for key, value in data.items() if key not in _DESCRIPTIVE_KEYS}
         tools = expanded.get("tools")
         if isinstance(tools, list):
@@ -209,7 +209,7 @@ def _expand_tool(tool: Any) -> Any:
     return {"type": kind}
 
 
-def describe_unsupported_kind(data: Any) -> str | None:
+def describe_unsupported_kind(data: object) -> str | None:
     """Return an error message for an InitRunner file of an unsupported kind; None for others."""
     if not isinstance(data, dict):
         return None
@@ -228,7 +228,7 @@ def describe_unsupported_kind(data: Any) -> str | None:
     return f"{problem}: only its roles (Agent) and suites (TestSuite) are supported"
 
 
-def is_flat_agent(data: Any) -> bool:
+def is_flat_agent(data: object) -> bool:
     """Return True for the data of a flat agent of InitRunner."""
     if not isinstance(data, dict):
         return False

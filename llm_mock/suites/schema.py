@@ -161,7 +161,7 @@ class Metadata(StrictModel):
     description: str = ""
 
 
-def _reject_empty(matrix: Any) -> Any:
+def _reject_empty(matrix: object) -> Any:
     # A key without a value is null in YAML, which would pass for no matrix.
     if matrix is None:
         raise ValueError("should be a mapping (key: value), not empty")
@@ -192,7 +192,7 @@ class TestSuiteDefinition(WithExtensions, StrictModel):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _translate(cls, data: Any) -> Any:
+    def _translate(cls, data: object) -> Any:
         if not isinstance(data, Mapping):
             return data
         if data.get("apiVersion") != initrunner.API_VERSION:

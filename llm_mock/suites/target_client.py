@@ -68,7 +68,7 @@ def call_function(reference: str, prompt: str, folder: Path) -> str:
         raise TargetError(f"{name}{error}") from None
 
 
-def _call(function: Callable[..., Any], name: str, prompt: str) -> Any:
+def _call(function: Callable[..., object], name: str, prompt: str) -> Any:
     try:
         returned = function(prompt)
         if inspect.iscoroutine(returned):

@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 Result = TypeVar("Result")
 
@@ -133,7 +133,7 @@ def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:
         return action()
     is_done = False
 
-    def end(number: int, frame: Any) -> None:
+    def end(number: int, frame: object) -> None:
         # The signal may arrive between the end of the action and the removal of the timer.
         if not is_done:
             raise CaseTimedOut

@@ -48,7 +48,7 @@ class VariableReplacer:
     Without values texts are left unchanged.
     """
 
-    def __init__(self, values: Mapping[str, Any], size: SuiteSize) -> None:
+    def __init__(self, values: Mapping[str, object], size: SuiteSize) -> None:
         self.values = values
         self._size = size
         # A dict as an ordered set.
@@ -137,7 +137,7 @@ def has_reference(text: str) -> bool:
     return any(NAME.fullmatch(reference) for reference in references)
 
 
-def format_value(value: Any) -> str:
+def format_value(value: object) -> str:
     """Return the value of a variable as in YAML; the empty text for null."""
     if value is None:
         return ""

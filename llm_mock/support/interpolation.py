@@ -64,7 +64,7 @@ def escape_references(text: str) -> str:
     return _REFERENCE.sub(lambda match: f"${match[0]}", text)
 
 
-def map_texts(value: Any, change: Callable[[str], Any]) -> Any:
+def map_texts(value: object, change: Callable[[str], Any]) -> Any:
     """Return a copy of a JSON value with a function applied to each text except keys."""
     if isinstance(value, str):
         return change(value)

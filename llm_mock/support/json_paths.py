@@ -36,7 +36,7 @@ def parse_path(path: str) -> list[str]:
     return steps
 
 
-def get_value(value: Any, path: str) -> Any:
+def get_value(value: object, path: str) -> Any:
     """Return the value at a path.
 
     Raises:

@@ -39,10 +39,17 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     name = unknown[0]
     # An argument that was given too is not the one that was meant.
     missing = [each for each in known if each not in given]
-    meant = [each for each in missing if name in SYNONYMS.get(each, ())]
-    nearest = suggest_nearest(meant[0] if meant else name, missing)
+    nearest = _suggest_argument(name, missing)
     listed = f"Its arguments: {', '.join(known)}." if known else "It has none."
     return f"{function.__name__}() has no argument {name!r}{nearest or '.'} {listed}"
+
+
+def _suggest_argument(name: str, missing: list[str]) -> str:
+    """Return a suggestion: the argument with a synonym of that name, or the nearest one."""
+    for each in missing:
+        if name in SYNONYMS.get(each, ()):
+            return suggest_nearest(each, missing)
+    return suggest_nearest(name, missing)
 
 
 def _list_arguments(function: Callable[..., Any]) -> list[str]:

@@ -50,7 +50,7 @@ def _is_pydantic_class(schema: object) -> TypeGuard[Any]:
     return isinstance(schema, type) and hasattr(schema, "model_json_schema")
 
 
-def to_json_schema(schema: Any) -> Any:
+def to_json_schema(schema: object) -> Any:
     """Return a new dict with the JSON schema of a pydantic class; any other value as it is."""
     if not _is_pydantic_class(schema):
         return schema
@@ -80,7 +80,7 @@ def find_schema_problem(schema: JSONObject) -> str | None:
 
 
 def find_violations(
-    schema: JSONObject, value: Any, called: str = "the answer", *, strict: bool = False
+    schema: JSONObject, value: object, called: str = "the answer", *, strict: bool = False
 ) -> Iterator[str]:
     """Yield a line for each violation of a schema by a JSON value.
 

@@ -67,7 +67,7 @@ def redact_start(text: str, length: int) -> str:
     return OUTPUT.clean_pieces(pieces)[0]
 
 
-def _copy_start(value: Any, left: list[int]) -> Any:
+def _copy_start(value: object, left: list[int]) -> Any:
     """Return a copy of the first part of a JSON value, as much as a line has room for.
 
     Args:

@@ -79,7 +79,7 @@ class WithExtensions(pydantic.BaseModel):
 
     @pydantic.model_validator(mode="before")
     @classmethod
-    def _without_extensions(cls, data: Any) -> Any:
+    def _without_extensions(cls, data: object) -> Any:
         if isinstance(data, dict):
             return {key: value for key, value in data.items() if not is_extension(key)}
         return data

@@ -381,7 +381,7 @@ class InlineFields(dict[str, Any]):
 class _Dumper(SafeDumper):
     """Writes texts of several lines as blocks, and repeats data instead of using references."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: object) -> bool:
         return True
 
 

@@ -143,7 +143,7 @@ def _attach_to_google_metadata(default: ModuleType) -> None:
 
 
 def _init_client(
-    owner: type, original: Callable[..., None], client: Any, *args: Any, **kwargs: Any
+    owner: type, original: Callable[..., None], client: object, *args: Any, **kwargs: Any
 ) -> None:
     __tracebackhide__ = True
     # Only the most derived class decides: AzureOpenAI.__init__ calls OpenAI's with its own key.
@@ -176,7 +176,11 @@ def _needs_placeholder(key: ClientKey, bound: inspect.BoundArguments) -> bool:
 
 
 def _create_client(
-    original: Callable[..., Any], session: Any, service_name: Any, *args: Any, **kwargs: Any
+    original: Callable[..., object],
+    session: object,
+    service_name: object,
+    *args: Any,
+    **kwargs: Any,
 ) -> Any:
     __tracebackhide__ = True
     if not str(service_name).startswith(MODEL_SERVICES):
@@ -185,7 +189,7 @@ def _create_client(
         return original(session, service_name, *args, **kwargs)
 
 
-def _get_credentials(original: Callable[..., Any], session: Any) -> Any:
+def _get_credentials(original: Callable[..., object], session: object) -> Any:
     """Return botocore's credentials; for models a placeholder if there are none.
 
     Other services of AWS behave as without the mock.
@@ -201,12 +205,12 @@ def _get_credentials(original: Callable[..., Any], session: Any) -> Any:
     return sys.modules["botocore.credentials"].Credentials(PLACEHOLDER_KEY, PLACEHOLDER_KEY)
 
 
-def _load_from_instance(original: Callable[..., Any], provider: Any) -> Any:
+def _load_from_instance(original: Callable[..., object], provider: object) -> Any:
     # The metadata server of AWS's machines takes some seconds elsewhere, and no model is called.
     return None if _is_for_models.get() and _is_answering() else original(provider)
 
 
-def _load_google_credentials(original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _load_google_credentials(original: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
     """Return Google's default credentials; for models a placeholder if there are none."""
     __tracebackhide__ = True
     if not _are_for_models():
@@ -220,7 +224,7 @@ def _load_google_credentials(original: Callable[..., Any], *args: Any, **kwargs:
 
 
 def _load_google_instance_credentials(
-    original: Callable[..., Any], *args: Any, **kwargs: Any
+    original: Callable[..., object], *args: Any, **kwargs: Any
 ) -> Any:
     if _is_for_models.get() and _is_answering():
         return None, None
@@ -234,7 +238,7 @@ def _make_google_placeholder() -> Any:
     class PlaceholderCredentials(Credentials):
         """Google credentials that never expire."""
 
-        def refresh(self, request: Any) -> None:
+        def refresh(self, request: object) -> None:
             """Do nothing; older SDKs refresh valid credentials too."""
 
     credentials: Any = PlaceholderCredentials()  # type: ignore[no-untyped-call]

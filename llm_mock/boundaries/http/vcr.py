@@ -123,7 +123,7 @@ def _parse_request(request: Any) -> WireRequest:
     )
 
 
-def _parse_headers(headers: Any) -> list[tuple[str, str]]:
+def _parse_headers(headers: object) -> list[tuple[str, str]]:
     """Return each value of the headers with its name; VCR has a single value or a list."""
     parsed: list[tuple[str, str]] = []
     if not isinstance(headers, Mapping):
@@ -134,12 +134,12 @@ def _parse_headers(headers: Any) -> list[tuple[str, str]]:
     return parsed
 
 
-def _to_text(value: Any) -> str:
+def _to_text(value: object) -> str:
     # Latin-1 is the encoding of HTTP headers, and never fails.
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _parse_body(body: Any) -> bytes:
+def _parse_body(body: object) -> bytes:
     """Return the bytes of a body, which is text, bytes, base64, or an object with one of them."""
     if isinstance(body, Mapping):
         if "base64_string" in body:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 from pydantic_core import from_json, to_json
@@ -89,7 +89,7 @@ class WireResponse(NamedTuple):
 
 
 def json_response(
-    body: Any,
+    body: object,
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> WireResponse:
@@ -114,7 +114,7 @@ def event_stream_response(
     return WireResponse(200, all_headers, chunks)
 
 
-def server_sent_event(data: Any, event: str | None = None) -> bytes:
+def server_sent_event(data: object, event: str | None = None) -> bytes:
     """Encode a server-sent event.
 
     Args:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
-def save_state(response: Any) -> Callable[[], None]:
+def save_state(response: object) -> Callable[[], None]:
     """Return a function that restores an `llm` response or conversation to its present state."""
     # `llm` cannot repeat a response that failed, so its attributes are set back.
     saved = _copy_state(vars(response))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 # Imported here, so that the first call of a test does not take the time to do so.
 from llm_mock.boundaries.llm import model as _model  # noqa: F401
@@ -11,7 +10,7 @@ from llm_mock.boundaries.llm.get_model import LLMMock
 
 
 def create_mock_get_model(
-    responses: Mapping[str, Any] | None = None,
+    responses: Mapping[str, object] | None = None,
     side_effect: BaseException | type[BaseException] | None = None,
 ) -> LLMMock:
     """Create a mock of `llm.get_model`.

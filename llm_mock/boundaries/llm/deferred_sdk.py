@@ -20,7 +20,7 @@ class _DeferredModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         return getattr(_import_module(self), name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         setattr(_import_module(self), name, value)
 
     def __delattr__(self, name: str) -> None:

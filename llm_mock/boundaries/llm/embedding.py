@@ -53,7 +53,7 @@ class _DelegatingModel:
         model: the real model, with its batch size and the kinds of items that it accepts.
     """
 
-    def __init__(self, embed_batch: Callable[..., Any], model: EmbeddingModel) -> None:
+    def __init__(self, embed_batch: Callable[..., object], model: EmbeddingModel) -> None:
         self._embed = embed_batch
         self._model = model
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
 from numbers import Real
-from typing import Any
 
 from llm.models import EmbeddingModel
 
@@ -67,7 +66,7 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         vars(self)["mock"] = own_mock.get_self
         return own_mock
 
-    def copy_capabilities(self, real: Any) -> None:
+    def copy_capabilities(self, real: object) -> None:
         """Copy the kinds of items, the batch size and the name of a real model."""
         self.bind_real_model(real, CAPABILITIES)
 
@@ -187,14 +186,14 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         yield from self.embed_batch(items, key=key)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     # A bool is a number to Python, but hardly meant as one in a vector.
     if not isinstance(value, Real) or isinstance(value, bool):
         return False
     return math.isfinite(value)
 
 
-def _format_item(item: Any) -> str:
+def _format_item(item: object) -> str:
     if isinstance(item, str):
         return item
     if isinstance(item, bytes):
@@ -202,11 +201,11 @@ def _format_item(item: Any) -> str:
     raise TypeError(_format_unsupported_item(item))
 
 
-def _format_unsupported_item(item: Any) -> str:
+def _format_unsupported_item(item: object) -> str:
     return f"Only str and bytes can be embedded, not {described(item)}."
 
 
-def _format_invalid_vector(problem: str, vector: Any, state: EmbeddingState) -> str:
+def _format_invalid_vector(problem: str, vector: object, state: EmbeddingState) -> str:
     return (
         f"This is not a vector of the model, but {problem}: {shorten(vector)}. Give "
         f"{state.dimensions} finite numbers, or assign to the model's dimensions first."

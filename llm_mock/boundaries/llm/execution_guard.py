@@ -21,7 +21,7 @@ def is_async(model: object) -> bool:
     return isinstance(model, (llm.AsyncModel, llm.AsyncKeyModel))
 
 
-def guard_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> Iterator[Any]:
+def guard_iterator(original: Callable[[Any], Iterator[Any]], response: object) -> Iterator[Any]:
     """Iterate over an `llm.Response` with the model that must execute it.
 
     Args:
@@ -34,7 +34,7 @@ def guard_iterator(original: Callable[[Any], Iterator[Any]], response: Any) -> I
 
 
 def _iterate_with(
-    model: Any, response: Any, original: Callable[[Any], Iterator[Any]]
+    model: object, response: object, original: Callable[[Any], Iterator[Any]]
 ) -> Iterator[Any]:
     chunks = original(response)
     # `llm` reads `response.model` before the first chunk only; later ones need no swap.
@@ -45,14 +45,14 @@ def _iterate_with(
         yield from chunks
 
 
-def guard_start(original: Callable[[Any], None], response: Any) -> None:
+def guard_start(original: Callable[[Any], None], response: object) -> None:
     """Start an `llm.AsyncResponse` with the model that must execute it."""
     mark_read(response)
     with _ModelSwap(response, _get_starting_model(response)):
         original(response)
 
 
-async def guard_next_chunk(original: Callable[[Any], Awaitable[str]], response: Any) -> str:
+async def guard_next_chunk(original: Callable[[Any], Awaitable[str]], response: object) -> str:
     """Return the next chunk of an `llm.AsyncResponse`; before llm 0.32 the first one starts it."""
     mark_read(response)
     with _ModelSwap(response, _get_starting_model(response)):

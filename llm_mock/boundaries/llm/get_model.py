@@ -184,7 +184,7 @@ class LLMMock(Mock):
                 self._expose_model(model_id, self.get_mocked_model("model", model_id))
         return self._models
 
-    def set_price(self, model: str, input: Any, output: Any) -> None:
+    def set_price(self, model: str, input: object, output: object) -> None:
         """Set the price of a model, which overrides its provider's.
 
         Args:
@@ -310,7 +310,7 @@ class LLMMock(Mock):
                 model.copy_capabilities(entry.model)
         return model
 
-    def mock_registered_model(self, real: Any) -> Any:
+    def mock_registered_model(self, real: object) -> Any:
         """Return a mock of a registered model, sync or async, with the capabilities of that one."""
         from llm_mock.boundaries.llm.model import create_mock_model
 

@@ -44,7 +44,7 @@ class MockedModelMixin:
         return self._state.default_response
 
     @default_response.setter
-    def default_response(self, reply: Any) -> None:
+    def default_response(self, reply: object) -> None:
         self._state.set_default(reply)
 
     @property

@@ -80,7 +80,7 @@ class PermissiveModel(ReplacesRealModel, BaseModel):
         if not isinstance(self.attachment_types, AnyAttachmentType):
             super()._validate_attachments(attachments)
 
-    def copy_capabilities(self, real: Any) -> None:
+    def copy_capabilities(self, real: object) -> None:
         """Copy the capabilities, options and name of a real model."""
         self.bind_real_model(real, CAPABILITIES)
         # Older versions of `llm` do not have the attribute.

@@ -113,7 +113,7 @@ def _set_originals(originals: list[tuple[weakref.ref[type], str, Any]]) -> None:
     )
 
 
-def _guard_method(cls: type, name: str, answer: Callable[..., Any]) -> None:
+def _guard_method(cls: type, name: str, answer: Callable[..., object]) -> None:
     """Replace a method of one class by one that has the current mock answer."""
     original: Any = getattr(cls, name, None)
     if original is None or getattr(original, "__isabstractmethod__", False):

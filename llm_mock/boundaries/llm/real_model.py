@@ -24,7 +24,7 @@ class ReplacesRealModel(KeyMixin):
 
     _registered: Any = None
 
-    def bind_real_model(self, real: Any, attributes: Iterable[str]) -> None:
+    def bind_real_model(self, real: object, attributes: Iterable[str]) -> None:
         """Replace a registered model, and copy the given attributes of it."""
         for attribute in attributes:
             if hasattr(real, attribute):

@@ -86,7 +86,7 @@ def _get_real_model(response: _BaseResponse) -> tuple[Any, dict[str, Any]]:
 
 
 def execute_patched(
-    model: Any, prompt: Any, stream: bool, response: _BaseResponse, conversation: Any
+    model: object, prompt: object, stream: bool, response: _BaseResponse, conversation: object
 ) -> Any:
     """Execute a real model whose `execute` a test has patched; it needs no key."""
     arguments = {}
@@ -122,7 +122,9 @@ def _execute(
     )
 
 
-def _collect_metadata(response: _BaseResponse, sent_before: Any, known: set[str]) -> AnswerMetadata:
+def _collect_metadata(
+    response: _BaseResponse, sent_before: object, known: set[str]
+) -> AnswerMetadata:
     attributes = {
         name: value
         for name, value in vars(response).items()

@@ -48,13 +48,14 @@ class LLMRequest(Request):
         self._conversation = conversation
         self._earlier = 0
         given = versions.get_given_messages(prompt)
-        self.is_simple = not (given or self.tool_results or self.attachments)
+        self.is_simple = not (self.tool_results or self.attachments)
         if conversation:
             self._earlier = len(conversation.responses)
             self.is_simple = False
         self._characters: int | None = None
         self.turn = 1 + self._earlier
         if given:
+            self.is_simple = False
             self._characters, answers = versions.count_messages(given, prompt, conversation)
             self.turn = 1 + answers
 

@@ -37,7 +37,7 @@ def _watch_class(base: Any) -> None:
 
     # Not `patching.replace`, which adds a call: this runs for each response of the application.
     @functools.wraps(original)
-    def init(response: Any, *args: Any, **kwargs: Any) -> None:
+    def init(response: object, *args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         original(response, *args, **kwargs)
         if is_mocked() and (mock := current_mock()) is not None:
@@ -47,13 +47,13 @@ def _watch_class(base: Any) -> None:
     base.__init__ = init
 
 
-def mark_read(response: Any) -> None:
+def mark_read(response: object) -> None:
     """Unregister a response, or a chain of responses, as it is read now."""
     if (mock := current_mock_if_created()) is not None:
         mock.history.unread.pop(id(response), None)
 
 
-def _read_chain(original: Callable[[Any], Any], chain: Any) -> Any:
+def _read_chain(original: Callable[[Any], Any], chain: object) -> Any:
     mark_read(chain)
     return original(chain)
 

@@ -79,7 +79,7 @@ def is_json_read_for_log() -> bool:
     return get_stream_event_class() is None
 
 
-def get_given_messages(prompt: Any) -> list[Any]:
+def get_given_messages(prompt: object) -> list[Any]:
     """Return the messages that a prompt got as `messages=`; none before llm 0.32."""
     # A private name, as `messages` holds the prompt and the system prompt too. Without it the
     # length of messages is not counted, and nothing else changes.
@@ -100,7 +100,7 @@ def get_previous_prompt_json(response: Any) -> Any:
     return previous._prompt_json
 
 
-def describe_messages(prompt: Prompt, earlier: Sequence[Any]) -> list[JSONObject]:
+def describe_messages(prompt: Prompt, earlier: Sequence[object]) -> list[JSONObject]:
     """Return all messages that the model receives, in the format of `Request.messages`.
 
     Args:
@@ -200,7 +200,7 @@ def _measure_part(part: Any) -> int:
     return len(getattr(part, "text", None) or "")
 
 
-def get_system_message(prompt: Any) -> str:
+def get_system_message(prompt: object) -> str:
     """Return the text of the system messages; empty before llm 0.32, which has no messages."""
     messages: list[Message] = getattr(prompt, "messages", [])
     texts = []
@@ -210,7 +210,7 @@ def get_system_message(prompt: Any) -> str:
     return "\n\n".join(texts)
 
 
-def get_last_user_text(prompt: Any) -> str:
+def get_last_user_text(prompt: object) -> str:
     """Return the text of the last message if it is the user's; empty before llm 0.32."""
     messages: list[Message] = getattr(prompt, "messages", [])
     if not messages or messages[-1].role != "user":

@@ -54,7 +54,7 @@ class PythonAssertion(TextAssertion):
 
     def _call(
         self,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         output: str,
         context: RunContext,
     ) -> AssertionOutcome:
@@ -97,7 +97,7 @@ class _FunctionResult(NamedTuple):
     message: str
 
 
-def _parse_result(returned: Any) -> _FunctionResult:
+def _parse_result(returned: object) -> _FunctionResult:
     """Parse the return value of a function.
 
     Raises:
@@ -116,7 +116,7 @@ def _parse_result(returned: Any) -> _FunctionResult:
     return _FunctionResult(passed, float(score), message)
 
 
-def _split_result(returned: Any) -> tuple[Any, Any, Any]:
+def _split_result(returned: object) -> tuple[Any, Any, Any]:
     """Return the verdict, the score and the reason in a return value, unvalidated."""
     if isinstance(returned, dict) and returned.keys() <= {"pass", "score", "reason"}:
         passed = returned.get("pass")
@@ -134,7 +134,7 @@ def _split_result(returned: Any) -> tuple[Any, Any, Any]:
     return None, value, reason
 
 
-def _is_valid_result(passed: Any, score: Any, reason: Any) -> bool:
+def _is_valid_result(passed: object, score: object, reason: object) -> bool:
     if passed is None and score is None:
         return False
     if passed is not None and not isinstance(passed, bool):
@@ -144,7 +144,7 @@ def _is_valid_result(passed: Any, score: Any, reason: Any) -> bool:
     return isinstance(reason, str)
 
 
-def _unsupported_result(returned: Any) -> LLMMockError:
+def _unsupported_result(returned: object) -> LLMMockError:
     hint = ""
     if returned is None:
         hint = ". Is a return statement missing?"
@@ -159,7 +159,7 @@ def _unsupported_result(returned: Any) -> LLMMockError:
     return LLMMockError(f" returned {kind}, not {EXPECTED_RESULTS}{hint}")
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     # A bool is an int in Python.
     if isinstance(value, bool):
         return False

@@ -51,7 +51,7 @@ FunctionReference = Annotated[str, pydantic.AfterValidator(validate_reference)]
 """A reference: `checks.py:is_polite`, a file beside the suite, or `package.module:is_polite`."""
 
 
-def find_error_source(error: BaseException, function: Callable[..., Any]) -> tuple[str, str]:
+def find_error_source(error: BaseException, function: Callable[..., object]) -> tuple[str, str]:
     """Return the source line that raised an error, and ` (file:line)`; empty texts if unknown."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     frame = _find_frame(error, code.co_filename if code else None)
@@ -71,7 +71,7 @@ def _find_frame(error: BaseException, file: str | None) -> traceback.FrameSummar
     return frames[-1] if frames else None
 
 
-def call_function(function: Callable[..., Any], output: str, context: RunContext) -> Any:
+def call_function(function: Callable[..., object], output: str, context: RunContext) -> Any:
     """Call a function of the project with the output and the other arguments that it takes.
 
     These are the `AgentResult` as second argument, and `variables` and `case` by name.
@@ -94,7 +94,7 @@ def call_function(function: Callable[..., Any], output: str, context: RunContext
 
 
 def call_safely(
-    function: Callable[..., Any],
+    function: Callable[..., object],
     name: str,
     output: str,
     context: RunContext,

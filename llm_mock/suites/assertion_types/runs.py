@@ -74,7 +74,7 @@ class ToolCallsAssertion(_RunAssertion):
 
     @pydantic.field_validator("calls", mode="before")
     @classmethod
-    def _expand_names(cls, calls: Any) -> Any:
+    def _expand_names(cls, calls: object) -> Any:
         if not isinstance(calls, (list, tuple)):
             # Reported by the validation that follows.
             return calls
@@ -173,7 +173,7 @@ class ReasoningBudgetAssertion(_RunAssertion):
         )
 
 
-def _count_reasoning_tokens(details: Any) -> int:
+def _count_reasoning_tokens(details: object) -> int:
     """Return the reasoning tokens in the details of a usage, which may be nested."""
     if not isinstance(details, dict):
         return 0

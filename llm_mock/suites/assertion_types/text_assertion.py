@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
 
@@ -74,7 +74,7 @@ def apply_transform(transform: str, output: str, context: RunContext) -> str:
         raise TransformFailed(f"The transform {shorten_name(transform)}{error}") from None
 
 
-def to_text(returned: Any) -> str:
+def to_text(returned: object) -> str:
     """Return the result of a function as text: texts unchanged, other values as JSON.
 
     Raises:

@@ -220,7 +220,7 @@ class _JSONAssertionBase(TextAssertion):
             return False
         return not self._has_value
 
-    def _check_value(self, value: Any, subject: str = "Output") -> AssertionOutcome:
+    def _check_value(self, value: object, subject: str = "Output") -> AssertionOutcome:
         """Return the outcome for parsed JSON; messages begin with the subject."""
         if self.path is not None:
             try:
@@ -282,7 +282,7 @@ class ContainsJSONAssertion(_JSONAssertionBase):
         return AssertionOutcome(False, message)
 
 
-def _check_schema(json_schema: JSONObject, value: Any, subject: str) -> AssertionOutcome:
+def _check_schema(json_schema: JSONObject, value: object, subject: str) -> AssertionOutcome:
     try:
         problems = list(schemas.find_violations(json_schema, value, called="", strict=True))
     except (ArithmeticError, RecursionError, ValueError) as error:

@@ -136,7 +136,7 @@ def _convert_value(part: Part, name: str) -> Any:
     return _split_text(value) if key == "values" else value
 
 
-def _split_text(value: Any) -> Any:
+def _split_text(value: object) -> Any:
     # promptfoo accepts a text with commas in place of a list.
     if isinstance(value, str):
         return [text.strip() for text in value.split(",")]
@@ -149,7 +149,7 @@ def _convert_limit(limit: Any, name: str) -> float:
     return float(limit / _LIMITS[name])
 
 
-def _convert_text(value: Any) -> str | None:
+def _convert_text(value: object) -> str | None:
     if value is None:
         # Reported as a missing key, when the assertion is validated.
         return None
@@ -159,7 +159,7 @@ def _convert_text(value: Any) -> str | None:
     return str(value)
 
 
-def _convert_function(value: Any) -> str:
+def _convert_function(value: object) -> str:
     if not isinstance(value, str) or not value.startswith(FILE):
         raise _UnsupportedValue(
             "write its code as a function in a file beside the suite, function: checks.py:name"
@@ -171,7 +171,7 @@ def _convert_function(value: Any) -> str:
 
 def _convert_variables(
     part: Part,
-    value: Any,
+    value: object,
     variables: Collection[str],
     findings: ImportFindings,
 ) -> Any:

@@ -95,7 +95,7 @@ def _read_prompts(
 
 
 def _parse_chat(
-    messages: Any,
+    messages: object,
     label: str | None,
     part: Part,
     findings: ImportFindings,
@@ -117,7 +117,7 @@ def _parse_chat(
     yield PromptTemplate(label, texts[1], part, system)
 
 
-def _get_messages(messages: Any) -> list[tuple[Any, Any]]:
+def _get_messages(messages: object) -> list[tuple[Any, Any]]:
     """Return role and content of each message; empty if these are no messages."""
     if not isinstance(messages, list):
         return []

@@ -77,7 +77,7 @@ def convert_to_matrix(models: list[JSONObject]) -> list[Any]:
     return entries
 
 
-def get_judge_id(provider: Any) -> str | None:
+def get_judge_id(provider: object) -> str | None:
     """Return the id of a judge model for `llm`, or None if the provider is unknown."""
     name = provider
     if isinstance(provider, dict):
@@ -103,7 +103,7 @@ def _find_id(provider: Part) -> Part:
     return Part(name, provider.document, (*provider.place, name))
 
 
-def _parse_id(name: Any) -> JSONObject | None:
+def _parse_id(name: object) -> JSONObject | None:
     """Return provider and name of a model, or None if the id is no model."""
     if not isinstance(name, str):
         return None

@@ -119,7 +119,7 @@ class ImportFindings:
         return _VARIABLE.sub(lambda match: f"${{{match[1]}}}", escape_references(template))
 
 
-def find_variables(template: Any) -> list[str]:
+def find_variables(template: object) -> list[str]:
     """Return the names of the variables in all texts of a template."""
     if isinstance(template, str):
         return [match[1] for match in _VARIABLE.finditer(template)]

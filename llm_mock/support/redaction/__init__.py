@@ -34,7 +34,7 @@ hide_carried = KNOWN.hide_carried
 """Register the credentials of a request as secret, for the rest of the process."""
 
 
-def redact(value: Any) -> Any:
+def redact(value: object) -> Any:
     """Return a copy of a text or of a JSON value without secrets."""
     from llm_mock.support.redaction.redactor import OUTPUT
 

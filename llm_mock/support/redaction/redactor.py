@@ -48,7 +48,7 @@ class Redactor:
         self._patterns += [pattern for pattern in compiled if pattern not in self._patterns]
         self._cover_short.cache_clear()
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> Any:
         """Return a copy of a text or of a JSON value without secrets."""
         self._update_known()
         return self._clean(value, True)
@@ -75,7 +75,7 @@ class Redactor:
             self._forms = forms
             self._cover_short.cache_clear()
 
-    def _clean(self, value: Any, by_name: bool) -> Any:
+    def _clean(self, value: object, by_name: bool) -> Any:
         if isinstance(value, str):
             return render_marks(self._cover(value))
         if isinstance(value, Mapping):

@@ -111,7 +111,7 @@ class _AioInterceptor:
         return await send(details, request)
 
 
-def _interceptor_bases(module: Any) -> list[type]:
+def _interceptor_bases(module: object) -> list[type]:
     """Return gRPC's base class for each kind of call, by which it knows interceptors."""
     names = [kind.title().replace("_", "") for kind in CALL_KINDS]
     return [getattr(module, f"{name}ClientInterceptor") for name in names]

@@ -44,7 +44,7 @@ class _Call:
     def __init__(
         self,
         urllib3: ModuleType | None,
-        original: Callable[..., Any] | None,
+        original: Callable[..., object] | None,
         pool: HTTPConnectionPool,
         method: str,
         url: str,
@@ -222,7 +222,9 @@ class _Call:
         return built
 
 
-def _urlopen(urllib3: ModuleType, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def _urlopen(
+    urllib3: ModuleType, original: Callable[..., object], *args: Any, **kwargs: Any
+) -> Any:
     __tracebackhide__ = True
     call = _Call(urllib3, original, *args, **kwargs)
     provider = call.find_provider()
@@ -273,7 +275,7 @@ def _send_for_real(
 
 
 async def _urlopen_async(
-    urllib3: ModuleType, original: Callable[..., Any], *args: Any, **kwargs: Any
+    urllib3: ModuleType, original: Callable[..., object], *args: Any, **kwargs: Any
 ) -> Any:
     """Answer as `_urlopen` does; a recorded response is read whole before the client gets it."""
     __tracebackhide__ = True
