@@ -321,5 +321,5 @@ def test_the_ways_of_another_mock_are_answered_with_ours(arguments: Any, named: 
         AttributeError, match=r"'call_history'\. The calls of all models are in \.calls"
     ):
         mock.call_history  # noqa: B018
-    with pytest.raises(AttributeError, match=r"no attribute 'sett'$"):
+    with pytest.raises(AttributeError, match=r"no attribute 'sett'; did you mean 'set'\?$"):
         mock.sett  # noqa: B018
