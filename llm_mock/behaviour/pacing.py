@@ -68,6 +68,8 @@ def _cut_at_timeout(reply: Reply, waits: list[float], timeout: float, call: Call
     # Around the frozen `Reply`, as above.
     fields = reply.__dict__
     fields.update(error=error, error_after=chunks, notes=(), reasoning=reasoning)
+    # Derived when it was created, and no longer true of a reply with an error.
+    fields.update(is_text=False, is_text_alone=False)
     # After the update, because `outcome` is only what came before the timeout.
     fields["estimated_tokens"] = estimate_tokens(len(reply.outcome))
     last_end = ends[arrived - 1] if arrived else 0
