@@ -30,7 +30,7 @@ if not any(getattr(finder, "__qualname__", "") == "_OwnModules" for finder in sy
 # ruff: noqa: E402, F401 (the names that pytest finds here are hooks and fixtures)
 from llm_mock.boundaries.threads import follow_threads
 from llm_mock.cassettes.record_modes import RECORD_MODES
-from llm_mock.plugin import every_test, markers
+from llm_mock.plugin import autouse, markers
 from llm_mock.plugin.fixtures import (
     OnRequest,
     _llm_mock_cassette,
@@ -55,7 +55,7 @@ from llm_mock.plugin.hooks import (
     pytest_addhooks,
     pytest_plugin_registered,
 )
-from llm_mock.plugin.judged import llm_assert, llm_score, pytest_assertrepr_compare
+from llm_mock.plugin.judge_fixtures import llm_assert, llm_score, pytest_assertrepr_compare
 from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
@@ -96,7 +96,7 @@ def pytest_configure(config: pytest.Config) -> None:
     environment = getattr(config, "workerinput", {}).get(ENVIRONMENT)
     if environment:
         run.user_environment = json.loads(environment)
-    config.pluginmanager.register(every_test if run.pending else OnRequest(), "llm_mock_fixtures")
+    config.pluginmanager.register(autouse if run.pending else OnRequest(), "llm_mock_fixtures")
     config.add_cleanup(guard(follow_threads()))
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report

@@ -70,7 +70,7 @@ assert create_mock_get_model({"m": "Hello"})("m").prompt("Hi").text == "Hello"
     "files are written and folders made": """
 from pathlib import Path
 from llm_mock.support.files import check_writable, read_file, write_atomically
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 with TemporaryFolder("shared") as folder:
     check_writable(folder / "file")
     write_atomically(folder / "file", "one")

@@ -21,7 +21,7 @@ from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError, ReplyNotSent
 from llm_mock.support.files import write_atomically
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call

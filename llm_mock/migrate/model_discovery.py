@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-PLUGIN = "llm_mock.plugin.learned_models"
+PLUGIN = "llm_mock.plugin.model_recorder"
 FILE_VARIABLE = "LLM_MOCK_LEARNED"
 """The variable that names the file to which the plugin appends a JSON line for each patch.
 

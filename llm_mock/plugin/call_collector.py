@@ -14,7 +14,7 @@ from llm_mock.core.call_log import LoggedCall
 from llm_mock.core.context import current_mock
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message, read_traceback
 from llm_mock.plugin.guard import reporting_hook
-from llm_mock.plugin.judged import take_verdicts
+from llm_mock.plugin.judge_fixtures import take_verdicts
 from llm_mock.report.calls import (
     PROPERTIES,
     describe_calls,

@@ -13,7 +13,7 @@ from llm_mock.core.diagnostics import explain_replies
 from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HAND_PATCHES
-from llm_mock.plugin.noted_messages import find_reported, follow_library_chain, shows_calls
+from llm_mock.plugin.mock_messages import find_reported, follow_library_chain, shows_calls
 from llm_mock.plugin.run import RUN
 from llm_mock.support.exceptions import get_exception_text
 

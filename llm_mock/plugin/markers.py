@@ -122,7 +122,7 @@ def _repeat(item: pytest.Item) -> None:
     manager = item.config.pluginmanager
     # Registered at the first marker, so that other runs need not import it.
     if not manager.has_plugin(REPEATING_TESTS):
-        from llm_mock.plugin.repeating import RepeatingTests
+        from llm_mock.plugin.repeats import RepeatingTests
 
         times = item.config.getoption("--llm-mock-repeat")
         manager.register(RepeatingTests(times), REPEATING_TESTS)

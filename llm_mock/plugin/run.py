@@ -31,7 +31,7 @@ from llm_mock.plugin.options import read_boolean, read_choice, read_settings, re
 from llm_mock.support.environment import set_environment
 from llm_mock.support.redaction import KNOWN
 from llm_mock.support.strictness import EITHER_LEVEL
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock

@@ -84,7 +84,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 
 def _fail(message: str) -> None:
     """Fail the test with a message of the mock."""
-    from llm_mock.plugin.noted_messages import make_failure
+    from llm_mock.plugin.mock_messages import make_failure
 
     raise make_failure(message)
 
@@ -98,7 +98,7 @@ def _raise_refusal(error: Exception, item: pytest.Item) -> None:
     messages = [*mock.problems, *mock.refusals]
     if not messages:
         return
-    from llm_mock.plugin.noted_messages import (
+    from llm_mock.plugin.mock_messages import (
         find_reported,
         follow_library_chain,
         is_of_project,

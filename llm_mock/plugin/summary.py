@@ -201,7 +201,7 @@ def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Con
         if hasattr(report, "llm_mock_repeats")
     ]
     if repeats and config.get_verbosity() >= 0:
-        from llm_mock.plugin.repeating import format_repeats
+        from llm_mock.plugin.repeats import format_repeats
 
         terminalreporter.section("Repeated tests")
         terminalreporter.write_line(format_repeats(repeats))

@@ -27,7 +27,7 @@ from llm_mock.specs.verdicts import parse_verdict
 from llm_mock.support.files import write_atomically
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 from llm_mock.support.text import describe_exit, shorten_name
 
 SERVER = "llm_mock"

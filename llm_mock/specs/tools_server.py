@@ -16,7 +16,7 @@ from llm_mock.agents.tools import ServerTool
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.plugin_base import CLEANUP
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 
 ROOT_MARKERS = ("pyproject.toml", "setup.py", ".git")
 """The files and folders that mark the root of a project."""

@@ -19,12 +19,12 @@ from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.create import create_mock_get_model
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
-from llm_mock.suites.checking import check_turn
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
-from llm_mock.suites.repeating import Conversation, RepeatingRunner
+from llm_mock.suites.repeated_runs import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import CaseTurn, TestCase, ToolCallsAssertion
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, get_seconds_left
+from llm_mock.suites.turn_checks import check_turn
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_error
 

@@ -19,13 +19,13 @@ from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
 from llm_mock.suites.matrix import format_variant_name
-from llm_mock.suites.repeating import RepeatingRunner
+from llm_mock.suites.repeated_runs import RepeatingRunner
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.scheduling import CaseEvents, run_cases
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
-from llm_mock.suites.stopping import CostLimit, StopCondition, iterate_until_stopped
+from llm_mock.suites.stop_conditions import CostLimit, StopCondition, iterate_until_stopped
 from llm_mock.suites.target_runner import TargetRunner
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import shorten

@@ -7,7 +7,7 @@ import queue
 import threading
 from collections.abc import Iterator, Sequence
 
-from llm_mock.suites.repeating import RepeatingRunner
+from llm_mock.suites.repeated_runs import RepeatingRunner
 from llm_mock.suites.results import CaseResult
 from llm_mock.suites.schema import TestCase
 

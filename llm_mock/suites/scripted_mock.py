@@ -20,7 +20,7 @@ from llm_mock.core.records import format_call, format_call_history
 from llm_mock.core.settings import Settings
 from llm_mock.suites.schema import CaseTurn
 from llm_mock.support.environment import set_environment
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 
 MISSING_REPLY_ADVICE = "Write one into the 'replies' of the case."
 UNUSED_REPLY_ADVICE = "Remove it from the 'replies' of the case, or correct what it wants."

@@ -18,9 +18,8 @@ from llm_mock.boundaries.llm.parts import create_usage
 from llm_mock.core.context import current_mock
 from llm_mock.suites.assertion_types.text_assertion import TransformFailed
 from llm_mock.suites.assertions import RunContext
-from llm_mock.suites.checking import check_turn
 from llm_mock.suites.dry_run_hosts import create_offline_environment, restrict_to_this_machine
-from llm_mock.suites.repeating import Conversation, RepeatingRunner
+from llm_mock.suites.repeated_runs import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, TurnResult
 from llm_mock.suites.schema import CaseTurn, TestCase
 from llm_mock.suites.scripted_mock import ScriptedMock, activate_in_process
@@ -34,6 +33,7 @@ from llm_mock.suites.target_client import (
     send_request,
 )
 from llm_mock.suites.time_limit import CaseTimedOut
+from llm_mock.suites.turn_checks import check_turn
 from llm_mock.support.text import format_error
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from llm_mock.support.leftovers import hold, remove_leftovers
+from llm_mock.support.stale_files import hold, remove_leftovers
 
 PAUSES = (0.001, 0.01, 0.05, 0.1, 0.3, 0.5)
 """Seconds between attempts to replace a file on Windows, which refuses that while another process

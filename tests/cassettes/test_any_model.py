@@ -17,7 +17,7 @@ from llm_mock.boundaries.llm.versions import get_stream_event_class
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import current_mock
 from llm_mock.errors import CassetteMiss, InvalidFile, LLMMockError
-from llm_mock.support.redaction.known import KnownSecrets
+from llm_mock.support.redaction.known_secrets import KnownSecrets
 from tests.cassettes.conftest import Run
 
 Execute = Callable[[Any, Any], Iterator[Any]]

@@ -15,7 +15,7 @@ STARTS_THE_RUN = {
     "llm_mock.plugin.hooks:HookSpecs.pytest_llm_mock_configure",
     "llm_mock.plugin.hooks:pytest_addhooks",
     "llm_mock.plugin.hooks:pytest_plugin_registered",
-    "llm_mock.plugin.learned_models:pytest_configure",
+    "llm_mock.plugin.model_recorder:pytest_configure",
     "llm_mock.pytest_plugin:pytest_configure",
     "llm_mock.pytest_plugin:pytest_load_initial_conftests",
 }
@@ -29,7 +29,7 @@ FAILS_ITS_TEST = {
 DECIDES = {
     "llm_mock.plugin.markers:pytest_collection_modifyitems",
     "llm_mock.plugin.markers:pytest_generate_tests",
-    "llm_mock.plugin.repeating:RepeatingTests.pytest_runtest_protocol",
+    "llm_mock.plugin.repeats:RepeatingTests.pytest_runtest_protocol",
     "llm_mock.plugin.spec_items:SpecCollector.pytest_collect_file",
     "llm_mock.plugin.suite_items:SuiteCollector.pytest_collect_file",
 }
@@ -42,7 +42,7 @@ OF_XDIST = {
     "llm_mock.plugin.summary:pytest_testnodedown",
 }
 OF_AN_INTERRUPT = "llm_mock.plugin.report:ReportWriter.pytest_keyboard_interrupt"
-OF_MIGRATE = "llm_mock.plugin.learned_models:LearnedModels.pytest_runtest_protocol"
+OF_MIGRATE = "llm_mock.plugin.model_recorder:LearnedModels.pytest_runtest_protocol"
 ELSEWHERE = {OF_AN_INTERRUPT, OF_MIGRATE}
 
 
@@ -201,7 +201,7 @@ def test_a_fault_around_a_test_fails_that_test(hook: str, pytester: pytest.Pytes
     [
         ("llm_mock.plugin.markers:pytest_collection_modifyitems", {"errors": 2, "passed": 1}),
         ("llm_mock.plugin.markers:pytest_generate_tests", {"errors": 1, "passed": 2}),
-        ("llm_mock.plugin.repeating:RepeatingTests.pytest_runtest_protocol", {"errors": 3}),
+        ("llm_mock.plugin.repeats:RepeatingTests.pytest_runtest_protocol", {"errors": 3}),
     ],
 )
 def test_a_fault_in_what_a_marker_does_fails_marked_tests(

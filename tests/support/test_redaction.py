@@ -11,7 +11,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from llm_mock.support.redaction import Redactor
-from llm_mock.support.redaction.known import KnownSecrets
+from llm_mock.support.redaction.known_secrets import KnownSecrets
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----"

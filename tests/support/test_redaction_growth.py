@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from llm_mock.support.redaction import Redactor, forms, known
-from llm_mock.support.redaction.known import KnownSecrets
+from llm_mock.support.redaction import Redactor, forms, known_secrets
+from llm_mock.support.redaction.known_secrets import KnownSecrets
 
 if sys.version_info >= (3, 11):
     from re import _constants as constants  # type: ignore[attr-defined]
@@ -135,7 +135,7 @@ class CountingPattern:
 def patterns() -> dict[tuple[Any, str], re.Pattern[str]]:
     """Return every pattern that redaction tries on a text."""
     found = {}
-    for module in (forms, known):
+    for module in (forms, known_secrets):
         for name, value in vars(module).items():
             if hasattr(value, "cache_info") and isinstance(pattern := _called(value), re.Pattern):
                 found[module, name] = pattern
@@ -156,7 +156,7 @@ def _called(function: Any) -> Any:
 def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count the characters that patterns match."""
     monkeypatch.setattr(
-        known, "LONG_TEXT", LENGTH // 2
+        known_secrets, "LONG_TEXT", LENGTH // 2
     )  # from there on texts are searched in another way
     counted = [0]
     for (module, name), pattern in patterns().items():

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from llm_mock.core.context import is_mocked
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 
 USER_FOLDER_VARIABLE = "LLM_USER_PATH"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.support.lazy_names import lazy_names
-from llm_mock.support.redaction.known import KNOWN, is_secret_name
+from llm_mock.support.redaction.known_secrets import KNOWN, is_secret_name
 from llm_mock.support.redaction.marks import REDACTED, REDACTED_SECRET
 
 if TYPE_CHECKING:

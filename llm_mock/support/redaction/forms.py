@@ -13,7 +13,7 @@ import re
 import string
 from collections.abc import Callable, Iterator
 
-from llm_mock.support.redaction.known import find_long_words
+from llm_mock.support.redaction.known_secrets import find_long_words
 from llm_mock.support.redaction.marks import FORM, make_mark
 
 Span = tuple[int, int]

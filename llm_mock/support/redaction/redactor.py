@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from llm_mock.support.redaction.forms import cover_forms, is_secret_field
-from llm_mock.support.redaction.known import KNOWN, KnownSecrets, cover_known
+from llm_mock.support.redaction.known_secrets import KNOWN, KnownSecrets, cover_known
 from llm_mock.support.redaction.marks import FORM, REDACTED, make_mark, protect_marks, render_marks
 
 LONGEST_CACHED = 2_000

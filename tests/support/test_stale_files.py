@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 from tests.conftest import RunPython
 
 MAKE_FOLDERS = """
@@ -20,7 +20,7 @@ import os, signal, sys, tempfile
 os.environ["PFLOW_TESTING"] = "1"
 import llm
 from llm_mock import LLMMock
-from llm_mock.support.temporary import TemporaryFolder
+from llm_mock.support.temporary_folders import TemporaryFolder
 tools, shared = TemporaryFolder("tools"), LLMMock(at_boundary=True).environment()
 print(*sorted(os.listdir(tempfile.gettempdir())), flush=True)
 sys.stdin.read()
@@ -140,11 +140,11 @@ def test_a_folder_that_another_process_removes_before_it_is_held_is_made_again(
 
 MAKE_MANY_FOLDERS = """
 import sys, tempfile
-from llm_mock.support import temporary
+from llm_mock.support import temporary_folders as folders
 sys.stdin.readline()
 for _ in range(150):
-    temporary.remove_leftovers(tempfile.gettempdir(), temporary.START, temporary.REST)
-    temporary.TemporaryFolder("tools").remove()
+    folders.remove_leftovers(tempfile.gettempdir(), folders.START, folders.REST)
+    folders.TemporaryFolder("tools").remove()
 print("done")
 """
 

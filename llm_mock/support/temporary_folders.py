@@ -11,7 +11,7 @@ import weakref
 from pathlib import Path
 
 from llm_mock.errors import LLMMockError
-from llm_mock.support.leftovers import hold, remove_leftovers
+from llm_mock.support.stale_files import hold, remove_leftovers
 
 START = "llm-mock-"
 REST = r"(shared|tools|user)-\w{8}"
