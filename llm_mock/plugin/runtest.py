@@ -67,7 +67,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
                 _fail(message)
             misbehaviour = mock.misbehaviour
             if misbehaviour is not None and not misbehaviour.calls:
-                pytest.skip(misbehaviour.not_applied(len(mock.calls)))
+                pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
         # Last: the calls of a patch never reach the mock, so all other checks are passed.
         patches = item.config.stash[HAND_PATCHES]
         if patches.names:
