@@ -30,7 +30,7 @@ def read_file(path: Path, largest: int = LARGEST_FILE) -> bytes:
         status = os.fstat(file.fileno())
         size = status.st_size
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file, but a pipe or a device")
+            raise OSError(errno.EINVAL, "not a regular file, but a pipe or a device")
         if size > largest:
             megabytes = largest // 1_000_000
             raise OSError(errno.EFBIG, f"it is larger than {megabytes:,} MB")

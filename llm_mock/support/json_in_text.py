@@ -14,7 +14,7 @@ from llm_mock.support.json_types import JSONObject
 def _refuse_duplicate_keys(fields: list[tuple[str, Any]]) -> JSONObject:
     data = dict(fields)
     if len(data) != len(fields):
-        raise ValueError("a key stands twice, and may contradict itself")
+        raise ValueError("duplicate key")
     return data
 
 

@@ -65,7 +65,7 @@ def find_schema_problem(schema: JSONObject) -> str | None:
     from jsonschema.exceptions import SchemaError
 
     if not isinstance(schema.get("$schema", ""), str):
-        return "$schema: it is no text"
+        return "$schema: must be a text"
     try:
         loaded = json.loads(json.dumps(schema))
         _validator_class(loaded).check_schema(loaded)

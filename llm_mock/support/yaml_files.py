@@ -166,7 +166,7 @@ class _Loader(SafeLoader):
             else:
                 name = None
             if name in seen and key.value != "<<":
-                raise _create_error(f"the key {key.value!r} stands twice", key)
+                raise _create_error(f"duplicate key {key.value!r}", key)
             seen.add(name)
         return super().construct_mapping(node, deep)
 
@@ -176,7 +176,7 @@ class _Loader(SafeLoader):
         except ValueError:
             value = LARGEST_NUMBER
         if abs(value) >= LARGEST_NUMBER:
-            raise _create_error("this is no whole number, or too large a one", node)
+            raise _create_error("not a whole number, or too large", node)
         return value
 
 

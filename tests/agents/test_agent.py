@@ -205,7 +205,7 @@ def test_front_matter_may_be_all_there_is(tmp_path: Path) -> None:
         (None, "cannot be read: No such file or directory"),
         (b"\xff\xfe", "is not UTF-8 text"),
         (b"---\nname: [\n---\nRain", ":3: is not valid YAML"),
-        (b"---\nname: a\nname: b\n---\nRain", ":3: is not valid YAML: the key 'name' stands twice"),
+        (b"---\nname: a\nname: b\n---\nRain", ":3: is not valid YAML: duplicate key 'name'"),
         (b"---\ndescription: x\nname: [a]\n---\nRain", ":3: name: should be text, not a list"),
         (b"---\n- a\n---\nRain", ":1: should be a mapping"),
         (b"---\nname: a\n", ":1: the front matter begins with ---, but no line with --- ends it"),

@@ -51,7 +51,7 @@ def test_a_cassette_may_be_laid_out_in_any_way(tmp_path: Path, text: str) -> Non
     [
         (call("c").replace("prompt", "promt"), "7: unknown key 'promt'; did you mean 'prompt'?"),
         (call("c").replace("}\n", "\n", 1), "8: is not valid YAML: "),
-        (call("c") + "calls: []\n", "9: is not valid YAML: the key 'calls' stands twice"),
+        (call("c") + "calls: []\n", "9: is not valid YAML: duplicate key 'calls'"),
         (call("*x"), "7: is not valid YAML: found undefined alias"),
         ("...\n" + call("c"), "8: is not valid YAML: "),
         ("---\n" + call("c"), "7: "),

@@ -128,7 +128,7 @@ def test_a_file_that_cannot_be_read_or_written_is_one_line(
     code, output = run("--check", ".")
     assert code == 1
     assert (
-        "Error: test_pipe.py cannot be read: it is no regular file, but a pipe or a device.\n"
+        "Error: test_pipe.py cannot be read: not a regular file, but a pipe or a device.\n"
         in output
     )
     (folder / "test_pipe.py").unlink()

@@ -310,7 +310,7 @@ def test_wrong_settings_are_one_clear_error(
         ),
         (
             lambda text: text + "version: 1\n",
-            "*: is not valid YAML: the key 'version' stands twice",
+            "*: is not valid YAML: duplicate key 'version'",
         ),
         (lambda text: "calls: []\n", "*test_hi.llm.yaml:1: is not a cassette: *"),
         (lambda text: "", "*test_hi.llm.yaml:1: is not a cassette: *"),

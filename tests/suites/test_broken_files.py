@@ -89,7 +89,7 @@ def case(text: str) -> str:
         (HEAD + "cases:\n- prompt: x\n", "5: case 1: 'name' is missing"),
         (HEAD + "cases:\n- {name: '', prompt: x}\n", "5: case 1: name: should not be empty"),
         (HEAD + "defaults:\n  tag: [x]\n", "5: unknown key 'tag'; did you mean 'tags'?"),
-        (HEAD + "kind: TestSuite\n", "4: is not valid YAML: the key 'kind' stands twice"),
+        (HEAD + "kind: TestSuite\n", "4: is not valid YAML: duplicate key 'kind'"),
         (HEAD + "cases:\n\t- name: x\n", "5: is not valid YAML"),
         (HEAD + "cases: [\n", "5: is not valid YAML"),
         (HEAD + "a: &a [*a]\n", "4: is not valid YAML: the references in it contain themselves"),
@@ -100,11 +100,11 @@ def case(text: str) -> str:
         ),
         (
             HEAD + f"x: {'9' * 5000}\n",
-            "4: is not valid YAML: this is no whole number, or too large",
+            "4: is not valid YAML: not a whole number, or too large",
         ),
         (
             HEAD + f"x: 0x{'F' * 5000}\n",
-            "4: is not valid YAML: this is no whole number, or too large",
+            "4: is not valid YAML: not a whole number, or too large",
         ),
         (HEAD + "a: \x00\n", "4: is not valid YAML"),
     ],
@@ -264,7 +264,7 @@ def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(
         ),
         (
             "{type: json, schema: {$schema: 5}}",
-            "8: case 'one': assertions.0.schema: is not a valid JSON schema: $schema: it is",
+            "8: case 'one': assertions.0.schema: is not a valid JSON schema: $schema: must",
         ),
         (
             "{type: tool_calls, calls: [{nam: x, name: y}]}",

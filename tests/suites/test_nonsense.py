@@ -278,10 +278,10 @@ def test_a_file_without_end_is_refused_wherever_one_is_named(tmp_path: Path, nam
     else:
         (tmp_path / name).symlink_to("/dev/zero")
     for load in (load_suite, load_role):
-        with pytest.raises(InvalidFile, match="it is no regular file, but a pipe or a device"):
+        with pytest.raises(InvalidFile, match="not a regular file, but a pipe or a device"):
             load(tmp_path / name)
     if name == "pipe":
-        assert "pipe: cannot be read: it is no regular file" in problem(
+        assert "pipe: cannot be read: not a regular file" in problem(
             tmp_path, OUTSIDE.replace("{name}", name)
         )
 

@@ -249,7 +249,7 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         ("  skill: nowhere\n", "12: there is no skill at "),
         (f"  skill: {'x' * 1000}\n", "12: there is no skill at "),
         ('  skill: "a\\0b"\n', "12: there is no skill at "),
-        ("spec: {}\n", "12: is not valid YAML: the key 'spec' stands twice"),
+        ("spec: {}\n", "12: is not valid YAML: duplicate key 'spec'"),
         ("\t- x\n", "12: is not valid YAML: "),
     ],
 )

@@ -69,7 +69,7 @@ PIECES = (
     [
         ("a: 1\nb: [1\n", 3, "is not valid YAML"),
         ("a: 1\n\tb: 2\n", 2, "is not valid YAML"),
-        ("a: 1\nb: 2\na: 3\n", 3, "the key 'a' stands twice"),
+        ("a: 1\nb: 2\na: 3\n", 3, "duplicate key 'a'"),
         ("a: 1\nb: \x00\n", 2, "is not valid YAML"),
         ("a: 1\n---\nb: 2\n", 2, "is not valid YAML"),
         ("a: !!python/name:os.system ''\n", 1, "is not valid YAML"),
@@ -82,8 +82,8 @@ PIECES = (
             300,
             "it is nested too deep",
         ),
-        (f"a: 1\nb: {'9' * 5_000}\n", 2, "this is no whole number, or too large a one"),
-        ("a: 1\nb: !!int x\n", 2, "this is no whole number, or too large a one"),
+        (f"a: 1\nb: {'9' * 5_000}\n", 2, "not a whole number, or too large"),
+        ("a: 1\nb: !!int x\n", 2, "not a whole number, or too large"),
         ("a: 1\nb: !!bool maybe\n", 2, "'maybe' is no bool"),
         ("a: 1\nb: {c: 2026-13-45}\n", 2, "'2026-13-45' is no timestamp"),
         ("a: 1\nb: [!!float x]\n", 2, "'x' is no float"),
@@ -121,7 +121,7 @@ def test_a_file_that_may_have_no_end_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", Path("/dev/zero")):
         with pytest.raises(
-            InvalidFile, match="cannot be read: it is no regular file, but a pipe or a device"
+            InvalidFile, match="cannot be read: not a regular file, but a pipe or a device"
         ):
             load(path)
 
