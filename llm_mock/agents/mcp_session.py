@@ -255,7 +255,7 @@ class MCPSession:
         arguments: JSONObject,
         timeout: float | None = None,
     ) -> ToolAnswer:
-        """Call a tool; a failure is an answer.
+        """Call a tool, and return its answer; a failure is returned as one.
 
         Args:
             tool: the name of the tool.

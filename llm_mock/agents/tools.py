@@ -59,7 +59,7 @@ class AgentTool(ABC):
 
     @property
     def timeout(self) -> float | None:
-        """The seconds that a call may take; None is no limit."""
+        """The time limit of a call in seconds; None for no limit."""
         return None
 
     def call(self, arguments: JSONObject, timeout: float | None = None) -> ToolAnswer:

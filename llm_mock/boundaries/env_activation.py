@@ -94,7 +94,7 @@ def _create_variable_mock() -> LLMMock:
         setting = f"{variable}={os.environ[variable]}"
         print(
             f"llm-mock: {setting} is set, so models are mocked in this process: "
-            "no provider is asked.",
+            "no provider is called.",
             file=sys.stderr,
         )
     return _create_mock()

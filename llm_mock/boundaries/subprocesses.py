@@ -161,7 +161,7 @@ def _decode_environment(given: Any) -> dict[str, str] | None:
 
 
 def _needs_mock(environment: Mapping[str, str]) -> bool:
-    """Return True if a process with this environment is to get the active mock."""
+    """Return True if a process with this environment should use the active mock."""
     if not _State.handing_over or not is_mocked() or is_live():
         return False
     # A folder in the environment is that of another mock, which the test chose itself.

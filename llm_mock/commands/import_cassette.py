@@ -100,7 +100,7 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     try:
         request = protocol.parse_request(sent)
     except WireError as error:
-        raise _SkippedError(f"its request is not one of this API: {error}") from None
+        raise _SkippedError(f"its request is not valid for this API: {error}") from None
     # Errors of a provider may be of any type, such as HTML from a proxy.
     succeeded = interaction.status < 400
     if succeeded and not _is_stream(interaction) and not _is_json(interaction):

@@ -115,7 +115,7 @@ class RealWait(Wait):
 
 
 class Silence(Wait):
-    """The seconds of a fault: on the virtual clock here, but real for clients of a server."""
+    """A pause that a fault makes: on the virtual clock, or in real time in a server."""
 
     __slots__ = ()
     served = True

@@ -53,7 +53,7 @@ def _explain_not_json(value: object, error: Exception) -> str:
 
 
 def _iter_leaves(value: object, path: str, depth: int) -> Iterator[tuple[str, object]]:
-    """Yield the path and value of each invalid key and of each part that is no container."""
+    """Yield the path and value of each invalid key and of each part that is not a container."""
     # A value may contain itself.
     if depth > 50:
         return

@@ -102,7 +102,7 @@ def check_latency(latency: object) -> Latency:
 
 
 def _check(name: str, value: Any, expected: str, is_valid: Callable[[float], bool]) -> None:
-    """Raise an InvalidLatency if a value is no number of its range, or lasts too long."""
+    """Raise an InvalidLatency if a value is not a number in its range, or is too long."""
     if not (is_number(value, -math.inf) and is_valid(value)):
         raise InvalidLatency(f"Latency({name}={described(value)}): give {expected}.")
     # A rate is checked by the time of one chunk.

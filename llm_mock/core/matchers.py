@@ -22,7 +22,7 @@ SHOWN_CHARACTERS = 60
 
 
 class ReplyConditions(TypedDict, total=False):
-    """The conditions of a reply beyond model and schema: a call must meet all; None is none."""
+    """The conditions of a reply beside model and schema, all of which a call must meet."""
 
     prompt: TextMatcher | None
     """A text that the prompt contains, a compiled pattern that is found in it, or a function of the

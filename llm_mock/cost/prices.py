@@ -187,7 +187,7 @@ def _parse_price(line: str) -> tuple[str, Price]:
 
 
 def amount(value: object, what: str) -> Decimal:
-    """Return a number of dollars from 0 with exactly the digits that were written.
+    """Parse an amount of dollars of at least 0, without rounding.
 
     Args:
         value: a number or a string.

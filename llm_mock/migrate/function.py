@@ -272,7 +272,7 @@ class _FunctionRewriter:
         self,
         body: list[cst.BaseStatement],
     ) -> cst.Annotation | None:
-        """Return `-> None` for a fixture that is no generator any more."""
+        """Return `-> None` for a fixture that is no longer a generator."""
         returns = self.state.function.returns
         has_yield = any(m.findall(node, m.Yield()) for node in body)
         if returns is None or has_yield or not self.state.is_fixture:

@@ -163,7 +163,7 @@ class CallReader:
                 )
         if role.model == ANY_MODEL:
             raise CannotRewrite(
-                "several mocks stand for models whose ids are not in the source",
+                "several mocks replace models whose ids are not in the source",
                 LEARN,
             )
         return f"{ALL}.get_model({quote_model(role.model)})"

@@ -154,7 +154,7 @@ def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseSta
 
 
 def is_docstring(node: cst.CSTNode) -> bool:
-    """Return whether a statement is a string alone."""
+    """Return whether a statement consists of a string only."""
     return m.matches(node, m.SimpleStatementLine([m.Expr(m.SimpleString())]))
 
 

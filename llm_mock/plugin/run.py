@@ -259,7 +259,7 @@ def _end_servers() -> None:
 
 
 def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool = False) -> TestRun:
-    """Return a run as the ini keys configure it, not started yet.
+    """Create a run with the configuration of the ini keys; it is not started yet.
 
     Raises:
         pytest.UsageError: an ini key is wrong.

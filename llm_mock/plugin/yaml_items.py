@@ -49,7 +49,7 @@ class YAMLFile(pytest.File):
 
 
 class UncollectedFile(pytest.File):
-    """A YAML file that a fault of the plugin keeps from being collected, which is an error."""
+    """A YAML file that a fault of the plugin prevents from being collected; it is an error."""
 
     def __init__(self, *, fault: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)

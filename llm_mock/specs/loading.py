@@ -149,7 +149,8 @@ def _find_non_json(value: object, location: Location) -> Iterator[Problem]:
     elif isinstance(value, float) and not math.isfinite(value):
         yield (
             location,
-            f"{value} is not a number of JSON, which tools are given; write a finite one, or null",
+            f"{value} is not a valid JSON number, which tools are given; "
+            "write a finite one, or null",
         )
     elif not isinstance(value, (str, int, float, type(None))):
         text = shorten_name(str(value))

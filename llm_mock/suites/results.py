@@ -218,12 +218,12 @@ class CaseResult:
 
     @property
     def cost(self) -> Decimal | None:
-        """US dollars of all runs, including retried ones; None if a price is unknown."""
+        """The cost of all runs in US dollars, with retried ones; None if a price is unknown."""
         return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
 
     @property
     def spent(self) -> Decimal | None:
-        """US dollars of all runs that were not replayed; None if a price is unknown."""
+        """The cost in US dollars of all runs that were not replayed; None if a price is unknown."""
         return total_cost([self.retried_cost, *(attempt.spent for attempt in self.attempts)])
 
     @property
@@ -384,7 +384,7 @@ class SuiteResult:
 
     @property
     def cost(self) -> Decimal | None:
-        """US dollars of all cases; None if a price is unknown."""
+        """The cost of all cases in US dollars; None if a price is unknown."""
         return total_cost([result.cost for result in self.case_results])
 
     def _get_attempts(self) -> Iterator[Attempt]:

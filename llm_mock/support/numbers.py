@@ -47,5 +47,5 @@ def check_finite(value: Value) -> Value:
         elif isinstance(part, (list, tuple)):
             waiting += part
         elif isinstance(part, float) and not math.isfinite(part):
-            raise ValueError(f"{part} is not a number of JSON")
+            raise ValueError(f"{part} is not a valid JSON number")
     return value

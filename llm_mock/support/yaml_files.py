@@ -352,7 +352,7 @@ def _check_aliases(root: yaml.Node | None) -> None:
             measured[key] = (size, depth + 1)
         size, depth = measured[key]
         if size >= LARGEST:
-            problem = "the references in it contain themselves, or expand to too much"
+            problem = "its references are circular, or expand to too much"
             raise _create_error(problem, node)
         if depth > DEEPEST:
             raise _create_error(TOO_DEEP, node)

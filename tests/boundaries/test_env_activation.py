@@ -38,7 +38,7 @@ print(httpx.post("https://api.openai.com/v1/chat/completions", json=body).json()
     variables = {"LLM_MOCK": None, "PFLOW_TESTING": None, variable: "yes"}
     result = run_python(code, PYTEST_CURRENT_TEST=None, **variables)
     assert result.stdout == '{"success": true}\n' * 2
-    said = f"llm-mock: {variable}=yes is set, so models are mocked in this process: no provider is asked.\n"  # noqa: E501
+    said = f"llm-mock: {variable}=yes is set, so models are mocked in this process: no provider is called.\n"  # noqa: E501
     logged = "INFO: HTTP Request: "  # where a plugin of llm that turns logging on is loaded
     assert (
         "".join(line for line in result.stderr.splitlines(True) if not line.startswith(logged))

@@ -79,7 +79,8 @@ def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
             "skipped   POST 127.0.0.1/v1/embeddings: this asks no model for an answer that a "
             "cassette records"
         ),
-        "skipped   POST 127.0.0.1/v1/chat/completions: its request is not one of this API: Missing "
+        "skipped   POST 127.0.0.1/v1/chat/completions: its request is not valid for "
+        "this API: Missing "
         "required parameter: "
         "'messages'.",
     ]

@@ -33,10 +33,10 @@ def test_usage_is_counted_from_zero(usage: Any, number: float) -> None:
     ("arguments", "problem"),
     [
         ({"usage": {"input_tokens": 1, "details": "many"}}, "give a dict of counts"),
-        ({"tool_calls": [ToolCall("f", {"a": [math.nan]})]}, "nan is not a number of JSON"),
+        ({"tool_calls": [ToolCall("f", {"a": [math.nan]})]}, "nan is not a valid JSON number"),
         (
             {"tool_calls": [llm.ToolCall(name="f", arguments={"a": math.inf})]},
-            "inf is not a number of JSON",
+            "inf is not a valid JSON number",
         ),
         ({"tool_calls": [ToolCall("")]}, "The name of a tool call is ''"),
         ({"tool_calls": [ToolCall(5)]}, "The name of a tool call is"),  # type: ignore[arg-type]

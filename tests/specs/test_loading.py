@@ -211,9 +211,9 @@ def test_a_file_that_is_no_test_is_refused_with_its_line(
         ),
         (
             "{tool: a, args: {x: [.nan]}}",
-            "FILE:3: nan is not a number of JSON, which tools are given; write a finite one",
+            "FILE:3: nan is not a valid JSON number, which tools are given; write a finite one",
         ),
-        ("{tool: a, args: {x: -.inf}}", "FILE:3: -inf is not a number of JSON"),
+        ("{tool: a, args: {x: -.inf}}", "FILE:3: -inf is not a valid JSON number"),
         ("{tool: a, args: {x: {1: y}}}", "FILE:3: the key 1 is not a text"),
         (
             "{tool: a, args: {x: 'a ${b c} d'}}",

@@ -92,7 +92,7 @@ def case(text: str) -> str:
         (HEAD + "kind: TestSuite\n", "4: is not valid YAML: duplicate key 'kind'"),
         (HEAD + "cases:\n\t- name: x\n", "5: is not valid YAML"),
         (HEAD + "cases: [\n", "5: is not valid YAML"),
-        (HEAD + "a: &a [*a]\n", "4: is not valid YAML: the references in it contain themselves"),
+        (HEAD + "a: &a [*a]\n", "4: is not valid YAML: its references are circular"),
         (HEAD + "cases: " + "[" * 100_000, "4: is not valid YAML: it is nested too deep"),
         (
             HEAD + "\n".join(f"{' ' * i}a:" for i in range(2_000)),

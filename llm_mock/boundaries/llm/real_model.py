@@ -1,4 +1,4 @@
-"""The attributes of a registered model that the mock in its place has too."""
+"""Base class of mocks that have the attributes of the registered model they replace."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def _parse_chat(
 
 
 def _get_messages(messages: object) -> list[tuple[Any, Any]]:
-    """Return role and content of each message; empty if these are no messages."""
+    """Return role and content of each message; empty if these are not messages."""
     if not isinstance(messages, list):
         return []
     pairs = []

@@ -104,7 +104,7 @@ def _find_id(provider: Part) -> Part:
 
 
 def _parse_id(name: object) -> JSONObject | None:
-    """Return provider and name of a model, or None if the id is no model."""
+    """Return provider and name of a model, or None if the id does not name a model."""
     if not isinstance(name, str):
         return None
     provider, *parts = name.split(":")

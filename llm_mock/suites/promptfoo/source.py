@@ -48,7 +48,7 @@ class Part(NamedTuple):
         return Part(data, self.document, (*self.place, *steps))
 
     def items(self) -> Iterator[Part]:
-        """Yield the items of a list; the part itself if it is no list; nothing for None."""
+        """Yield the items of a list, or the part itself if it is not a list; nothing for None."""
         if isinstance(self.data, list):
             for position in range(len(self.data)):
                 yield self.at(position)

@@ -41,7 +41,7 @@ def _cut() -> re.Pattern[str]:
 
 
 def find_long_words(data: bytes) -> Iterator[tuple[int, int]]:
-    """Yield the spans of at least `LONG_WORD` characters of keys in a row, in linear time.
+    """Yield each span of at least `LONG_WORD` characters that a key may have, in linear time.
 
     Args:
         data: a text with one byte for each character.

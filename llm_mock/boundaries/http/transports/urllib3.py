@@ -375,7 +375,7 @@ def _read_body(body: Any) -> bytes:
 
 
 def _restore_body(body: object, content: bytes) -> object:
-    """Return a body to send after it was read, as a file or an iterator is at its end by then.
+    """Return a body that can be sent after it was read, also for a file or an iterator.
 
     urllib3 frames the returned body as it would have framed the first one.
     """
