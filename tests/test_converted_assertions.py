@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import anthropic
 import google.genai
@@ -13,7 +18,7 @@ import openai
 import pytest
 from pydantic import BaseModel
 
-from llm_mock import ABSENT, Call, LLMMock, Reply, ToolCall, templates
+from llm_mock import ABSENT, Call, InvalidReply, LLMMock, Reply, ToolCall, templates
 
 MESSAGES: list[Any] = [
     {"role": "system", "content": "You are a helpful assistant."},
@@ -357,3 +362,245 @@ def test_the_messages_of_a_call_stay_as_they_were_sent(
     client.chat.completions.create(model="gpt-4o", messages=messages)
     messages.append({"role": "user", "content": "More"})
     assert len(mock_llm_calls.last_call.messages) == 2
+
+
+ASKED: Any = [{"role": "system", "content": "Be brief"}, {"role": "user", "content": "Why?"}]
+
+
+def ask_why(**parameters: Any) -> None:
+    client = openai.OpenAI(api_key="test-key-1234567890", max_retries=0)
+    client.chat.completions.create(model="gpt-4o", messages=ASKED, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"messages": "Why?"}, "messages='Why?': give a list with one item for each"),
+        ({"messages": 5}, "messages=5: give a list"),
+        ({"messages": [5]}, "messages=[5]: give a text or a mapping"),
+        ({"messages": None}, "messages=None fits every call: leave messages out."),
+        ({"messages": ABSENT}, "messages=ABSENT: give a list"),
+        ({"tool_results": "x"}, "tool_results='x': give a list"),
+        ({"usage": 3}, "usage=3: give a mapping"),
+        ({"usage": {"prompt_tokens": 3}}, "give only input_tokens and output_tokens."),
+        ({"body": 5}, "body=5: give a mapping"),
+        ({"body": {}}, "body={} fits every call"),
+        ({"options": {}}, "options={} fits every call"),
+        ({"options": {"stop": [ABSENT]}}, "options is compared as a whole"),
+        ({"metadata": {"a": ABSENT}}, "metadata is compared as a whole, so ABSENT within it"),
+        ({"response": ABSENT}, "response is compared as a whole"),
+        ({"tools": []}, "tools=[] fits every call: leave tools out, or write tools=ABSENT"),
+        ({"system": None}, "system=None fits every call: leave system out, or write system=ABSENT"),
+        ({"schema": {}}, "schema={} fits every call: leave schema out, or write schema=ABSENT"),
+        ({"error": ValueError}, "error=the class ValueError: give a text that the error contains"),
+        ({"prompt": str}, "prompt=the class str: give a text"),
+        ({"model": 5}, "model=5: give a text."),
+        ({"test": len}, "test=an object of type builtin_function_or_method: give a text."),
+        ({"stream": "yes"}, "stream='yes': give True, False, or None"),
+    ],
+    ids=str,
+)
+def test_a_condition_that_asserts_nothing_is_refused(
+    condition: dict[str, Any], message: str, mock_llm_calls: LLMMock
+) -> None:
+    ask_why()
+    for assertion in (
+        mock_llm_calls.assert_called_with,
+        mock_llm_calls.assert_called_once_with,
+        mock_llm_calls.assert_not_called_with,
+    ):
+        with pytest.raises(InvalidReply, match=re.escape(message)):
+            assertion(**condition)
+
+
+def test_none_is_a_value_that_is_compared(mock_llm_calls: LLMMock) -> None:
+    ask_why()
+    nothing: dict[str, Any] = {"temperature": None}
+    with pytest.raises(AssertionError, match="temperature was not sent, expected null"):
+        mock_llm_calls.assert_called_with(**nothing)
+    mock_llm_calls.assert_called_with(error=None)
+    ask_why(extra_body={"temperature": None})
+    mock_llm_calls.assert_called_with(**nothing)
+    mock_llm_calls.set_error("gpt-4o-mini", ConnectionError("down"))
+    failing: Any = llm.get_model("gpt-4o-mini")
+    with pytest.raises(ConnectionError):
+        failing.prompt("Hi").text()
+    with pytest.raises(AssertionError, match="the error is 'down', but it must be absent"):
+        failing.assert_called_with(error=None)
+    with pytest.raises(AssertionError, match="the error 'down' is not one that contains 'up'"):
+        failing.assert_called_with(error="up")
+
+
+@pytest.mark.parametrize("name", ["schema", "system", "tools", "tool_results", "attachments"])
+def test_a_call_without_an_input_is_asserted(name: str, mock_llm_calls: LLMMock) -> None:
+    absent: dict[str, Any] = {name: ABSENT}
+    llm.get_model("gpt-4o-mini").prompt("Hi").text()
+    mock_llm_calls.assert_called_once_with(**absent)
+    with pytest.raises(AssertionError, match=f"fits: {name} absent"):
+        mock_llm_calls.assert_not_called_with(**absent)
+    llm.get_model("gpt-4o").prompt(
+        "Hi",
+        schema=Memory,
+        system="Be brief",
+        tools=[len_of],
+        tool_results=[llm.ToolResult(name="len_of", output="3")],
+        attachments=[llm.Attachment(type="image/png", content=b"png")],
+    ).text()
+    mock_llm_calls.assert_not_called_with(model="gpt-4o", **absent)
+
+
+def len_of(text: str) -> int:
+    """Return the length."""
+    return len(text)
+
+
+def test_any_value_still_has_to_be_sent(mock_llm_calls: LLMMock) -> None:
+    ask_why(temperature=0.25)
+    mock_llm_calls.assert_called_with(
+        model=ANY, messages=ANY, temperature=pytest.approx(0.25), body={"messages": ANY}
+    )
+    mock_llm_calls.assert_called_with(messages=["Be brief", ANY])
+    with pytest.raises(AssertionError, match="seed was not sent"):
+        mock_llm_calls.assert_called_with(seed=ANY)
+    with pytest.raises(AssertionError, match=re.escape("body.seed was not sent")):
+        mock_llm_calls.assert_called_with(body={"seed": ANY})
+
+
+def test_lists_in_the_body_are_compared_item_by_item(mock_llm_calls: LLMMock) -> None:
+    ask_why(tools=[WEATHER])
+    mock_llm_calls.assert_called_with(
+        body={
+            "messages": [{"name": ABSENT}, {"role": "user"}],
+            "tools": ({"function": {"name": "get_weather", "strict": ABSENT}},),
+            "metadata": {"user": ABSENT},
+        }
+    )
+    mock_llm_calls.assert_not_called_with(body={"messages": [{"role": "user"}]})
+    expected = "body.tools[0].function.name is 'get_weather', not 'get_time'"
+    with pytest.raises(AssertionError, match=re.escape(expected)):
+        mock_llm_calls.assert_called_with(body={"tools": [{"function": {"name": "get_time"}}]})
+
+
+def test_messages_are_compared_as_the_body_has_them(mock_llm_calls: LLMMock) -> None:
+    client = openai.OpenAI(api_key="none")
+    function = {"name": "get_weather", "arguments": "{}"}
+    history: list[Any] = [
+        {"role": "user", "content": "Weather?"},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "c", "content": "18"},
+    ]
+    client.chat.completions.create(model="gpt-4o", messages=history)
+    mock_llm_calls.assert_called_with(messages=history)
+    mock_llm_calls.assert_called_with(messages=["Weather?", {}, {"tool_call_id": "c"}])
+    mock_llm_calls.assert_called_with(messages=[{}, {"tool_calls": [{"id": "c"}]}, "18"])
+    mock_llm_calls.assert_called_with(
+        messages=[{}, {"tool_calls": [{"arguments": {}, "name": "get_weather"}]}, {}]
+    )
+    with pytest.raises(AssertionError, match=re.escape("messages[2].content is '18', not '19'")):
+        mock_llm_calls.assert_called_with(messages=[{}, {}, {"tool_call_id": "c", "content": "19"}])
+    with pytest.raises(AssertionError, match="the messages are 3, not 1"):
+        mock_llm_calls.assert_called_with(messages=["Weather?"])
+
+
+def test_the_answer_of_an_sdk_is_a_message_of_the_history(mock_llm_calls: LLMMock) -> None:
+    client = openai.OpenAI(api_key="none")
+    history: list[Any] = [{"role": "user", "content": "Hi"}]
+    answer = client.chat.completions.create(model="gpt-4o", messages=history)
+    history += [answer.choices[0].message, {"role": "user", "content": "Bye"}]
+    client.chat.completions.create(model="gpt-4o", messages=history)
+    mock_llm_calls.assert_called_with(messages=history, turn=2)
+
+
+def test_the_input_of_the_responses_api_is_its_messages(mock_llm_calls: LLMMock) -> None:
+    image = {"type": "input_image", "image_url": "https://example.com/a.png"}
+    question: Any = [{"role": "user", "content": [{"type": "input_text", "text": "Hi"}, image]}]
+    openai.OpenAI(api_key="none").responses.create(
+        model="gpt-4o", input=question, instructions="Be brief"
+    )
+    mock_llm_calls.assert_called_once_with(messages=question)
+    mock_llm_calls.assert_called_once_with(messages=["Be brief", {"text": "Hi"}])
+
+
+def test_a_failure_shows_the_part_of_a_long_conversation_that_differs(
+    mock_llm_calls: LLMMock,
+) -> None:
+    client = openai.OpenAI(api_key="none")
+    for question in ("Apples?", "Pears?"):
+        messages: Any = [
+            {"role": "system", "content": "word " * 400},
+            {"role": "user", "content": question},
+        ]
+        client.chat.completions.create(model="gpt-4o", messages=messages)
+    expected = [{"role": "system"}, {"role": "user", "content": "Plums?"}]
+    with pytest.raises(AssertionError, match=r"messages\[1\].content is 'Apples\?', not 'Plums\?'"):
+        mock_llm_calls.assert_called_with(messages=expected)
+
+
+def test_a_failure_shows_neither_secrets_nor_addresses(mock_llm_calls: LLMMock) -> None:
+    ask_why()
+    secret = "sk-proj-abcdef0123456789abcdefXYZ"
+    with pytest.raises(AssertionError) as caught:
+        mock_llm_calls.assert_called_with(
+            re.compile(secret), tools=[secret], attachments=[secret], response=object()
+        )
+    assert secret not in str(caught.value)
+    assert "0x" not in str(caught.value)
+
+
+def test_headers_are_read_from_the_record(mock_llm_calls: LLMMock) -> None:
+    ask_why(extra_headers={"X-Trace": "7", "Helicone-Auth": "Bearer hush-hush"})
+    request = mock_llm_calls.last_call.request
+    assert request is not None
+    assert request.headers["x-trace"] == "7"
+    assert "hush-hush" not in str(request)
+    unknown: dict[str, Any] = {"extra_headers": {"X-Trace": "7"}}
+    with pytest.raises(TypeError, match=r"last_call\.request\.headers"):
+        mock_llm_calls.assert_called_with(**unknown)
+
+
+# --- The record
+
+
+def test_a_key_that_is_no_attribute_is_named(mock_llm_calls: LLMMock) -> None:
+    ask_why()
+    call = mock_llm_calls.last_call
+    with pytest.raises(AttributeError, match=re.escape("'kwargs', but a key: call['kwargs'].")):
+        _ = getattr(call, "kwargs")  # noqa: B009
+    with pytest.raises(AttributeError, match=r"no attribute 'xyz'\. Its attributes: "):
+        _ = getattr(call, "xyz")  # noqa: B009
+    with pytest.raises(KeyError, match=r"no key 'xyz'\. Its keys: "):
+        call["xyz"]
+
+
+def test_a_copy_is_a_record_too(mock_llm_calls: LLMMock) -> None:
+    ask_why()
+    call = mock_llm_calls.last_call
+    copied = call.copy()
+    assert (copied, copied.messages, copied.request) == (call, call.messages, call.request)
+    assert copied.test == call.test is not None
+    copied["prompt"] = "Changed"
+    assert call.prompt == "Why?"
+
+
+def test_a_file_that_is_removed_after_the_call_stays_described(
+    mock_llm_calls: LLMMock, tmp_path: Path
+) -> None:
+    file = tmp_path / "picture.png"
+    file.write_bytes(b"\x89PNG\r\n\x1a\n")
+    picture = llm.Attachment(path=str(file))
+    llm.get_model("gpt-4o").prompt("What is it?", attachments=[picture]).text()
+    file.unlink()
+    ((attached,),) = [message["attachments"] for message in mock_llm_calls.last_call.messages]
+    assert (attached["type"], attached["bytes"]) == ("image/png", 8)
+
+
+def test_a_call_of_another_process_belongs_to_the_test(
+    mock_llm_calls: LLMMock, request: pytest.FixtureRequest
+) -> None:
+    code = "import llm; llm.get_model('gpt-4o').prompt('Hi').text()"
+    environment = {**os.environ, **mock_llm_calls.environment()}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+    mock_llm_calls.assert_called_once_with("Hi", test=request.node.nodeid)

@@ -80,7 +80,7 @@ class Call(dict[str, Any]):
     def __missing__(self, key: object) -> Any:
         known = ", ".join(self)
         raise UnknownCallKey(
-            f"A call has no key {key!r}{suggest_nearest(str(key), self)} Its keys: {known}."
+            f"A call has no key {key!r}{suggest_nearest(str(key), self) or '.'} Its keys: {known}."
         )
 
     # Hidden from type checkers, which would otherwise accept any attribute.
@@ -96,16 +96,20 @@ class Call(dict[str, Any]):
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             known = _attributes()
-            message = (
-                f"A call has no attribute {name!r}{suggest_nearest(name, known)} "
-                f"Its attributes: {', '.join(known)}."
-            )
+            hint = suggest_nearest(name, known) or "."
+            if name in self:
+                hint = f", but a key: call[{name!r}]."
+            message = f"A call has no attribute {name!r}{hint} Its attributes: {', '.join(known)}."
             # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
             raise AttributeError(message, name=name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The request belongs to a library and cannot be pickled, so its description goes instead.
         return restore_call, (dict(self), self.describe_request(), self._test)
+
+    def copy(self) -> Call:
+        """Return a copy, which has the attributes, too."""
+        return restore_call(dict(self), self.describe_request(), self._test)
 
     def describe_request(self) -> JSONObject:
         """Return the messages and the HTTP request as JSON values, for a process or a copy."""
@@ -313,6 +317,9 @@ def new_call(request: Request) -> Call:
     if not request.is_simple:
         call._request = request
         call.update(request.describe_http())
+        # The application may change or remove a file before somebody reads the messages.
+        if request.attachments and any(each.path for each in request.attachments):
+            call.describe_request()
     return call
 
 

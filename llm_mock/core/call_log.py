@@ -84,7 +84,7 @@ class CallLog:
         if id(call) not in self._calls:
             return call
         details = self._calls[id(call)][1]
-        return restore_call({**call, DETAILS: details}, call.describe_request())
+        return restore_call({**call, DETAILS: details}, call.describe_request(), call.test)
 
     def detach_details(self, call: Any) -> Details:
         """Remove the details from a call that another process sent, and return them."""

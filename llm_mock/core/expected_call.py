@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from llm_mock.core.call import ABSENT, Call
-from llm_mock.core.matchers import Matchers, TextMatcher
+from llm_mock.core.matchers import (
+    Matchers,
+    TextMatcher,
+    check_text_matcher,
+    format_text_miss,
+    matches_text,
+)
 from llm_mock.core.records import format_schema
 from llm_mock.errors import InvalidReply
 from llm_mock.support.redaction import redact
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import shorten, suggest_nearest
+from llm_mock.support.text import described, shorten, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Absent
@@ -23,7 +30,8 @@ class CallConditions(TypedDict, total=False):
 
     A parameter of the provider, such as `temperature`, is compared with what was sent: over HTTP
     with the field of the body, through `llm` with the option. `ABSENT` means that it must not be
-    sent. Other fields of the body go into `body`.
+    sent. Other fields of the body go into `body`. A value may be an object with its own `==`, such
+    as `unittest.mock.ANY`.
     """
 
     prompt: TextMatcher
@@ -32,33 +40,33 @@ class CallConditions(TypedDict, total=False):
     """The whole text of the prompt."""
     model: str
     """The id of the model."""
-    system: TextMatcher
+    system: TextMatcher | Absent
     """A matcher of the system prompt."""
     messages: Sequence[Mapping[str, Any] | str]
-    """All messages: each a text, or some fields of a message as `Call.messages` has them; or the
-    messages exactly as the body has them."""
-    tools: Iterable[str]
+    """All messages: each a text, or some fields of a message as `Call.messages` or as the body has
+    them."""
+    tools: Iterable[str] | Absent
     """The names of tools that were offered, perhaps among others."""
-    tool_results: Sequence[Any]
+    tool_results: Sequence[Any] | Absent
     """All tool results: the output of each, or some of its fields."""
     turn: int
     """The position of the answer in its conversation, from 1."""
-    stream: bool
-    """Whether a streamed answer was requested, over HTTP."""
-    attachments: Iterable[str]
+    stream: bool | None
+    """Whether a streamed answer was requested; None through `llm`."""
+    attachments: Iterable[str] | Absent
     """The types of all attachments, in order."""
     response: Any
     """The answer."""
-    error: TextMatcher
-    """A matcher of the error message."""
+    error: TextMatcher | Absent | None
+    """A matcher of the error message; None or `ABSENT` for a call without an error."""
     usage: Mapping[str, int]
     """Some of the token counts."""
-    test: str
+    test: str | None
     """The node id of the test."""
     options: Mapping[str, Any]
     """Some of the options; `ABSENT` as a value means that it was not given."""
     body: Mapping[str, Any]
-    """A part of the request body, over HTTP; mappings in it are parts, too."""
+    """A part of the request body, over HTTP; mappings in it are parts, too, also in lists."""
     frequency_penalty: float | Absent
     logprobs: bool | Absent
     max_completion_tokens: int | Absent
@@ -85,20 +93,21 @@ class CallConditions(TypedDict, total=False):
 
 
 _OWN = (
-    *(
-        "prompt",
-        "prompt_equals",
-        "model",
-        "system",
-        "messages",
-        "tools",
-        "tool_results",
-        "turn",
-        "stream",
-    ),
-    *("attachments", "response", "error", "usage", "test", "options", "body"),
+    *("prompt", "prompt_equals", "model", "system", "messages", "tools", "tool_results", "turn"),
+    *("stream", "attachments", "response", "error", "usage", "test", "options", "body"),
 )
 _PARAMETERS = tuple(name for name in CallConditions.__annotations__ if name not in _OWN)
+_ABSENT_INPUTS = ("schema", "system", "tools", "tool_results", "attachments", "error")
+"""The conditions beside parameters that may be `ABSENT`."""
+_NULLABLE = ("stream", "response", "error", "test")
+"""The conditions beside parameters for which None is a value that is compared."""
+_TEXTS = ("model", "prompt_equals", "test")
+_LISTS = ("messages", "tool_results")
+_MAPPINGS = ("usage", "options", "body")
+_TOKEN_COUNTS = ("input_tokens", "output_tokens")
+_MESSAGE_FIELDS = ("messages", "input", "contents")
+"""The fields of the body that may hold the list of messages, depending on the API."""
+_SHOWN_DIFFERENCES = 3
 
 
 class ExpectedCall:
@@ -119,10 +128,22 @@ class ExpectedCall:
     ) -> None:
         __tracebackhide__ = True
         _require_known(conditions)
-        given = {name: value for name, value in conditions.items() if value is not None}
-        options = given.pop("options", None)
+        for name, value in conditions.items():
+            _check_condition(name, value)
+        given = dict(conditions)
+        if schema is not None:
+            given["schema"] = schema
+            if not schema:
+                _refuse_vacuous("schema", schema)
+        self._absent_inputs = [name for name in _ABSENT_INPUTS if given.get(name) is ABSENT]
+        for name in self._absent_inputs:
+            del given[name]
+        # None is no condition but a value only for the error.
+        if "error" in given and given["error"] is None:
+            del given["error"]
+            self._absent_inputs.append("error")
         # The matchers of replies know no `ABSENT`.
-        plain_options, self._absent_options = _split_options(options)
+        plain_options, self._absent_options = _split_options(given.pop("options", None))
         second_prompt = given.pop("prompt", None)
         if prompt is not None and second_prompt is not None:
             raise TypeError("prompt and prompt_contains are the same condition: give one of them.")
@@ -135,20 +156,17 @@ class ExpectedCall:
             given.pop("attachments", None),
             plain_options,
         )
-        self._error = Matchers(given.pop("error", None)).prompt
-        self._schema = get_schema_name(schema)
+        self._error = check_text_matcher("error", given.pop("error", None))
+        self._schema = get_schema_name(given.pop("schema", None))
         self._body = given.pop("body", None)
-        if self._body is not None and not isinstance(self._body, Mapping):
-            raise InvalidReply("body must be a mapping of fields of the request to their values.")
         self._parameters = {name: given.pop(name) for name in _PARAMETERS if name in given}
         self._values = given
-        self._conditions = {"prompt": prompt, "schema": schema, **conditions}
 
     def misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each condition that a call does not meet."""
         expected_prompt = self._values.get("prompt_equals")
         if expected_prompt is not None and expected_prompt != call.prompt:
-            yield f"the prompt is {shorten(call.prompt)}, not {shorten(expected_prompt)}"
+            yield f"the prompt is {shorten(call.prompt)}, not {_format(expected_prompt)}"
         schema = call["kwargs"]["schema"]
         if self._schema is not None and self._schema != schema:
             yield f"the schema is {format_schema(schema)}, not {format_schema(self._schema)}"
@@ -160,7 +178,11 @@ class ExpectedCall:
         yield from self._request_misses(call)
 
     def _field_misses(self, call: Call) -> Iterator[str]:
-        """Yield a phrase for each option that is not absent and each single value that differs."""
+        """Yield a phrase for each input that is not absent and each single value that differs."""
+        for name in self._absent_inputs:
+            actual = getattr(call, name)
+            if actual:
+                yield f"the {name} is {_format(actual)}, but it must be absent"
         for name in self._absent_options:
             if name in call.options:
                 yield f"the option {name} is {_format(call.options[name])}, but it must be absent"
@@ -173,8 +195,8 @@ class ExpectedCall:
     def _list_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase if the messages, the tool results or the token counts differ."""
         values = self._values
-        if "messages" in values and not _are_messages(call, values["messages"]):
-            yield f"the messages are {_format(call.messages)}, not {_format(values['messages'])}"
+        if "messages" in values:
+            yield from _shorten_differences(_find_message_misses(call, values["messages"]))
         if "tool_results" in values and not _are_results(call, values["tool_results"]):
             expected = _format(values["tool_results"])
             yield f"the tool results are {_format(call.tool_results)}, not {expected}"
@@ -184,8 +206,8 @@ class ExpectedCall:
     def _error_misses(self, call: Call) -> Iterator[str]:
         if call.error is None:
             yield "there was no error"
-        elif list(Matchers(self._error).misses(Call(prompt=call.error, kwargs={}))):
-            yield f"the error is {_format(call.error)}, which {Matchers(self._error)} does not fit"
+        elif not matches_text(self._error, call.error):
+            yield format_text_miss("error", self._error, call.error)
 
     def _request_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each field of the request that differs."""
@@ -197,23 +219,24 @@ class ExpectedCall:
                 yield from _find_misses("body", sent.body, self._body)
         for name, expected in self._parameters.items():
             actual = _get_parameter(call, name)
-            if actual != expected:
+            if _differs(actual, expected):
                 yield _format_miss(name, actual, expected)
 
     def __str__(self) -> str:
-        given = {name: value for name, value in self._conditions.items() if value is not None}
-        own = ("prompt", "system", "tools", "turn", "attachments", "options")
-        parts = [
-            f"{name} {_format(value)}"
-            for name, value in given.items()
-            if name not in (*own, "schema")
-        ]
+        parts = []
         if self._schema:
-            parts.insert(0, f"schema {format_schema(self._schema)}")
+            parts.append(f"schema {format_schema(self._schema)}")
+        parts += [f"{name} {_format(value)}" for name, value in self._values.items()]
+        if self._error is not None:
+            parts.append(f"error {_format(self._error)}")
+        parts += [f"{name} {_format(value)}" for name, value in self._parameters.items()]
+        if self._body is not None:
+            parts.append(f"body {_format(self._body)}")
         if self._matchers:
             parts.append(str(self._matchers))
-        parts += [f"{name} absent" for name in self._absent_options]
-        return ", ".join(parts)
+        absent = chain(self._absent_inputs, self._absent_options)
+        parts += [f"{name} absent" for name in absent]
+        return ", ".join(parts) or "no condition"
 
 
 def _require_known(conditions: Iterable[str]) -> None:
@@ -221,12 +244,107 @@ def _require_known(conditions: Iterable[str]) -> None:
     __tracebackhide__ = True
     known = ("prompt_contains", "schema", *CallConditions.__annotations__)
     for name in conditions:
-        if name not in known:
-            raise TypeError(
-                f"Unknown condition {name!r}{suggest_nearest(name, known) or '.'} "
-                f"Conditions: {', '.join(known)}. Other fields of the request: "
-                f"body={{{name!r}: …}}."
-            )
+        if name in known:
+            continue
+        if name in ("headers", "extra_headers"):
+            advice = "Read headers from the record of the call: last_call.request.headers."
+        else:
+            advice = f"Other fields of the request: body={{{name!r}: …}}."
+        raise TypeError(
+            f"Unknown condition {name!r}{suggest_nearest(name, known) or '.'} "
+            f"Conditions: {', '.join(known)}. {advice}"
+        )
+
+
+def _check_condition(name: str, value: object) -> None:
+    """Raise an InvalidReply if a condition fits no call or every call."""
+    __tracebackhide__ = True
+    if value is ABSENT and name in (*_PARAMETERS, *_ABSENT_INPUTS):
+        return
+    if name in (*_PARAMETERS, "response", "tool_results"):
+        _check_no_nested_absent(name, value)
+    if name in _PARAMETERS or (value is None and name in _NULLABLE):
+        return
+    may_be_empty = name not in ("tools", *_MAPPINGS)
+    if value is None or not (may_be_empty or value):
+        _refuse_vacuous(name, value)
+    expected = _find_expected_type(name, value)
+    if expected is not None:
+        shown = "ABSENT" if value is ABSENT else described(value)
+        raise InvalidReply(f"{name}={shown}: give {expected}.")
+    if name == "options" and isinstance(value, Mapping):
+        for option in value.values():
+            if option is not ABSENT:
+                _check_no_nested_absent(name, option)
+
+
+def _refuse_vacuous(name: str, value: object) -> None:
+    """Raise an InvalidReply for a condition that fits every call."""
+    __tracebackhide__ = True
+    advice = f"leave {name} out"
+    if name in _ABSENT_INPUTS:
+        advice += f", or write {name}=ABSENT for a call without"
+    raise InvalidReply(f"{name}={described(value)} fits every call: {advice}.")
+
+
+def _find_expected_type(name: str, value: object) -> str | None:
+    """Return a description of valid values if a value is not one; else None."""
+    # The body and the options are examined as mappings, so no other object can stand for them.
+    if name not in ("body", "options") and _has_own_equality(value):
+        return None
+    if name in _TEXTS and not isinstance(value, str):
+        return "a text"
+    if name == "stream" and not isinstance(value, bool):
+        return "True, False, or None for a call through llm"
+    if name in _MAPPINGS and not isinstance(value, Mapping):
+        return f"a mapping of some fields of the {name} to their values"
+    if name == "usage" and not {*_TOKEN_COUNTS}.issuperset(value):  # type: ignore[arg-type]
+        return f"only {' and '.join(_TOKEN_COUNTS)}"
+    if name in _LISTS and not _is_list(value):
+        return "a list with one item for each, in order"
+    if name == "messages":
+        return _find_expected_messages(value)
+    return None
+
+
+def _find_expected_messages(messages: Any) -> str | None:
+    for message in messages:
+        if not isinstance(message, (str, Mapping)) and not _has_own_equality(message):
+            return "a text or a mapping of some fields for each message"
+    return None
+
+
+def _check_no_nested_absent(name: str, value: object) -> None:
+    """Raise an InvalidReply for `ABSENT` within a value that is compared as a whole."""
+    __tracebackhide__ = True
+    if _contains_absent(value):
+        raise InvalidReply(
+            f"{name} is compared as a whole, so ABSENT within it fits no call. For a part of a "
+            "request write body={…}."
+        )
+
+
+def _contains_absent(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return any(map(_contains_absent, value.values()))
+    if isinstance(value, (list, tuple)):
+        return any(map(_contains_absent, value))
+    return value is ABSENT
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes, bytearray))
+
+
+def _has_own_equality(value: object) -> bool:
+    """Return whether a value is an object that decides itself what it equals."""
+    kind = type(value)
+    return (
+        value is not ABSENT
+        and kind.__module__ != "builtins"
+        and kind.__eq__ is not object.__eq__
+        and not isinstance(value, (Mapping, Sequence))
+    )
 
 
 def _split_options(options: Any) -> tuple[Any, list[str]]:
@@ -251,17 +369,36 @@ def _get_parameter(call: Call, name: str) -> Any:
     return ABSENT
 
 
+def _differs(actual: Any, expected: Any) -> bool:
+    # Objects such as `unittest.mock.ANY` equal `ABSENT`, too, but expect a value.
+    if actual is ABSENT or expected is ABSENT:
+        return actual is not expected
+    return bool(actual != expected)
+
+
 def _find_misses(path: str, actual: Any, expected: Any) -> Iterator[str]:
     """Yield a phrase for each part of a JSON value that differs; mappings are compared in parts."""
-    if not isinstance(expected, Mapping):
-        if actual != expected:
-            yield _format_miss(path, actual, expected)
+    if isinstance(expected, Mapping):
+        if actual is ABSENT and _expects_nothing(expected):
+            return
+        if isinstance(actual, Mapping):
+            for key, value in expected.items():
+                yield from _find_misses(f"{path}.{key}", actual.get(key, ABSENT), value)
+            return
+    both_lists = isinstance(expected, (list, tuple)) and isinstance(actual, list)
+    if both_lists and len(actual) == len(expected):
+        for position, value in enumerate(expected):
+            yield from _find_misses(f"{path}[{position}]", actual[position], value)
         return
-    if not isinstance(actual, Mapping):
+    if _differs(actual, expected):
         yield _format_miss(path, actual, expected)
-        return
-    for key, value in expected.items():
-        yield from _find_misses(f"{path}.{key}", actual.get(key, ABSENT), value)
+
+
+def _expects_nothing(expected: Any) -> bool:
+    """Return whether `ABSENT` is all that is expected of a part of a body."""
+    if isinstance(expected, Mapping):
+        return bool(expected) and all(map(_expects_nothing, expected.values()))
+    return expected is ABSENT
 
 
 def _format_miss(name: str, actual: Any, expected: Any) -> str:
@@ -272,40 +409,67 @@ def _format_miss(name: str, actual: Any, expected: Any) -> str:
     return f"{name} is {_format(actual)}, not {_format(expected)}"
 
 
-def _are_messages(call: Call, expected: Sequence[Any]) -> bool:
-    """Return whether all messages of a call match, in order."""
-    sent = call.request
-    if sent is not None and sent.body.get("messages") == [*expected]:
-        return True
-    return _match_each(call.messages, expected, _is_message)
-
-
-def _is_message(message: Mapping[str, Any], expected: Any) -> bool:
-    if isinstance(expected, str):
-        return bool(message["text"] == expected)
+def _find_message_misses(call: Call, expected: Any) -> list[str]:
+    """Return a phrase for each difference of the messages, in the form that fits better."""
+    if not _is_list(expected):
+        differs = call.messages != expected
+        return [_format_miss("messages", call.messages, expected)] if differs else []
+    messages = [_to_plain_message(message) for message in expected]
     # `content` is the word of most providers for the text.
-    names = {"content": "text"}
-    wanted = {names.get(key, key): value for key, value in expected.items()}
-    return not list(_find_misses("", message, wanted))
+    described_messages = [{**message, "content": message["text"]} for message in call.messages]
+    misses = _compare_messages(described_messages, messages, call.messages)
+    sent = call.request
+    for field in _MESSAGE_FIELDS:
+        sent_messages = None if sent is None else sent.body.get(field)
+        if misses and isinstance(sent_messages, list):
+            misses_of_body = _compare_messages(sent_messages, messages, sent_messages)
+            misses = min(misses, misses_of_body, key=len)
+    return misses
 
 
-def _are_results(call: Call, expected: Sequence[Any]) -> bool:
+def _to_plain_message(message: Any) -> Any:
+    """Return a message object of an SDK as the fields that it sends."""
+    if hasattr(type(message), "model_dump"):
+        return message.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return message
+
+
+def _compare_messages(
+    actual: Sequence[Any], expected: Sequence[Any], shown: Sequence[Any]
+) -> list[str]:
+    if len(actual) != len(expected):
+        return [f"the messages are {len(actual)}, not {len(expected)}: {_format(shown)}"]
+    misses: list[str] = []
+    for position, (message, wanted) in enumerate(zip(actual, expected, strict=True)):
+        path = f"messages[{position}]"
+        if isinstance(wanted, str) and isinstance(message, Mapping):
+            wanted = {"content": wanted}
+        misses += _find_misses(path, message, wanted)
+    return misses
+
+
+def _shorten_differences(misses: Sequence[str]) -> list[str]:
+    """Return the first differences of messages and the number of the others."""
+    shown = [*misses[:_SHOWN_DIFFERENCES]]
+    if len(misses) > len(shown):
+        shown.append(f"{len(misses) - len(shown)} more parts of the messages differ")
+    return shown
+
+
+def _are_results(call: Call, expected: Any) -> bool:
     """Return whether all tool results of a call match, in order."""
-
-    def is_result(result: Mapping[str, Any], wanted: Any) -> bool:
-        if isinstance(wanted, Mapping) and {*wanted} <= {*result}:
-            return not list(_find_misses("", result, wanted))
-        return bool(result["output"] == wanted)
-
-    return _match_each(call.tool_results, expected, is_result)
-
-
-def _match_each(
-    values: Sequence[Any], expected: Sequence[Any], is_equal: Callable[[Any, Any], bool]
-) -> bool:
-    if len(values) != len(expected):
+    results = call.tool_results
+    if not _is_list(expected):
+        return bool(results == expected)
+    if len(results) != len(expected):
         return False
-    return all(is_equal(value, wanted) for value, wanted in zip(values, expected, strict=True))
+    return all(_is_result(*pair) for pair in zip(results, expected, strict=True))
+
+
+def _is_result(result: Mapping[str, Any], wanted: Any) -> bool:
+    if isinstance(wanted, Mapping) and wanted and {*wanted} <= {*result}:
+        return not list(_find_misses("", result, wanted))
+    return bool(result["output"] == wanted)
 
 
 def _format(value: Any) -> str:

@@ -153,6 +153,8 @@ class History:
 
     def receive(self, call: Call) -> None:
         """Add a call that another process made."""
+        if call._test is None:
+            call._test = self.test
         details = {} if self.log is None else self.log.detach_details(call)
         self._append(call, details)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import described, shorten, to_compact_json
+from llm_mock.support.text import described, shorten, shorten_name, to_compact_json
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -72,8 +72,8 @@ class Matchers:
         _check_options(options)
         if isinstance(tools, str):
             tools = [tools]
-        self.prompt = _check_text_matcher("prompt", prompt)
-        self.system = _check_text_matcher("system", system)
+        self.prompt = check_text_matcher("prompt", prompt)
+        self.system = check_text_matcher("system", system)
         self.tools = _check_names("tools", tools, "the names of tools, as ['search']")
         self.turn = turn
         self.attachments = _check_names(
@@ -86,10 +86,10 @@ class Matchers:
 
         It runs for many replies in one call, so it stops at the first miss and formats nothing.
         """
-        if self.prompt is not None and not _matches(self.prompt, call["prompt"]):
+        if self.prompt is not None and not matches_text(self.prompt, call["prompt"]):
             return False
         system = self.system
-        if system is not None and not _matches(system, call["kwargs"].get("system", "")):
+        if system is not None and not matches_text(system, call["kwargs"].get("system", "")):
             return False
         if self.turn is not None and self.turn != call["turn"]:
             return False
@@ -108,11 +108,11 @@ class Matchers:
         """Yield a phrase for each condition that a call does not meet."""
         kwargs = call["kwargs"]
         prompt = call["prompt"]
-        if self.prompt is not None and not _matches(self.prompt, prompt):
-            yield _format_text_miss("prompt", self.prompt, prompt)
+        if self.prompt is not None and not matches_text(self.prompt, prompt):
+            yield format_text_miss("prompt", self.prompt, prompt)
         system = kwargs.get("system", "")
-        if self.system is not None and not _matches(self.system, system):
-            yield _format_text_miss("system prompt", self.system, system)
+        if self.system is not None and not matches_text(self.system, system):
+            yield format_text_miss("system prompt", self.system, system)
         if self.turn is not None and self.turn != call["turn"]:
             yield f"it is turn {call['turn']}, not {self.turn}"
         # After the texts, because most replies have no condition but on them.
@@ -124,11 +124,12 @@ class Matchers:
         if self.tools is not None:
             missing = _list_missing_tools(self.tools, call)
             if missing:
-                yield f"the tools {', '.join(missing)} are not offered"
+                names = ", ".join(map(shorten_name, missing))
+                yield f"the tools {names} are not offered"
         if self.attachments is not None:
             types = _list_attachment_types(call)
             if types != self.attachments:
-                yield f"the attachments are {types}, not {self.attachments}"
+                yield f"the attachments are {redact(types)}, not {redact(self.attachments)}"
 
     def _find_option_misses(self, options: Mapping[str, object], call: Call) -> Iterator[str]:
         for name, expected in options.items():
@@ -178,7 +179,7 @@ def _check_options(options: object) -> None:
         )
 
 
-def _check_text_matcher(name: str, matcher: object) -> Any:
+def check_text_matcher(name: str, matcher: object) -> Any:
     """Return a text matcher as it is, or None.
 
     Raises:
@@ -197,7 +198,8 @@ def _check_text_matcher(name: str, matcher: object) -> Any:
         f"give a text that the {name} contains, a compiled pattern of text, "
         "or a function of the text"
     )
-    if not callable(matcher):
+    # Calling a class makes an object, which is mostly true: it would match every text.
+    if not callable(matcher) or isinstance(matcher, type):
         raise InvalidReply(f"{name}={described(matcher)}: {advice}.")
     if inspect.iscoroutinefunction(matcher):
         raise InvalidReply(f"{name}={to_compact_json(matcher)} is async: {advice} that is not.")
@@ -293,7 +295,8 @@ def _has_options(expected: Mapping[str, object], given: Mapping[str, object]) ->
     return not any(name not in given or given[name] != value for name, value in expected.items())
 
 
-def _matches(matcher: TextMatcher, text: str) -> bool:
+def matches_text(matcher: TextMatcher, text: str) -> bool:
+    """Return whether a text matcher fits a text."""
     if isinstance(matcher, str):
         return matcher in text
     if isinstance(matcher, re.Pattern):
@@ -301,7 +304,8 @@ def _matches(matcher: TextMatcher, text: str) -> bool:
     return bool(matcher(text))
 
 
-def _format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
+def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
+    """Return a phrase for a text that a matcher does not fit."""
     value = shorten(text, SHOWN_CHARACTERS)
     return f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
 
@@ -310,5 +314,5 @@ def _format_text_matcher(matcher: TextMatcher) -> str:
     if isinstance(matcher, str):
         return f"contains {shorten(matcher, SHOWN_CHARACTERS)}"
     if isinstance(matcher, re.Pattern):
-        return f"matches /{matcher.pattern}/"
+        return f"matches /{shorten_name(matcher.pattern, SHOWN_CHARACTERS)}/"
     return f"satisfies {to_compact_json(matcher)}"

@@ -26,6 +26,7 @@ MARGIN = 4_000
 by its start."""
 COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 """The limits of the search for the nearest name, as comparing two names takes long."""
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def shorten(value: object, length: int = SHOWN_CHARACTERS) -> str:
@@ -138,7 +139,8 @@ def _as_json(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
-        return repr(value)
+        # An address differs in each run, and tells nothing.
+        return _ADDRESS.sub("", repr(value))
 
 
 def described(value: object) -> str:

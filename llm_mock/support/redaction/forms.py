@@ -110,6 +110,8 @@ _SECRET_FIELD = _lazy_pattern(
     r"|account[_-]?key|subscription[_-]key|credentials?|(?:set[_-])?cookie"
     r"|(?:openai|anthropic)[_-]organization(?:[_-]id)?"
     r"|openai[_-]project)"
+    # The headers of proxies and gateways, such as `Helicone-Auth`
+    r"|[a-z0-9-]{1,60}-auth"
 )
 _NAMES = (
     b"key",
