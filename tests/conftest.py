@@ -24,9 +24,8 @@ import llm_mock.suites.runner  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
-openai.OpenAI(
-    api_key="none"
-).close()  # imports the HTTP library, whose errors it knows by the classes it saw first
+# Imports the HTTP library, whose errors the SDK knows by the classes that it saw first.
+openai.OpenAI(api_key="none").close()
 
 MOCKS_OF_OTHERS = ("pytest_httpx", "pytest_httpx2", "recording", "respx", "requests_mock")
 """Importing them is half of what a run takes: a run that needs one names it, as `-p recording`."""
@@ -39,6 +38,13 @@ NESTED_OPTIONS = " ".join(
 )
 
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let idle workers take tests from busy ones, as some tests take a hundred times as long."""
+    # Not in `addopts`: the examples run where pytest-xdist is not installed.
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "worksteal"
 
 
 @pytest.fixture
