@@ -282,6 +282,6 @@ def test_steps_that_are_many_by_reference_alone_are_refused_at_once(tmp_path: Pa
         f"test: {{name: t}}\nverdict: {{pass_if: a}}\nsteps:\n- &a0 {{tool: x}}\n{doubled}"
     )
     with pytest.raises(
-        InvalidFile, match=r"test\.yaml:\d+: is not valid YAML: the references in it"
+        InvalidFile, match=r"test\.yaml:\d+: is not valid YAML: its references are circular"
     ):
         load_spec(path)
