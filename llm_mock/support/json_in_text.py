@@ -23,7 +23,7 @@ _BEGINNING = re.compile(r"[\[{]")
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")
 
 
 _STRICT = json.JSONDecoder(parse_constant=_refuse_constant)
