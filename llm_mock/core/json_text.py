@@ -45,8 +45,8 @@ def _explain_not_json(value: object, error: Exception) -> str:
     for path, item in _iter_leaves(value, "reply", 0):
         if not (item is None or isinstance(item, (str, int, float)) or hasattr(item, "model_dump")):
             return (
-                f"{path} is no JSON value: {described(item)}. A structured reply holds only what a "
-                "model can send: str, int, float, bool, None, and dicts and lists of these. "
+                f"{path} is not a JSON value: {described(item)}. A structured reply holds only "
+                "what a model can send: str, int, float, bool, None, and dicts and lists of these. "
                 "Convert it first."
             )
     return f"The structured reply has no JSON form: {error}."

@@ -120,9 +120,9 @@ def test_an_async_function_cannot_answer_a_sync_call_inside_a_loop() -> None:
         (Person, "not a reply: the class Person"),
         (
             {"a": [{"b": datetime(2000, 1, 1)}]},
-            r"reply\['a'\]\[0\]\['b'\] is no JSON value: an object of type datetime",
+            r"reply\['a'\]\[0\]\['b'\] is not a JSON value: an object of type datetime",
         ),
-        ({("a", 1): 2}, "A key of reply is no JSON value: an object of type tuple"),
+        ({("a", 1): 2}, "A key of reply is not a JSON value: an object of type tuple"),
         (UnicodeDecodeError, "UnicodeDecodeError cannot be raised without arguments"),
     ],
 )
@@ -165,7 +165,7 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"tool_calls": [{"name": "x"}]}, "not a tool call: {"),
         ({"tool_calls": 5}, "not a tool call: 5"),
         ({"chunks": "Hello"}, "not a chunk: 'Hello'"),
-        ({"response_json": object()}, "no JSON value"),
+        ({"response_json": object()}, "not a JSON value"),
         ({"data": float("nan")}, "Out of range float"),
         ({"error": ValueError, "error_after": -1}, "error_after=-1"),
     ],

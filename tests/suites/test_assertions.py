@@ -293,7 +293,7 @@ def outcome(result: AssertionResult) -> tuple[bool | None, str]:
             False,
             "JSON in the output breaks the schema: a",
         ),
-        ({"type": "json"}, "NaN", False, "Output is not JSON: NaN is no JSON value"),
+        ({"type": "json"}, "NaN", False, "Output is not JSON: NaN is not a JSON value"),
         ({"type": "json"}, "[" * 100_000, False, "Output is not JSON: it is nested too deep"),
         ({"type": "json"}, "9" * 5000, False, "Output is not JSON: Exceeds the limit"),
         ({"type": "not_json"}, "{}", False, "Output is JSON (unexpected)"),
