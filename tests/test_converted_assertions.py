@@ -13,9 +13,11 @@ from unittest.mock import ANY
 
 import anthropic
 import google.genai
+import httpx
 import llm
 import openai
 import pytest
+import requests
 from pydantic import BaseModel
 
 from llm_mock import ABSENT, Call, InvalidReply, LLMMock, Reply, ToolCall, templates
@@ -604,3 +606,16 @@ def test_a_call_of_another_process_belongs_to_the_test(
     environment = {**os.environ, **mock_llm_calls.environment()}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
     mock_llm_calls.assert_called_once_with("Hi", test=request.node.nodeid)
+
+
+@pytest.mark.parametrize("post", [httpx.post, requests.post], ids=["httpx", "requests"])
+@pytest.mark.parametrize(
+    "origin", ["https://api.openai.com", "http://llm.example:8080", "http://[2001:db8::1]:4000"]
+)
+def test_the_url_is_the_one_that_was_requested(
+    post: Any, origin: str, mock_llm_calls: LLMMock
+) -> None:
+    post(f"{origin}/v1/chat/completions?v=1", json={"model": "gpt-4o", "messages": ASKED})
+    request = mock_llm_calls.last_call.request
+    assert request is not None
+    assert request.url == f"{origin}/v1/chat/completions?v=1"

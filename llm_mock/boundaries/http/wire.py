@@ -18,6 +18,9 @@ KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """The headers for API keys, beside `Authorization: Bearer …`."""
 
 
+DEFAULT_PORTS = {"https": 443, "http": 80}
+
+
 class WireRequest(NamedTuple):
     """An HTTP request.
 
@@ -30,6 +33,8 @@ class WireRequest(NamedTuple):
     query: str
     headers: Mapping[str, str]
     body: bytes
+    scheme: str = "https"
+    port: int | None = None
 
     @property
     def client(self) -> str | None:
@@ -50,9 +55,12 @@ class WireRequest(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The URL; the scheme is that of the provider, also if the server of the mock was asked."""
+        """The URL; that of the provider if the server of the mock was asked."""
         query = f"?{self.query}" if self.query else ""
-        return f"https://{self.host}{self.path}{query}"
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        if self.port not in (None, DEFAULT_PORTS.get(self.scheme)):
+            host = f"{host}:{self.port}"
+        return f"{self.scheme}://{host}{self.path}{query}"
 
     def secrets(self) -> list[str]:
         """Return the values of all headers and query parameters that are secret."""

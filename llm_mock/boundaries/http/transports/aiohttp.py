@@ -158,7 +158,16 @@ async def _read_request(request: ClientRequest) -> WireRequest:
     headers = {name.lower(): value for name, value in request.headers.items()}
     url = request.url
     host = url.raw_host or ""
-    return WireRequest(request.method, host, url.raw_path, url.raw_query_string, headers, content)
+    return WireRequest(
+        request.method,
+        host,
+        url.raw_path,
+        url.raw_query_string,
+        headers,
+        content,
+        url.scheme,
+        url.explicit_port,
+    )
 
 
 class _BodyCollector:

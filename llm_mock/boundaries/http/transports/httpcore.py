@@ -56,8 +56,9 @@ def _handle_request(
     stream: Any = request.stream
     body = b"".join(stream)
     url = request.url
+    origin = url.scheme, url.host, url.port
     sent = wire.build_wire_request(
-        request.method.decode("ascii"), url.host, url.target, request.headers, body
+        request.method.decode("ascii"), origin, url.target, request.headers, body
     )
     if provider == UNDECIDED:
         provider = identify_provider(sent)
@@ -95,8 +96,9 @@ async def _handle_async_request(
     stream: Any = request.stream
     body = b"".join([chunk async for chunk in stream])
     url = request.url
+    origin = url.scheme, url.host, url.port
     sent = wire.build_wire_request(
-        request.method.decode("ascii"), url.host, url.target, request.headers, body
+        request.method.decode("ascii"), origin, url.target, request.headers, body
     )
     if provider == UNDECIDED:
         provider = identify_provider(sent)

@@ -67,13 +67,28 @@ async def answer_request_async(
 
 
 def build_wire_request(
-    method: str, host: bytes, target: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes
+    method: str,
+    origin: tuple[bytes, bytes, int | None],
+    target: bytes,
+    headers: Iterable[tuple[bytes, bytes]],
+    body: bytes,
 ) -> WireRequest:
-    """Return a request in the form that all HTTP libraries have in common."""
+    """Return a request in the form that all HTTP libraries have in common.
+
+    Args:
+        method: the method.
+        origin: the scheme, the host and the port; None for the default port of the scheme.
+        target: the path with the query.
+        headers: the headers.
+        body: the body.
+    """
     # latin-1 maps each byte of a header to one character, so that nothing is lost.
     path, _, query = target.decode("ascii", "replace").partition("?")
     decoded = {_decode_name(name): value.decode("latin-1") for name, value in headers}
-    return WireRequest(method, host.decode("ascii"), path, query, decoded, body)
+    scheme, host, port = origin
+    return WireRequest(
+        method, host.decode("ascii"), path, query, decoded, body, scheme.decode("ascii"), port
+    )
 
 
 # Cached, because clients send the same headers with each request.

@@ -73,8 +73,9 @@ def _handle_request(
     from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
     url = request.url
+    origin = url.raw_scheme, url.raw_host, url.port
     sent = wire.build_wire_request(
-        request.method, url.raw_host, url.raw_path, request.headers.raw, request.read()
+        request.method, origin, url.raw_path, request.headers.raw, request.read()
     )
     if provider == UNDECIDED:
         provider = identify_provider(sent)
@@ -106,8 +107,9 @@ async def _handle_async_request(
     from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
     url = request.url
+    origin = url.raw_scheme, url.raw_host, url.port
     sent = wire.build_wire_request(
-        request.method, url.raw_host, url.raw_path, request.headers.raw, await request.aread()
+        request.method, origin, url.raw_path, request.headers.raw, await request.aread()
     )
     if provider == UNDECIDED:
         provider = identify_provider(sent)

@@ -98,7 +98,9 @@ class _Call:
         lowered = {}
         for name, value in (headers or {}).items():
             lowered[_decode(name).lower()] = _decode(value)
-        return WireRequest(self.method, self.host, path, query, lowered, body)
+        # Only requests that are not encrypted go to a proxy with their whole URL.
+        scheme = self.pool.scheme if self.host == self.pool.host else "http"
+        return WireRequest(self.method, self.host, path, query, lowered, body, scheme, self.port)
 
     def send(self, body: object) -> Any:
         """Send the request with a body, as the application asked."""
