@@ -18,16 +18,31 @@ SYNONYMS = {
 """Words for an argument that are too far from its name to find it by its letters."""
 
 
-def build_attribute_error(owner: object, name: str) -> AttributeError:
-    """Return the error for an attribute that an object does not have, naming the nearest one."""
-    nearest = ""
-    # Libraries look for private names with `hasattr`, and the search takes long.
-    if not name.startswith("_"):
-        public = [each for each in dir(owner) if not each.startswith("_")]
-        nearest = suggest_nearest(name, public)
-    message = f"{type(owner).__name__!r} object has no attribute {name!r}{nearest}"
-    # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
-    return AttributeError(message, name=name)
+class MisspeltAttribute(AttributeError):
+    """An attribute that an object does not have; its text names the nearest one.
+
+    The text is made when it is shown, because libraries look for attributes with `hasattr` and
+    `getattr`, and the search for the nearest name takes long.
+
+    Args:
+        owner: the object.
+        name: the name of the attribute.
+    """
+
+    def __init__(self, owner: object, name: str) -> None:
+        # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
+        super().__init__(name=name)
+        self._owner = owner
+        self._name = name
+
+    def __str__(self) -> str:
+        public = [name for name in dir(self._owner) if not name.startswith("_")]
+        nearest = suggest_nearest(self._name, public)
+        return f"{type(self._owner).__name__!r} object has no attribute {self._name!r}{nearest}"
+
+    def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
+        # The owner may not be picklable.
+        return AttributeError, (str(self),)
 
 
 def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str | None:

@@ -29,7 +29,7 @@ from llm_mock.core.script import StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.forwarding import forward_method
-from llm_mock.support.misspelling import build_attribute_error
+from llm_mock.support.misspelling import MisspeltAttribute
 from llm_mock.support.text import described
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class LLMMock(Mock):
                     f"{type(self).__name__!r} object has no attribute {name!r}. The calls of all "
                     "models are in .calls"
                 )
-            raise build_attribute_error(self, name)
+            raise MisspeltAttribute(self, name)
 
     def __dir__(self) -> Iterable[str]:
         """Return the documented names; the others belong to the machinery."""

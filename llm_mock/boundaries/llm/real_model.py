@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock.support.misspelling import build_attribute_error
+from llm_mock.support.misspelling import MisspeltAttribute
 
 if TYPE_CHECKING:
     from llm.models import _get_key_mixin as KeyMixin
@@ -44,7 +44,7 @@ class ReplacesRealModel(KeyMixin):
             # A property that failed comes here too, and shows its own error.
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
-            raise build_attribute_error(self, name)
+            raise MisspeltAttribute(self, name)
         return value
 
     def get_key(self, explicit_key: str | None = None) -> str | None:
