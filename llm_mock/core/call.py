@@ -315,12 +315,17 @@ def new_call(request: Request) -> Call:
     if request.system or request.tools or request.tool_results or request.attachments:
         _add_further_inputs(call, request)
     if not request.is_simple:
-        call._request = request
-        call.update(request.describe_http())
-        # The application may change or remove a file before somebody reads the messages.
-        if request.attachments and any(each.path for each in request.attachments):
-            call.describe_request()
+        _keep_request(call, request)
     return call
+
+
+def _keep_request(call: Call, request: Request) -> None:
+    """Keep a request, from which the messages are described when somebody reads them."""
+    call._request = request
+    call.update(request.describe_http())
+    # The application may change or remove a file before somebody reads the messages.
+    if request.attachments and any(each.path for each in request.attachments):
+        call.describe_request()
 
 
 def _add_further_inputs(call: Call, request: Request) -> None:

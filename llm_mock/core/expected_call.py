@@ -135,13 +135,7 @@ class ExpectedCall:
             given["schema"] = schema
             if not schema:
                 _refuse_vacuous("schema", schema)
-        self._absent_inputs = [name for name in _ABSENT_INPUTS if given.get(name) is ABSENT]
-        for name in self._absent_inputs:
-            del given[name]
-        # None is no condition but a value only for the error.
-        if "error" in given and given["error"] is None:
-            del given["error"]
-            self._absent_inputs.append("error")
+        self._absent_inputs = _take_absent_inputs(given)
         # The matchers of replies know no `ABSENT`.
         plain_options, self._absent_options = _split_options(given.pop("options", None))
         second_prompt = given.pop("prompt", None)
@@ -239,6 +233,18 @@ class ExpectedCall:
         return ", ".join(parts) or "no condition"
 
 
+def _take_absent_inputs(given: dict[str, Any]) -> list[str]:
+    """Remove the conditions that an input must be absent, and return their names."""
+    absent = [name for name in _ABSENT_INPUTS if given.get(name) is ABSENT]
+    for name in absent:
+        del given[name]
+    # None is no condition but a value only for the error.
+    if "error" in given and given["error"] is None:
+        del given["error"]
+        absent.append("error")
+    return absent
+
+
 def _require_known(conditions: Iterable[str]) -> None:
     """Raise a TypeError that names the first unknown condition."""
     __tracebackhide__ = True
@@ -263,8 +269,22 @@ def _check_condition(name: str, value: object) -> None:
         return
     if name in (*_PARAMETERS, "response", "tool_results"):
         _check_no_nested_absent(name, value)
-    if name in _PARAMETERS or (value is None and name in _NULLABLE):
+    is_null = value is None and name in _NULLABLE
+    if name in _PARAMETERS or is_null:
         return
+    _check_type(name, value)
+    if name == "options" and isinstance(value, Mapping):
+        for option in filter(_is_value, value.values()):
+            _check_no_nested_absent(name, option)
+
+
+def _is_value(value: object) -> bool:
+    return value is not ABSENT
+
+
+def _check_type(name: str, value: object) -> None:
+    """Raise an InvalidReply if a condition is empty or of a wrong type."""
+    __tracebackhide__ = True
     may_be_empty = name not in ("tools", *_MAPPINGS)
     if value is None or not (may_be_empty or value):
         _refuse_vacuous(name, value)
@@ -272,10 +292,6 @@ def _check_condition(name: str, value: object) -> None:
     if expected is not None:
         shown = "ABSENT" if value is ABSENT else described(value)
         raise InvalidReply(f"{name}={shown}: give {expected}.")
-    if name == "options" and isinstance(value, Mapping):
-        for option in value.values():
-            if option is not ABSENT:
-                _check_no_nested_absent(name, option)
 
 
 def _refuse_vacuous(name: str, value: object) -> None:
@@ -296,19 +312,27 @@ def _find_expected_type(name: str, value: object) -> str | None:
         return "a text"
     if name == "stream" and not isinstance(value, bool):
         return "True, False, or None for a call through llm"
-    if name in _MAPPINGS and not isinstance(value, Mapping):
-        return f"a mapping of some fields of the {name} to their values"
-    if name == "usage" and not {*_TOKEN_COUNTS}.issuperset(value):  # type: ignore[arg-type]
-        return f"only {' and '.join(_TOKEN_COUNTS)}"
-    if name in _LISTS and not _is_list(value):
-        return "a list with one item for each, in order"
-    if name == "messages":
-        return _find_expected_messages(value)
+    if name in _MAPPINGS:
+        return _find_expected_mapping(name, value)
+    if name in _LISTS:
+        return _find_expected_list(name, value)
     return None
 
 
-def _find_expected_messages(messages: Any) -> str | None:
-    for message in messages:
+def _find_expected_mapping(name: str, value: object) -> str | None:
+    if not isinstance(value, Mapping):
+        return f"a mapping of some fields of the {name} to their values"
+    if name == "usage" and not {*_TOKEN_COUNTS}.issuperset(value):
+        return f"only {' and '.join(_TOKEN_COUNTS)}"
+    return None
+
+
+def _find_expected_list(name: str, value: Any) -> str | None:
+    if not _is_list(value):
+        return "a list with one item for each, in order"
+    if name != "messages":
+        return None
+    for message in value:
         if not isinstance(message, (str, Mapping)) and not _has_own_equality(message):
             return "a text or a mapping of some fields for each message"
     return None
@@ -378,20 +402,27 @@ def _differs(actual: Any, expected: Any) -> bool:
 
 def _find_misses(path: str, actual: Any, expected: Any) -> Iterator[str]:
     """Yield a phrase for each part of a JSON value that differs; mappings are compared in parts."""
-    if isinstance(expected, Mapping):
-        if actual is ABSENT and _expects_nothing(expected):
-            return
-        if isinstance(actual, Mapping):
-            for key, value in expected.items():
-                yield from _find_misses(f"{path}.{key}", actual.get(key, ABSENT), value)
-            return
-    both_lists = isinstance(expected, (list, tuple)) and isinstance(actual, list)
-    if both_lists and len(actual) == len(expected):
-        for position, value in enumerate(expected):
-            yield from _find_misses(f"{path}[{position}]", actual[position], value)
+    is_mapping = isinstance(expected, Mapping)
+    if is_mapping and actual is ABSENT and _expects_nothing(expected):
         return
-    if _differs(actual, expected):
+    parts = _pair_parts(actual, expected)
+    if parts is not None:
+        for key, actual_part, expected_part in parts:
+            yield from _find_misses(f"{path}{key}", actual_part, expected_part)
+    elif _differs(actual, expected):
         yield _format_miss(path, actual, expected)
+
+
+def _pair_parts(actual: Any, expected: Any) -> list[tuple[str, Any, Any]] | None:
+    """Return the parts of two mappings, or of two lists of one length, with their paths."""
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        items = expected.items()
+        return [(f".{key}", actual.get(key, ABSENT), value) for key, value in items]
+    both_lists = isinstance(expected, (list, tuple)) and isinstance(actual, list)
+    if not both_lists or len(actual) != len(expected):
+        return None
+    pairs = zip(actual, expected, strict=True)
+    return [(f"[{position}]", *pair) for position, pair in enumerate(pairs)]
 
 
 def _expects_nothing(expected: Any) -> bool:
