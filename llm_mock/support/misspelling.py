@@ -45,6 +45,11 @@ class MisspeltAttribute(AttributeError):
         return AttributeError, (str(self),)
 
 
+# Tracebacks show what Python's own error is called, and not where this class is.
+MisspeltAttribute.__module__ = "builtins"
+MisspeltAttribute.__name__ = MisspeltAttribute.__qualname__ = "AttributeError"
+
+
 def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str | None:
     """Return a message about a keyword argument that a method does not have; None without one."""
     known = _list_arguments(function)
