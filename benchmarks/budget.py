@@ -41,6 +41,9 @@ GOALS: dict[str, float] = {
     "files, get_model, prompt, text": 10,
     "stops, responses.create": 30,
     "files, responses.create": 15,
+    "calls added to a test / empty fixture": 1.3,
+    "stops, empty test": 17,
+    "files, empty test": 7,
 }
 """The figures to reach, for information."""
 
@@ -76,7 +79,8 @@ def measure() -> dict[str, float]:
     """Return all figures: ratios to the same call without the mock, else instructions."""
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         modes = ("bare", "hand", "plugin", "http")
-        runs = [pool.submit(_probe, Path(folder, mode), mode) for mode in modes]
+        runs = [pool.submit(_probe, Path(folder, mode), "probe_budget.py", mode) for mode in modes]
+        empty_test = pool.submit(_probe, Path(folder, "empty"), "probe_empty.py").result()
         bare, hand, plugin, http = (run.result() for run in runs)
     figures: dict[str, float] = {}
     for kind, count in hand.items():
@@ -93,6 +97,8 @@ def measure() -> dict[str, float]:
             figures[f"{name} / respx"] = _ratio(count, http[f"{name}, respx"])
         elif not kind.endswith((", floor", ", respx")):
             figures[kind] = count[0]
+    for kind, count in empty_test.items():
+        figures[kind] = count[0]
     long, short = figures.pop("100 kB of prompt"), figures.pop("5 B of prompt")
     figures["100 kB of prompt / 5 B"] = round(long / short, 3)
     return figures
@@ -102,20 +108,19 @@ def _ratio(count: list[int], base: list[int]) -> float:
     return round(count[0] / base[0], 3)
 
 
-def _probe(folder: Path, mode: str) -> Counts:
-    """Run the probe in a fresh process in a folder of its own."""
+def _probe(folder: Path, probe: str, *arguments: str) -> Counts:
+    """Run a probe in a fresh process in a folder of its own."""
     folder.mkdir()
     written = folder / "counts.json"
-    probe = Path(__file__).with_name("probe_budget.py")
     done = subprocess.run(
-        [sys.executable, str(probe), mode, str(written)],
+        [sys.executable, str(Path(__file__).with_name(probe)), *arguments, str(written)],
         cwd=folder,
         env=environment(folder) | {"LLM_USER_PATH": str(folder)},
         capture_output=True,
         text=True,
     )
     if done.returncode or not written.exists():
-        raise RuntimeError(f"probe_budget.py {mode} failed:\n{done.stdout}\n{done.stderr}")
+        raise RuntimeError(f"{probe} {' '.join(arguments)} failed:\n{done.stdout}\n{done.stderr}")
     counts: Counts = json.loads(written.read_text(encoding="utf-8"))
     return counts
 

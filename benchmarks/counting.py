@@ -118,20 +118,35 @@ class Walk(NamedTuple):
     files: int
 
 
-def walk(call: Callable[[], object]) -> Walk:
-    """Count the stops of a call in the files of the package; warm it up before."""
-    stops: list[str] = []
+class Walker:
+    """Counts the stops of what runs within its context."""
 
-    def profile(frame: FrameType, event: str, argument: object) -> None:
+    def __init__(self) -> None:
+        self.stops: list[str] = []
+        """The file of each stop."""
+
+    def _profile(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
         if event != "call" or PACKAGE not in code.co_filename or code.co_name == "<module>":
             return
-        if not stops or stops[-1] != code.co_filename:
-            stops.append(code.co_filename)
+        if not self.stops or self.stops[-1] != code.co_filename:
+            self.stops.append(code.co_filename)
 
-    sys.setprofile(profile)
-    try:
-        call()
-    finally:
+    def __enter__(self) -> Walker:
+        sys.setprofile(self._profile)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
         sys.setprofile(None)
-    return Walk(len(stops), len({*stops}))
+
+    @property
+    def walk(self) -> Walk:
+        """The stops and the files so far."""
+        return Walk(len(self.stops), len({*self.stops}))
+
+
+def walk(call: Callable[[], object]) -> Walk:
+    """Count the stops of a call in the files of the package; warm it up before."""
+    with Walker() as walker:
+        call()
+    return walker.walk

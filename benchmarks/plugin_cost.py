@@ -71,7 +71,7 @@ def _fixture_rows() -> Iterator[Row]:
     empty = calls_per_test(EMPTY_FIXTURE) - nothing
     beside = f"empty autouse fixture: {empty:.0f} calls"
     for what, conftest, goal in (
-        ("whole plugin", "", "≤ 1.5"),
+        ("whole plugin", "", "≤ 1.3"),
         ("its fixture alone", FIXTURE_ONLY, ""),
     ):
         ours = calls_per_test(conftest, "-p", PLUGIN) - nothing

@@ -49,19 +49,18 @@ from llm_mock.plugin.fixtures import (
     mock_llm_responses,
 )
 from llm_mock.plugin.guard import begin, guard, reporting_hook
-from llm_mock.plugin.hand_patches import HAND_PATCHES, HandPatches
 from llm_mock.plugin.hooks import (
     call_configure_hooks,
     pytest_addhooks,
     pytest_plugin_registered,
 )
 from llm_mock.plugin.judge_fixtures import llm_assert, llm_score, pytest_assertrepr_compare
-from llm_mock.plugin.legacy import LegacyMockDetector
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
 from llm_mock.plugin.run import get_run
 from llm_mock.plugin.runtest import (
-    LEGACY,
+    CURRENT_TEST,
+    CurrentTest,
     pytest_report_from_serializable,
     pytest_runtest_call,
     pytest_runtest_makereport,
@@ -115,11 +114,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(SpecCollector(config), "llm_mock_specs")
     try:
-        config.stash[LEGACY] = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
-        config.stash[HAND_PATCHES] = HandPatches()
-        config.add_cleanup(guard(config.stash[HAND_PATCHES].end))
+        current = CurrentTest(config, run)
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
+    config.stash[CURRENT_TEST] = current
+    config.add_cleanup(guard(current.patches.end))
     call_configure_hooks(config)
 
 

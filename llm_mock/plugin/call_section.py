@@ -12,9 +12,8 @@ from llm_mock.core.call import Call
 from llm_mock.core.diagnostics import explain_replies
 from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
-from llm_mock.plugin.hand_patches import HAND_PATCHES
+from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.mock_messages import find_reported, follow_library_chain, shows_calls
-from llm_mock.plugin.run import RUN
 from llm_mock.support.exceptions import get_exception_text
 
 LONGEST_REPEATED = 60
@@ -29,6 +28,8 @@ class CallSection:
         call: its failed phase.
         mock: its mock.
         calls: its calls.
+        patches: its patches of functions that return models.
+        is_of_run: whether the mock is that of the run.
     """
 
     def __init__(
@@ -37,8 +38,11 @@ class CallSection:
         call: pytest.CallInfo[None],
         mock: Any,
         calls: Sequence[Call],
+        patches: HandPatches,
+        is_of_run: bool,
     ) -> None:
-        self._item = item
+        self._patches = patches
+        self._is_of_run = is_of_run
         self._is_call_phase = call.when == "call"
         self._mock = mock
         self._calls = calls
@@ -70,7 +74,7 @@ class CallSection:
 
     def _explain_replies(self) -> str:
         # The mock of the run has standing replies for all tests, most of them unused in this one.
-        if self._mock is self._item.config.stash[RUN].created_mock:
+        if self._is_of_run:
             return ""
         return explain_replies(self._mock, self._calls)
 
@@ -96,12 +100,11 @@ class CallSection:
         return "" if unread is None else str(unread.format_unread(self._mock))
 
     def _describe_patches(self) -> str:
-        patches = self._item.config.stash[HAND_PATCHES]
         # Where warnings are errors, the test may have failed with this one.
-        warning = str(patches.warning() or "")
+        warning = str(self._patches.warning() or "")
         if find_reported(self._chain, [warning]):
             return ""
-        return patches.note()
+        return self._patches.note()
 
 
 def _shorten_error(call: Call, texts: Sequence[str]) -> Call:

@@ -12,7 +12,8 @@ from llm_mock.core.context import LazyMock, current_mock
 from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.marker_checks import get_strictness
 from llm_mock.plugin.run import RUN, activate_test_mock, create_run
-from llm_mock.plugin.stash import CASSETTE, CASSETTE_CLAIMS, UNUSED_RECORDINGS
+from llm_mock.plugin.runtest import CURRENT_TEST
+from llm_mock.plugin.stash import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
     from llm_mock.agents import AgentResult
@@ -130,7 +131,7 @@ def _llm_mock_cassette(
     if item_cassette is None:
         # Outside of the handler: else pytest shows the exception as well.
         pytest.fail(str(problem), pytrace=False)
-    request.node.stash[CASSETTE] = item_cassette
+    config.stash[CURRENT_TEST].cassette = item_cassette
     mock = _llm_mock_of_test.get()
     mock.autospec()
     mock.cassette = item_cassette.cassette

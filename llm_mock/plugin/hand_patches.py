@@ -5,16 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LegacyMockWarning
 
 if TYPE_CHECKING:
     from llm_mock.core.script import StandingReply
 
-HAND_PATCHES = pytest.StashKey["HandPatches"]()
-"""In the configuration: the patches of the current test."""
 GETTERS = ("get_model", "get_async_model")
 """The names of functions that return models."""
 ADVICE = (

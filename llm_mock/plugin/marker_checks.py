@@ -10,8 +10,6 @@ import pytest
 from llm_mock.errors import LLMMockError
 from llm_mock.support.strictness import STRICTNESS_LEVELS
 
-WRONG_MARKERS = pytest.StashKey[str]()
-"""In a test: the message about its invalid markers; absent if they are valid."""
 PREFIX = "llm_mock"
 """The beginning of the names of all markers but `llm_live`."""
 

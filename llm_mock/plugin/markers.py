@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.marker_checks import SIGNATURES, WRONG_MARKERS, describe_invalid_markers
-from llm_mock.plugin.stash import CASSETTE_CLAIMS
+from llm_mock.plugin.marker_checks import SIGNATURES, describe_invalid_markers
+from llm_mock.plugin.stash import CASSETTE_CLAIMS, WRONG_MARKERS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
 REPEATING_TESTS = "llm_mock_repeating_tests"
@@ -52,7 +52,7 @@ def _fail_marked(fault: str, config: pytest.Config, items: list[pytest.Item]) ->
     """Make all tests fail that have a marker of this plugin."""
     for item in items:
         if any(marker.name in SIGNATURES for marker in item.iter_markers()):
-            item.stash[WRONG_MARKERS] = fault
+            config.stash[WRONG_MARKERS][item.nodeid] = fault
 
 
 @deciding_hook(_fail_generated, trylast=True)
@@ -87,13 +87,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Apply the markers of each test."""
     items_with_cassette = []
     for item in items:
-        markers = list(item.iter_markers())
-        # This runs for every test: most have no marker.
+        markers: list[pytest.Mark] = []
+        node: Any = item
+        # Not by `iter_markers`, which would cost every test of the run more.
+        while node is not None:
+            markers += node.own_markers
+            node = node.parent
         if not markers:
             continue
         wrong = describe_invalid_markers(markers, config)
         if wrong:
-            item.stash[WRONG_MARKERS] = wrong
+            config.stash[WRONG_MARKERS][item.nodeid] = wrong
             continue
         names = {marker.name for marker in markers}
         for name, apply in _APPLY.items():
@@ -160,7 +164,7 @@ def _use_misbehaviour(item: Any) -> None:
     """Set up the misbehaviour after all other fixtures: it is for the test, not for its setup."""
     faults: dict[str, str] = item.config.stash.get(_NOT_GENERATED, {})
     if item.nodeid in faults:
-        item.stash[WRONG_MARKERS] = faults[item.nodeid]
+        item.config.stash[WRONG_MARKERS][item.nodeid] = faults[item.nodeid]
         return
     # pytest does not parametrize methods of `unittest.TestCase` and items of other plugins.
     parameters = getattr(getattr(item, "callspec", None), "params", ())

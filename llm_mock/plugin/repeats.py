@@ -14,8 +14,8 @@ import pytest
 from llm_mock.plugin.call_collector import SHIPPED
 from llm_mock.plugin.failures import MESSAGE, read_message
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.marker_checks import WRONG_MARKERS, parse_repeat
-from llm_mock.plugin.stash import PASS_RATE
+from llm_mock.plugin.marker_checks import parse_repeat
+from llm_mock.plugin.stash import PASS_RATE, WRONG_MARKERS
 from llm_mock.report.calls import sum_properties
 from llm_mock.suites.pass_rates import PassRate, format_percent
 from llm_mock.support.text import format_columns, shorten_name
@@ -54,7 +54,7 @@ def _fail_test(
     fault: str, repeating: object, item: pytest.Item, nextitem: pytest.Item | None
 ) -> None:
     """Let pytest run a test once, and make it fail."""
-    item.stash[WRONG_MARKERS] = fault
+    item.config.stash[WRONG_MARKERS][item.nodeid] = fault
 
 
 class RepeatingTests:
@@ -77,7 +77,7 @@ class RepeatingTests:
     ) -> bool | None:
         """Run a marked test several times, and report one outcome."""
         mark = item.get_closest_marker(MARKER)
-        if mark is None or item.stash.get(WRONG_MARKERS, None):
+        if mark is None or item.nodeid in item.config.stash[WRONG_MARKERS]:
             return None
         times, threshold = parse_repeat(mark)
         times = self._times or times or 1

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.core.context import current_mock_if_created, is_mocked
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.guard import reporting_hook
-from llm_mock.plugin.hand_patches import HAND_PATCHES, HandPatches
+from llm_mock.plugin.guard import guard, reporting_hook
+from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.legacy import LegacyMockDetector
-from llm_mock.plugin.marker_checks import WRONG_MARKERS
-from llm_mock.plugin.run import RUN
-from llm_mock.plugin.stash import CASSETTE, IS_OURS
+from llm_mock.plugin.stash import IS_OURS, WRONG_MARKERS
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
+    from llm_mock.plugin.cassettes import ItemCassette
+    from llm_mock.plugin.run import TestRun
 
 OWN_FIXTURES = {
     "mock_llm_calls",
@@ -30,19 +30,53 @@ OWN_FIXTURES = {
     "llm_mock_server",
 }
 """The public fixtures of the plugin that a project's own may hide by their names."""
-EARLIER_CALLS = pytest.StashKey[int]()
-LEGACY = pytest.StashKey[LegacyMockDetector]()
 AGENT_RUNS = pytest.StashKey[Any]()
+
+
+class CurrentTest:
+    """The state of the running test, and what all tests of a run share.
+
+    One object, as each look into a stash of pytest costs every test several calls.
+
+    Args:
+        config: the configuration.
+        run: the run.
+
+    Raises:
+        ValueError: an entry of ini `llm_mock_legacy_modules` is invalid.
+    """
+
+    __slots__ = ("cassette", "earlier_calls", "legacy", "patches", "run", "wrong_markers")
+
+    def __init__(self, config: pytest.Config, run: TestRun) -> None:
+        self.run = run
+        self.wrong_markers = config.stash.setdefault(WRONG_MARKERS, {})
+        self.legacy = LegacyMockDetector(config.getini("llm_mock_legacy_modules"))
+        self.patches = HandPatches()
+        self.earlier_calls = 0
+        """The number of calls of the mock of the run before the test."""
+        self.cassette: ItemCassette | None = None
+
+    def begin(self) -> None:
+        """Forget the state of the previous test."""
+        self.patches.begin()
+        # Not `run.mock`, which would create it.
+        mock = None if self.run.pending is None else self.run.pending.created
+        self.earlier_calls = len(mock.calls) if mock else 0
+        self.cassette = None
+
+
+CURRENT_TEST = pytest.StashKey[CurrentTest]()
+"""In the configuration."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a test with invalid markers, and forget what belongs to no test."""
-    if wrong := item.stash.get(WRONG_MARKERS, None):
-        pytest.fail(wrong, pytrace=False)
-    item.config.stash[HAND_PATCHES].begin()
-    mock = item.config.stash[RUN].created_mock
-    item.stash[EARLIER_CALLS] = len(mock.calls) if mock else 0
+    current = item.config.stash[CURRENT_TEST]
+    if current.wrong_markers and item.nodeid in current.wrong_markers:
+        pytest.fail(current.wrong_markers[item.nodeid], pytrace=False)
+    current.begin()
     # Runs of agents and verdicts from between the tests, such as those of session fixtures.
     # Modules are looked up, so that a run without agents does not import them.
     if agents := sys.modules.get("llm_mock.agents.summary"):
@@ -54,7 +88,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a passed test for problems, unused replies and misbehaviours that were not applied."""
-    if warning := item.config.stash[LEGACY].check():
+    current = item.config.stash[CURRENT_TEST]
+    if warning := current.legacy.check():
         _warn(item, warning)
     passed = False
     try:
@@ -69,16 +104,15 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             if misbehaviour is not None and not misbehaviour.calls:
                 pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
         # Last: the calls of a patch never reach the mock, so all other checks are passed.
-        patches = item.config.stash[HAND_PATCHES]
-        if patches.names:
-            _warn_of_patches(item, patches)
+        if current.patches.names:
+            _warn_of_patches(item, current.patches)
         passed = True
     except Exception as error:
         _raise_refusal(error, item)
         raise
     finally:
-        if CASSETTE in item.stash:
-            item.stash[CASSETTE].finish(passed)
+        if current.cassette is not None:
+            current.cassette.finish(passed)
     return result
 
 
@@ -139,30 +173,55 @@ def _warn(item: pytest.Item, warning: Warning) -> None:
     _fail(str(warning))
 
 
-@reporting_hook(wrapper=True)
+# No `reporting_hook`, which would cost each phase of each test two calls more: only the guarded
+# functions below may fail.
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add sections to the report of a failed test, and take secrets out of it."""
-    if call.when == "teardown" and (pool := sys.modules.get("llm_mock.agents.pool")):
-        pool.get_server_pool().end_test()
     redact_report = None
-    if call.excinfo is not None and not isinstance(call.excinfo.value, pytest.skip.Exception):
-        from llm_mock.plugin.failures import prepare_failure
-
+    if call.excinfo is not None:
         # Before pytest makes the report from the traceback.
-        redact_report = prepare_failure(call, item.config)
+        redact_report = _prepare_failure(item, call)
     report = yield
-    if report.outcome == "failed":
-        if redact_report is not None:
-            redact_report(report)
-        if call.when != "teardown":
-            _add_sections(report, item, call)
+    if report.outcome != "passed":
+        _complete_report(report, item, call, redact_report)
     if "llm_mock.agents.summary" in sys.modules:
         _take_agent_runs(item, report)
+    return report
+
+
+@guard
+def _prepare_failure(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Callable[[pytest.TestReport], None] | None:
+    """Shorten the traceback of a failure; return what redacts its report, if that is needed."""
+    error = None if call.excinfo is None else call.excinfo.value
+    if isinstance(error, pytest.skip.Exception):
+        return None
+    from llm_mock.plugin.failures import prepare_failure
+
+    return prepare_failure(call, item.config)
+
+
+@guard
+def _complete_report(
+    report: pytest.TestReport,
+    item: pytest.Item,
+    call: pytest.CallInfo[None],
+    redact_report: Callable[[pytest.TestReport], None] | None,
+) -> None:
+    """Redact and explain a failure, and let a skipped test name its own line."""
     if report.outcome == "skipped":
         _show_line_of_test(report, item)
-    return report
+        return
+    if report.outcome != "failed":
+        return
+    if redact_report is not None:
+        redact_report(report)
+    if call.when != "teardown":
+        _add_sections(report, item, call)
 
 
 def _add_sections(
@@ -182,8 +241,11 @@ def _add_sections(
     if mock is not None and not hasattr(item, "failure_shows_calls"):
         from llm_mock.plugin.call_section import CallSection
 
+        current = item.config.stash[CURRENT_TEST]
         calls = get_calls_of_test(item) or []
-        sections["LLM calls"] = CallSection(item, call, mock, calls).format()
+        is_of_run = mock is current.run.created_mock
+        section = CallSection(item, call, mock, calls, current.patches, is_of_run)
+        sections["LLM calls"] = section.format()
     report.sections += [(title, text) for title, text in sections.items() if text]
 
 
@@ -240,10 +302,15 @@ def _locate(function: object) -> str:
     return format_location((code.co_filename, code.co_firstlineno))
 
 
+@guard
 def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
     """Add the runs of agents in a phase of a test to its report, and at its end to the summary."""
     from llm_mock.agents.summary import RunsOfTest
 
+    # Absent if agents are only defined.
+    pool = sys.modules.get("llm_mock.agents.pool")
+    if pool is not None and report.when == "teardown":
+        pool.get_server_pool().end_test()
     # A repeated test starts anew.
     runs = None if report.when == "setup" else item.stash.get(AGENT_RUNS, None)
     if runs is None:
@@ -251,7 +318,7 @@ def _take_agent_runs(item: pytest.Item, report: pytest.TestReport) -> None:
     item.stash[AGENT_RUNS] = runs
     runs.take(report, shown=not hasattr(item, "failure_shows_calls"))
     if report.when == "teardown":
-        runs.add_to(item.config.stash[RUN].agents)
+        runs.add_to(item.config.stash[CURRENT_TEST].run.agents)
         del item.stash[AGENT_RUNS]
 
 
@@ -262,6 +329,7 @@ def get_calls_of_test(item: pytest.Item) -> list[Call] | None:
         return [] if is_mocked() else None
     calls: list[Call] = mock.calls
     # The mock of the run also has the calls of earlier tests.
-    if mock is item.config.stash[RUN].created_mock:
-        return calls[item.stash.get(EARLIER_CALLS, 0) :]
+    current = item.config.stash[CURRENT_TEST]
+    if mock is current.run.created_mock:
+        return calls[current.earlier_calls :]
     return calls

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-CASSETTE = pytest.StashKey[Any]()
-"""In a test: its `ItemCassette`."""
+WRONG_MARKERS = pytest.StashKey[dict[str, str]]()
+"""In the configuration: the message for each test that must fail for its markers."""
 CASSETTE_CLAIMS = pytest.StashKey[dict[str, str]]()
 """In the configuration: the message for each test whose cassette another test names, too."""
 UNUSED_RECORDINGS = pytest.StashKey[list[str]]()

@@ -22,7 +22,7 @@ BODIES = {
 
 
 def all_hooks() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Every implementation of a hook in the plugin, by module and name."""
+    """Every implementation of a hook in the plugin, and every guarded part of one, by its name."""
     names = [
         f"llm_mock.plugin.{module.name}"
         for module in pkgutil.iter_modules(llm_mock.plugin.__path__)
@@ -31,10 +31,8 @@ def all_hooks() -> Iterator[tuple[str, Callable[..., Any]]]:
         owners = [module, *(each for each in vars(module).values() if inspect.isclass(each))]
         for owner in owners:
             for name, function in vars(owner).items():
-                if (
-                    name.startswith("pytest_")
-                    and getattr(function, "__module__", "") == module.__name__
-                ):
+                is_hook = name.startswith("pytest_") or hasattr(function, "is_guarded")
+                if is_hook and getattr(function, "__module__", "") == module.__name__:
                     yield f"{module.__name__}:{function.__qualname__}", function
 
 
