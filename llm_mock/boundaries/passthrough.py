@@ -3,29 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from llm_mock.core.context import pass_through
+
 T = TypeVar("T")
-
-# A context variable, as threads and tasks make calls at the same time.
-_is_passing_through: ContextVar[bool] = ContextVar("llm_mock_is_passing_through", default=False)
-
-
-def is_passing_through() -> bool:
-    """Return True while a call is made for real in this thread or task."""
-    return _is_passing_through.get()
-
-
-@contextmanager
-def pass_through() -> Iterator[None]:
-    """Make all calls within this context for real."""
-    token = _is_passing_through.set(True)
-    try:
-        yield
-    finally:
-        _is_passing_through.reset(token)
 
 
 def call_through(function: Callable[..., object], *args: Any, **kwargs: Any) -> Any:

@@ -89,8 +89,7 @@ def refuse(message: str) -> None:
     """
     __tracebackhide__ = True
     # Imported here, as `core.context` is needed only once something is refused.
-    from llm_mock.boundaries.passthrough import is_passing_through
-    from llm_mock.core.context import current_mock, is_mocked
+    from llm_mock.core.context import current_mock, is_mocked, is_passing_through
 
     if not is_mocked() or is_passing_through():
         return

@@ -94,11 +94,11 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     provider = find_provider_of_host(sent.host, interaction.port, hosts) or identify_provider(sent)
     if provider is None:
         raise _SkippedError("this host is no provider that is known; --host names it as one")
-    protocol = find_protocol(sent, provider)
+    protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
         raise _SkippedError("this asks no model for an answer that a cassette records")
     try:
-        request = protocol.parse_request(sent)
+        request = protocol.parse_request(sent, mock)
     except WireError as error:
         raise _SkippedError(f"its request is not valid for this API: {error}") from None
     # Errors of a provider may be of any type, such as HTML from a proxy.
@@ -108,7 +108,7 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     problem_count = len(mock.problems)
     # The cassette is empty and in mode `all`, so every answer is a call to record.
     call = cast("PassthroughCall", mock.answer(request))
-    recording = WireRecording(call, request, sent)
+    recording = WireRecording(call, request, sent, mock)
     recording.begin(interaction.status, interaction.headers)
     recording.take(interaction.body)
     recording.end()

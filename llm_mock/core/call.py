@@ -8,7 +8,7 @@ from enum import Enum
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from llm_mock.core.keys import PassedKey
+from llm_mock.core.keys import make_passed_key
 from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.schemas import get_schema_name
@@ -303,7 +303,7 @@ def new_call(request: Request) -> Call:
             "schema": schema,
             "tools": [],
             "options": options,
-            "key": PassedKey.from_key(request.key) if request.key else None,
+            "key": make_passed_key(request.key) if request.key else None,
             "response": None,
             "error": None,
             "input_tokens": None,
@@ -322,7 +322,8 @@ def new_call(request: Request) -> Call:
 def _keep_request(call: Call, request: Request) -> None:
     """Keep a request, from which the messages are described when somebody reads them."""
     call._request = request
-    call.update(request.describe_http())
+    if request.http_fields is not None:
+        call.update(request.http_fields)
     # The application may change or remove a file before somebody reads the messages.
     if request.attachments and any(each.path for each in request.attachments):
         call.describe_request()

@@ -107,6 +107,8 @@ class ContextMocks(LazyMock):
 
 
 _context_mock: ContextVar[Any] = ContextVar("llm_mock_of_this_context", default=None)
+# A context variable, as threads and tasks make calls at the same time.
+_is_passing_through: ContextVar[bool] = ContextVar("llm_mock_is_passing_through", default=False)
 
 
 class _State:
@@ -132,7 +134,10 @@ def current_mock() -> Any:
     if _State.live:
         return None
     mock = _State.mock
-    return mock.get() if isinstance(mock, LazyMock) else mock
+    if not isinstance(mock, LazyMock):
+        return mock
+    # Most calls come after the first use, and save the call of the method.
+    return mock.created or mock.get()
 
 
 def _get_mock_of_other_test(other: RunningTest) -> Any:
@@ -164,6 +169,21 @@ def get_activated() -> Any:
 def is_mocked() -> bool:
     """Return whether a mock answers at this moment."""
     return not _State.live and (_State.mock is not None or get_other_test() is not None)
+
+
+def is_passing_through() -> bool:
+    """Return True while a call is made for real in this thread or task."""
+    return _is_passing_through.get()
+
+
+@contextmanager
+def pass_through() -> Iterator[None]:
+    """Make all calls within this context for real, past every boundary."""
+    token = _is_passing_through.set(True)
+    try:
+        yield
+    finally:
+        _is_passing_through.reset(token)
 
 
 def activate(mock: Mock | LazyMock | None) -> Any:

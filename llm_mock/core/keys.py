@@ -18,11 +18,6 @@ class PassedKey(str):
     digest: str
 
     @classmethod
-    def from_key(cls, key: str) -> PassedKey:
-        """Return the recorded form of a key."""
-        return _make_passed_key(key)
-
-    @classmethod
     def from_digest(cls, digest: str) -> PassedKey:
         """Return the recorded form of a key from its hash, as another process sends it."""
         passed = cls(REDACTED)
@@ -45,7 +40,8 @@ class PassedKey(str):
 
 # Cached, because most calls of a run pass the same key.
 @functools.lru_cache(maxsize=16)
-def _make_passed_key(key: str) -> PassedKey:
+def make_passed_key(key: str) -> PassedKey:
+    """Return the recorded form of a key."""
     return PassedKey.from_digest(_compute_digest(key))
 
 

@@ -82,6 +82,8 @@ class Mock:
         self.parent = parent
         self.ended_test: str | None = None
         """The name of the ended test of this mock, if a thread or task of it goes on."""
+        self.stored_responses: dict[str, Any] = {}
+        """The responses that an API keeps on its server, by their ids, for calls that go on."""
         self._behaviour = behaviour
         self._problems: list[str] = []
         self._refusals: list[str] = []
@@ -286,6 +288,7 @@ class Mock:
         self.misbehaviour = None
         self._problems.clear()
         self._refusals.clear()
+        self.stored_responses.clear()
         self._embedding_states.clear()
         self.history.clear()
         self._share()

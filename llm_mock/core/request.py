@@ -72,6 +72,9 @@ class Request:
     """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
     is_simple = False
     """Whether the prompt and the system prompt are all messages, and nothing came over HTTP."""
+    http_fields: JSONObject | None = None
+    """Over HTTP, the `api`, `provider`, `sdk`, `stream`, `tool_choice` and `fingerprint` of the
+    record."""
     native: Any
     """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 
@@ -99,10 +102,6 @@ class Request:
     def common_options(self) -> JSONObject:
         """Return the options under the names of `llm`, which makes all libraries comparable."""
         return self.options
-
-    def describe_http(self) -> JSONObject:
-        """Return `api`, `provider`, `sdk`, `stream` and `tool_choice` of a call over HTTP."""
-        return {}
 
     def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
         """Return method, URL, headers and body of a call over HTTP, without secrets; else None."""

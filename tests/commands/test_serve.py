@@ -357,8 +357,8 @@ def test_each_answer_is_in_the_file_as_soon_as_it_is_whole(tmp_path: Path) -> No
             {"model": "gpt-4o", "messages": [{"role": "user", "content": prompt}]}
         ).encode()
         sent = WireRequest("POST", "api.openai.com", "/v1/chat/completions", "", {}, body)
-        request = load_protocol("openai_chat").parse_request(sent)
-        recording = WireRecording(mock.answer(request), request, sent)  # type: ignore[arg-type]
+        request = load_protocol("openai_chat").parse_request(sent, mock)
+        recording = WireRecording(mock.answer(request), request, sent, mock)  # type: ignore[arg-type]
         recording.begin(status, [])
         recording.take(b'{"choices": [{"index": 0, "message": {"content": "Yes."}}]}')
         recording.end()

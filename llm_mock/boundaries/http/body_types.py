@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 Path = tuple[str | int, ...]
 
@@ -38,40 +38,6 @@ class Mismatch(NamedTuple):
     path: Path
     expected: Shape
     value: object
-
-
-# This runs for each value of each request. It is written by hand, because pydantic reports errors
-# in its own words, and cannot be imported as fast.
-def find_mismatch(value: Any, shape: Shape) -> Mismatch | None:
-    """Return the first value that does not have the type of its shape; None for a valid body."""
-    kind = type(value)
-    if kind not in shape.types:
-        return Mismatch((), shape, value)
-    if kind is dict and shape.fields:
-        return _find_in_object(value, shape.fields)
-    if kind is list and shape.items is not None:
-        return _find_in_list(value, shape.items)
-    return None
-
-
-def _find_in_object(value: dict[str, object], fields: dict[str, Shape]) -> Mismatch | None:
-    for name, item in value.items():
-        shape = fields.get(name)
-        if shape is None or item is None:
-            continue
-        mismatch = find_mismatch(item, shape)
-        if mismatch is not None:
-            # The path is built only if there is something to report.
-            return mismatch._replace(path=(name, *mismatch.path))
-    return None
-
-
-def _find_in_list(value: list[object], shape: Shape) -> Mismatch | None:
-    for index, item in enumerate(value):
-        mismatch = find_mismatch(item, shape)
-        if mismatch is not None:
-            return mismatch._replace(path=(index, *mismatch.path))
-    return None
 
 
 def _make_fields(shape: Shape, *names: str) -> dict[str, Shape]:

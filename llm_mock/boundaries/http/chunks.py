@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.boundaries.http.request import HTTPRequest, Tool
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.support.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
 
 
 class ResponseContext:
@@ -20,13 +23,25 @@ class ResponseContext:
     Args:
         request: the request.
         answer: the answer of the mock.
+        mock: the mock that answers; None if nobody can refer to the response.
     """
 
-    def __init__(self, request: HTTPRequest, answer: Answer) -> None:
+    def __init__(self, request: HTTPRequest, answer: Answer, mock: Mock | None = None) -> None:
+        record = answer.record
+        reply = answer.reply
         self.request = request
         self.answer = answer
-        self.number = answer.record["number"]
-        self.model = answer.reply.resolved_model or request.model_id
+        self.mock = mock
+        self.number = record["number"]
+        self.input_tokens: int = record["input_tokens"] or 0
+        """The count of tokens in the request."""
+        self.output_tokens: int = record["output_tokens"] or 0
+        """The count of tokens in the reply."""
+        self.usage_details: JSONObject = {}
+        """The scripted details of the usage, in the terms of the API."""
+        if reply.usage is not None:
+            self.usage_details = reply.usage_details() or {}
+        self.model = reply.resolved_model or request.model_id
         self.created = int(time.time())
         self.recorded_reason: str | None = None
         """The finish reason of a recorded reply; None if its cassette has none."""
@@ -54,16 +69,6 @@ class ResponseContext:
         if answer.waits is not None or not answer.reply.is_text:
             return False
         return _find_reply_tool(answer.reply, self.request) is None
-
-    @property
-    def input_tokens(self) -> int:
-        """The count of tokens in the request."""
-        return self.answer.record["input_tokens"] or 0
-
-    @property
-    def output_tokens(self) -> int:
-        """The count of tokens in the reply."""
-        return self.answer.record["output_tokens"] or 0
 
     def read_chunks(self, stream: bool) -> Iterator[str | Event | Wait]:
         """Yield the reply: texts, events and waits.
@@ -151,6 +156,8 @@ class CompleteReply(NamedTuple):
     text: str
     reasoning: str
     tool_calls: list[ToolCallText]
+    finish_reason: str
+    """The finish reason in the terms of Chat Completions."""
     seconds: float
     """The sum of its waits."""
 
@@ -163,7 +170,8 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
     """
     # The common case, without the cost of a generator.
     if context.is_text:
-        return CompleteReply(context.answer.reply.content, "", [], 0.0)
+        content = context.answer.reply.content
+        return CompleteReply(content, "", [], context.get_finish_reason(), 0.0)
     text, reasoning, seconds = [], [], 0.0
     calls = ToolCallCollector()
     for chunk in context.read_chunks(stream=False):
@@ -175,8 +183,13 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
             reasoning.append(chunk.chunk)
         else:
             calls.add(chunk)
-    tool_calls = calls.finish()
-    return CompleteReply("".join(text), "".join(reasoning), tool_calls, seconds)
+    return CompleteReply(
+        "".join(text),
+        "".join(reasoning),
+        calls.finish(),
+        context.get_finish_reason(),
+        seconds,
+    )
 
 
 def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from llm_mock.behaviour.provider_errors import READ_TIMED_OUT
 from llm_mock.boundaries.http.errors import ConnectionFailure
@@ -11,6 +12,7 @@ from llm_mock.core.context import current_mock
 from llm_mock.core.events import Wait
 
 
+@dataclass
 class ClientClock:
     """The time that a client waits for one response.
 
@@ -19,13 +21,12 @@ class ClientClock:
         total: the seconds that it waits for the whole response; None for no limit.
     """
 
-    def __init__(self, read: float | None, total: float | None = None) -> None:
-        self._read_limit = math.inf if read is None else read
-        self._total_limit = math.inf if total is None else total
-        self._silence = 0.0
-        """The seconds since the last bytes."""
-        self._elapsed = 0.0
-        """The seconds since the request."""
+    read: float | None
+    total: float | None = None
+    silence: float = 0.0
+    """The seconds since the last bytes."""
+    elapsed: float = 0.0
+    """The seconds since the request."""
 
     def advance(self, wait: Wait) -> Iterator[float]:
         """Let time pass, and yield the seconds that pass in reality.
@@ -33,8 +34,8 @@ class ClientClock:
         Raises:
             ConnectionFailure: the client waits no longer, or would wait forever.
         """
-        read_left = self._read_limit - self._silence
-        total_left = self._total_limit - self._elapsed
+        read_left = math.inf if self.read is None else self.read - self.silence
+        total_left = math.inf if self.total is None else self.total - self.elapsed
         left = min(read_left, total_left)
         if wait.real:
             # Before the timeout, which comes after its time has passed.
@@ -44,8 +45,8 @@ class ClientClock:
             raise ConnectionFailure(kind, READ_TIMED_OUT)
         if math.isinf(wait):
             raise _report_hanging_client()
-        self._silence += wait
-        self._elapsed += wait
+        self.silence += wait
+        self.elapsed += wait
 
     def read_body(self, body: Iterable[bytes | Wait]) -> Iterator[bytes | float]:
         """Yield the bytes of a body, and the seconds that pass in reality between them.
@@ -55,7 +56,7 @@ class ClientClock:
         """
         for chunk in body:
             if isinstance(chunk, bytes):
-                self._silence = 0.0
+                self.silence = 0.0
                 yield chunk
             else:
                 yield from self.advance(chunk)

@@ -1,6 +1,6 @@
-"""Dispatch of a request to the mock, for all HTTP libraries, synchronous or not.
+"""Dispatch of a request to the mock, for all HTTP libraries and for the server.
 
-`interception.py` finds the provider of the request before.
+`interception.py` finds the provider of the request before, `responder.py` builds the response.
 """
 
 from __future__ import annotations
@@ -8,38 +8,41 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.http.error_formats import get_error_format
+from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.responder import (
     ModelRequest,
-    drop_telemetry,
-    parse_request,
-    refuse_client_version,
-    refuse_model_call,
-    respond,
-    respond_async,
+    build_failure_response,
+    build_response,
 )
+from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.settings import http_settings
-from llm_mock.boundaries.http.supported_versions import explain_request
-from llm_mock.core.context import current_mock, passes_through
+from llm_mock.boundaries.http.supported_versions import explain_user_agent, outdated_call
+from llm_mock.boundaries.http.wire import error_response
+from llm_mock.core.context import passes_through
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+    from llm_mock.core.mock import Mock
 
 
 def dispatch_request(
     sent: WireRequest,
     provider: str,
+    mock: Mock,
     clock: ClientClock,
+    can_send: bool = True,
 ) -> WireResponse | WireRecording | None:
     """Return the mock's response to a request.
 
     Args:
         sent: the request.
         provider: its provider, as `find_provider_of_host` names it.
+        mock: the mock that answers.
         clock: the time that the client waits for the response.
+        can_send: False if no model passes through, so that the request is never sent.
 
     Returns:
         The response; a recording, for which the library sends the request and which takes in the
@@ -48,10 +51,16 @@ def dispatch_request(
     Raises:
         ConnectionFailure: the connection fails, or the client does not wait long enough.
     """
-    parsed = _parse_or_respond(sent, provider)
+    parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
         return parsed
-    response = respond(parsed, current_mock())
+    try:
+        # `set_unknown` made the model unknown.
+        if mock.is_unknown(parsed.request.model_id):
+            raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
+        response = build_response(parsed, mock.answer(parsed.request))
+    except Exception as error:
+        response = build_failure_response(parsed, error)
     if response.delay:
         for seconds in clock.advance(response.delay):
             time.sleep(seconds)
@@ -61,46 +70,95 @@ def dispatch_request(
 async def dispatch_request_async(
     sent: WireRequest,
     provider: str,
+    mock: Mock,
     clock: ClientClock,
+    can_send: bool = True,
 ) -> WireResponse | WireRecording | None:
     """Return the mock's response to a request; the asynchronous form of `dispatch_request`."""
-    parsed = _parse_or_respond(sent, provider)
+    parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
         return parsed
-    response = await respond_async(parsed, current_mock())
+    response = await respond_async(parsed)
     if response.delay:
         for seconds in clock.advance(response.delay):
             await sleep(seconds)
     return response
 
 
-def _parse_or_respond(sent: WireRequest, provider: str) -> ModelRequest | WireResponse | None:
+async def respond_async(parsed: ModelRequest) -> WireResponse | WireRecording:
+    """Return the mock's response to a request that calls a model.
+
+    A reply function may be a coroutine function. An error becomes an error response in the
+    provider's format.
+
+    Returns:
+        The response; or a recording, if the request is to be sent to the provider.
+
+    Raises:
+        ConnectionFailure: the reply is that the connection fails.
+    """
+    mock = parsed.mock
+    try:
+        if mock.is_unknown(parsed.request.model_id):
+            raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
+        return build_response(parsed, await mock.answer_async(parsed.request))
+    except Exception as error:
+        return build_failure_response(parsed, error)
+
+
+def _parse_or_respond(
+    sent: WireRequest, provider: str, mock: Mock, can_send: bool
+) -> ModelRequest | WireResponse | None:
     """Parse a request to a model; return the response if no reply of the mock is needed.
 
     None stands for a request that passes through to the provider.
     """
-    if provider == TELEMETRY:
-        return drop_telemetry(sent)
-    mock = current_mock()
     # Before parsing: an old library is refused whatever it sends.
-    message = explain_request(sent.headers.get("user-agent", ""))
-    if message:
-        return refuse_client_version(message, provider, mock)
-    is_refused = http_settings.mode == "error"
-    if is_refused:
-        # Imported late: few projects refuse calls, and the module needs the vectors of the core.
-        from llm_mock.boundaries.http.other_endpoints import find_embedding_model
+    outdated = outdated_call.get() or explain_user_agent(sent.headers.get("user-agent", ""))
+    if outdated or provider == TELEMETRY or http_settings.mode == "error":
+        # Imported late: few requests are refused.
+        from llm_mock.boundaries.http.refusals import refuse_request
 
-        embedding_model = find_embedding_model(sent)
-        if embedding_model is not None:
-            return refuse_model_call(sent, embedding_model, get_error_format(provider), mock)
+        refusal = refuse_request(sent, provider, mock, outdated)
+        if refusal is not None:
+            return refusal
     parsed = parse_request(sent, provider, mock)
     if not isinstance(parsed, ModelRequest):
         return parsed
     model = parsed.request.model_id
     # A model that passes through was allowed on purpose, so that this goes before the refusal.
-    if passes_through(model):
+    if can_send and passes_through(model):
         return None
-    if is_refused:
+    if http_settings.mode == "error":
+        from llm_mock.boundaries.http.refusals import refuse_model_call
+
         return refuse_model_call(sent, model, parsed.protocol.errors, mock)
     return parsed
+
+
+def parse_request(
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    served: bool = False,
+) -> ModelRequest | WireResponse:
+    """Parse a request; return the response if it does not call a model or is malformed.
+
+    Args:
+        sent: the request.
+        provider: its provider, as `find_provider_of_host` names it.
+        mock: the mock that answers.
+        served: True if the client sent it to the mock server, not to the provider.
+    """
+    protocol = find_protocol(sent.method, sent.path, provider)
+    if protocol is None:
+        # Imported late: most programs call models alone.
+        from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
+        from llm_mock.boundaries.http.refusals import refuse_unknown_path
+
+        response = answer_other_endpoint(sent, provider, mock)
+        return response or refuse_unknown_path(sent, provider, mock, served)
+    try:
+        return ModelRequest(protocol, protocol.parse_request(sent, mock), sent, mock)
+    except WireError as error:
+        return error_response(protocol.errors, error)

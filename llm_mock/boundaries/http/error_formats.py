@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -81,14 +80,6 @@ OPENAI_TYPES = {
     500: "server_error",
     503: "server_error",
 }
-
-# Counted per process, as SDKs only show the id, and no two responses of a test may share one.
-_request_numbers = itertools.count(1)
-
-
-def make_request_id() -> str:
-    """Return the id of the next response of this process."""
-    return f"req_mock_{next(_request_numbers)}"
 
 
 class ErrorFormat:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
-from llm_mock.boundaries.passthrough import pass_through
+from llm_mock.core.context import pass_through
 from llm_mock.core.events import Wait
 
 if TYPE_CHECKING:

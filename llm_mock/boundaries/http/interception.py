@@ -29,8 +29,7 @@ from llm_mock.boundaries.http.providers import (
     normalize_host,
 )
 from llm_mock.boundaries.http.settings import http_settings
-from llm_mock.boundaries.passthrough import is_passing_through
-from llm_mock.core.context import current_mock, has_passthrough, is_mocked
+from llm_mock.core.context import current_mock, is_mocked, is_passing_through
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest
@@ -80,8 +79,8 @@ def find_provider(
         return _find_provider_at_unlisted_host(
             unlisted_host, port, target, headers, method_and_scheme
         )
-    # The project listed this host, so the dialect is not known from it.
-    if provider == normalize_host(host):
+    # A host that the project listed is its own provider, so the dialect is not known from it.
+    if http_settings.hosts and provider == normalize_host(host):
         path = target.partition("?")[0]
         return choose_dialect(path, read_client(headers).sdk)
     return provider
@@ -154,11 +153,6 @@ def identify_provider(sent: WireRequest) -> str | None:
     if not is_model_body(sent.path, sent.body):
         return None
     return choose_dialect(sent.path, read_client(sent.headers.items()).sdk)
-
-
-def is_sent_for_real() -> bool:
-    """Return True if a request may be sent: to be recorded, or because its model passes through."""
-    return has_passthrough() or current_mock().cassette is not None
 
 
 def refuse_connection(host: str | bytes | None, port: object) -> str | None:

@@ -15,10 +15,17 @@ from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
 from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, get_error_format
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
-from llm_mock.boundaries.http.protocols.protocol import validate_body
-from llm_mock.boundaries.http.routing import add_request_id, exception_response, load_protocol
-from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
-from llm_mock.core.keys import PassedKey
+from llm_mock.boundaries.http.protocols.protocol import parse_json_body, validate_body
+from llm_mock.boundaries.http.request import read_key
+from llm_mock.boundaries.http.routing import load_protocol
+from llm_mock.boundaries.http.wire import (
+    WireRequest,
+    WireResponse,
+    add_request_id,
+    exception_response,
+    json_response,
+)
+from llm_mock.core.keys import make_passed_key
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens
@@ -38,7 +45,7 @@ MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
 def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer `POST …/embeddings` of OpenAI and Mistral."""
     errors = MISTRAL if provider == "mistral" else OPENAI
-    body = validate_body(sent.json(), EMBEDDINGS, errors, "model")
+    body = validate_body(parse_json_body(sent.body), EMBEDDINGS, errors, "model")
     # Mistral accepts `inputs` too.
     inputs = body.get("input")
     if inputs is None:
@@ -70,7 +77,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
 def find_embedding_model(sent: WireRequest) -> str | None:
     """Return the model of a request for embeddings; None for other requests."""
     if sent.path.endswith("/embeddings"):
-        return str(sent.json().get("model"))
+        return str(parse_json_body(sent.body).get("model"))
     if GEMINI_EMBEDDING_PATH.search(sent.path):
         return _parse_model_of_path(sent.path)
     return None
@@ -78,7 +85,9 @@ def find_embedding_model(sent: WireRequest) -> str | None:
 
 def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer `POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
-    body = validate_body(convert_to_camel_case(sent.json()), GEMINI_EMBEDDINGS, GOOGLE)
+    body = validate_body(
+        convert_to_camel_case(parse_json_body(sent.body)), GEMINI_EMBEDDINGS, GOOGLE
+    )
     batch = body.get("requests")
     requests = [body] if batch is None else batch
     model = _parse_model_of_path(sent.path)
@@ -106,12 +115,13 @@ def _embed(
     """Return the vectors of a batch, and record it as a call, like one of `llm`."""
     model_id = mock.responses.get_model_id(model)
     state = mock.embedding_state(model_id)
+    key = read_key(sent.headers)
     # The record has the name that the client sent, the replies are found by the model's id.
     record = EmbeddingRecord(
         timestamp=datetime.now().isoformat(),
         model_id=model,
         items=items,
-        key=PassedKey.from_key(sent.key) if sent.key else None,
+        key=make_passed_key(key) if key else None,
         error=None,
     )
     state.calls.append(record)
@@ -181,12 +191,12 @@ def _parse_model_of_path(path: str) -> str:
 def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer a request for the token count of a prompt, of OpenAI, Anthropic or Google."""
     if sent.path.endswith(":countTokens"):
-        tokens = count_input_tokens(load_protocol("gemini").parse_request(sent))
+        tokens = count_input_tokens(load_protocol("gemini").parse_request(sent, mock))
         return json_response({"totalTokens": tokens})
     if sent.path.endswith("/input_tokens"):
-        tokens = count_input_tokens(load_protocol("openai_responses").parse_request(sent))
+        tokens = count_input_tokens(load_protocol("openai_responses").parse_request(sent, mock))
         return json_response({"object": "response.input_tokens", "input_tokens": tokens})
-    tokens = count_input_tokens(load_protocol("anthropic_messages").parse_request(sent))
+    tokens = count_input_tokens(load_protocol("anthropic_messages").parse_request(sent, mock))
     return json_response({"input_tokens": tokens})
 
 

@@ -22,6 +22,7 @@ from llm_mock.errors import NotRecordable
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.boundaries.http.wire import WireRequest
+    from llm_mock.core.mock import Mock
 
 SUPPORTED_ENCODINGS = ("gzip", "deflate", "identity")
 """The content encodings that a recording can decode."""
@@ -50,12 +51,16 @@ class WireRecording:
         call: the call, which takes the chunks and the metadata of the answer.
         request: the parsed request.
         sent: the HTTP request.
+        mock: the mock that stores the response, if its API does so.
     """
 
-    def __init__(self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest) -> None:
+    def __init__(
+        self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest, mock: Mock
+    ) -> None:
         self._call = call
         self._request = request
         self._sent = sent
+        self._mock = mock
         self._reader = create_reader(request.api)
         self._text_slots = TextSlots(self._reader)
         self._status = 0
@@ -73,7 +78,7 @@ class WireRecording:
         self._decompressor: zlib._Decompress | None = None
         self.delay = Wait(0)
         """No time: transports read the delay of each response."""
-        call.hide(sent.key, *sent.secrets())
+        call.hide(request.key, *sent.secrets())
 
     def get_header_overrides(self) -> dict[str, str]:
         """Return the headers to send in place of the client's.
@@ -191,7 +196,7 @@ class WireRecording:
 
     def _get_sdk_error_name(self) -> str | None:
         """Return the name of the exception that the SDK raises, as `openai:RateLimitError`."""
-        client = (self._sent.client or "").lower()
+        client = (self._request.sdk or "").lower()
         default = "InternalServerError" if self._status >= 500 else "APIStatusError"
         for sdk in RECORDED_SDKS:
             if f"{sdk}/python" in client:
@@ -213,7 +218,7 @@ class WireRecording:
     def _extract_texts(self, body: object) -> None:
         # Stored before its texts are replaced by placeholders.
         if self._request.api == "responses":
-            store_provider_response(self._request, body)
+            store_provider_response(self._mock, self._request, body)
         for chunk in self._text_slots.extract(body):
             self._call.take(chunk)
             if not isinstance(chunk, str):

@@ -42,7 +42,7 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
     # For the record of the call, as no protocol runs that would ask for it.
     context.get_finish_reason()
     if request.api == "responses":
-        store_provider_response(request, restore_body(reply))
+        store_provider_response(context.mock, request, restore_body(reply))
     if not received.streamed:
         return _build_response(received, to_json(restore_body(reply)))
     headers = {"content-type": "text/event-stream; charset=utf-8", **received.headers}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import mimetypes
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from llm_mock.behaviour.provider_errors import StreamEnds
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.errors import (
     ConnectionFailure,
     add_fast_retry_header,
@@ -21,6 +22,8 @@ from llm_mock.core.tokens import measure_attachments, measure_length
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 
+KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
+"""The headers for API keys, beside `Authorization: Bearer …`."""
 PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
 """The providers of the APIs that are not OpenAI's."""
 COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
@@ -82,13 +85,14 @@ class HTTPRequest(Request):
             if the request does not say.
         sent: the HTTP request, which has the name of the client and its key.
         body: the body as it was sent, for reply functions.
+        provider: the provider, if it is not the one that made the API.
     """
 
     __slots__ = (
-        "_messages",
         "api",
         "body",
-        "fingerprint",
+        "conversation",
+        "http_fields",
         "key",
         "provider",
         "schema_is_a_tool",
@@ -112,6 +116,7 @@ class HTTPRequest(Request):
         tool_choice: str | None = None,
         sent: WireRequest | None = None,
         body: JSONObject | None = None,
+        provider: str | None = None,
     ) -> None:
         self.model_id = model_id
         self.native = self
@@ -124,21 +129,21 @@ class HTTPRequest(Request):
         self.stream = stream
         self.tool_choice = tool_choice
         self.body = body or {}
-        self.provider = PROVIDERS.get(api, "openai")
+        self.provider = provider or PROVIDERS.get(api, "openai")
         self.sdk: str | None = None
         self.key: str | None = None
-        self.fingerprint: str | None = None
         self.sent = sent
         if sent is not None:
-            self.sdk = sent.client
-            self.key = sent.key
-            self.fingerprint = _compute_fingerprint(sent)
+            self.sdk = _read_sdk(sent.headers)
+            self.key = read_key(sent.headers)
+        self.http_fields = self._describe_http()
         # Most conversations have a single turn, which needs no further work.
         self.turn = 1
         if any(message["role"] == "assistant" for message in messages):
             messages = _name_results(_join_turns(messages))
             self.turn += sum(message["role"] == "assistant" for message in messages)
-        self._messages = messages
+        self.conversation = messages
+        """The messages as they were parsed, without the system prompt."""
         self.schema = schema or (self._find_forced_tool_schema() if tools else None)
         self.schema_is_a_tool = schema is None and self.schema is not None
         self.prompt, self.attachments, self.tool_results = _read_last_user_turn(messages)
@@ -160,7 +165,7 @@ class HTTPRequest(Request):
         if self.system:
             system_part = {"type": "text", "text": self.system}
             messages.append({"role": "system", "parts": [system_part]})
-        for message in self._messages:
+        for message in self.conversation:
             parts = [_describe_part(part) for part in message["parts"]]
             messages.append({**message, "parts": parts})
         return messages
@@ -168,13 +173,11 @@ class HTTPRequest(Request):
     def characters(self) -> int:
         """Return the count of characters in all messages."""
         count = len(self.system)
-        for message in self._messages:
-            count += sum(map(_measure_part, message["parts"]))
+        for message in self.conversation:
+            for part in message["parts"]:
+                # Most parts are texts, and save the call of the function.
+                count += len(part["text"]) if part["type"] == "text" else _measure_part(part)
         return count
-
-    def conversation(self) -> list[Message]:
-        """Return the messages as they were parsed, without the system prompt."""
-        return self._messages
 
     def given_messages(self) -> list[Message]:
         """Return the messages without the system prompt.
@@ -208,7 +211,7 @@ class HTTPRequest(Request):
         if not self.schema:
             options["json_object"] = True
 
-    def describe_http(self) -> JSONObject:
+    def _describe_http(self) -> JSONObject:
         """Return the fields of the record that only calls over HTTP have."""
         fields: JSONObject = {"api": self.api, "provider": self.provider}
         if self.sdk is not None:
@@ -216,8 +219,8 @@ class HTTPRequest(Request):
         fields["stream"] = self.stream
         if self.tool_choice is not None:
             fields["tool_choice"] = self.tool_choice
-        if self.fingerprint is not None:
-            fields["fingerprint"] = self.fingerprint
+        if self.sent is not None:
+            fields["fingerprint"] = _compute_fingerprint(self.sent)
         return fields
 
     def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
@@ -258,6 +261,23 @@ def _compute_fingerprint(sent: WireRequest) -> str:
     return f"{zlib.crc32(sent.body, path_checksum):08x}"
 
 
+def _read_sdk(headers: Mapping[str, str]) -> str | None:
+    """Return the name and the version of the client; None without one."""
+    # Google's SDK names itself in a header of its own, its HTTP library in the usual one.
+    return headers.get("x-goog-api-client") or headers.get("user-agent")
+
+
+def read_key(headers: Mapping[str, str]) -> str | None:
+    """Return the API key; None without one, and for the placeholder of the mock."""
+    key = headers.get("authorization", "").removeprefix("Bearer ")
+    # A provider's own header wins over a token, which a proxy may have added.
+    for name in KEY_HEADERS:
+        if name in headers:
+            key = headers[name]
+            break
+    return key if key and key != PLACEHOLDER_KEY else None
+
+
 def _convert_to_snake_case(name: str) -> str:
     return re.sub("([A-Z])", r"_\1", name).lower()
 
@@ -271,8 +291,6 @@ def _describe_part(part: Message) -> Message:
 
 def _measure_part(part: Message) -> int:
     kind = part["type"]
-    if kind == "text":
-        return len(part["text"])
     if kind == "attachment":
         return measure_attachments([part["attachment"]])
     if kind == "tool_call":

@@ -15,13 +15,19 @@ from urllib.parse import urlsplit
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.connection import Connection, ServerContext
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
+from llm_mock.boundaries.http.dispatch import parse_request, respond_async
 from llm_mock.boundaries.http.error_formats import get_error_format
 from llm_mock.boundaries.http.errors import WireError, refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
-from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond_async
-from llm_mock.boundaries.http.routing import error_response, exception_response
-from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.boundaries.http.responder import ModelRequest
+from llm_mock.boundaries.http.wire import (
+    WireRequest,
+    WireResponse,
+    error_response,
+    exception_response,
+    json_response,
+)
 from llm_mock.support.redaction import hide_carried
 from llm_mock.support.text import shorten
 
@@ -188,7 +194,7 @@ class MockServer:
             request = parse_request(sent, provider, mock, served=True)
             if not isinstance(request, ModelRequest):
                 return request
-            response = await respond_async(request, mock)
+            response = await respond_async(request)
             if isinstance(response, WireResponse):
                 return response
             return await forward(sent, response)

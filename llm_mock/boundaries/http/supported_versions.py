@@ -40,7 +40,7 @@ USER_AGENTS = {
 The versions of the other libraries are checked when they are imported.
 """
 
-_outdated: ContextVar[str | None] = ContextVar("outdated", default=None)
+outdated_call: ContextVar[str | None] = ContextVar("outdated_call", default=None)
 """The message for the calls of an outdated library that is calling at this moment."""
 
 
@@ -56,14 +56,10 @@ def explain_version(library: str, version: str) -> str | None:
     )
 
 
-def explain_request(user_agent: str) -> str | None:
-    """Return the message for a request of an unsupported version; None for other requests."""
-    return _outdated.get() or _explain_user_agent(user_agent)
-
-
 # Cached: this is checked for every request, and an application has few clients.
 @functools.lru_cache(maxsize=256)
-def _explain_user_agent(user_agent: str) -> str | None:
+def explain_user_agent(user_agent: str) -> str | None:
+    """Return the message for the user agent of an unsupported version; None for other clients."""
     for library, start in USER_AGENTS.items():
         match = re.search(rf"{start}(\d[\w.]*)", user_agent, re.IGNORECASE)
         message = explain_version(library, match[1]) if match else None
@@ -103,20 +99,20 @@ def _mark_calls(function: Callable[..., Any], message: str) -> Callable[..., Any
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        token = _outdated.set(message)
+        token = outdated_call.set(message)
         try:
             return function(*args, **kwargs)
         finally:
-            _outdated.reset(token)
+            outdated_call.reset(token)
 
     @functools.wraps(function)
     async def call_coroutine_function(*args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
-        token = _outdated.set(message)
+        token = outdated_call.set(message)
         try:
             return await function(*args, **kwargs)
         finally:
-            _outdated.reset(token)
+            outdated_call.reset(token)
 
     is_coroutine_function = function.__code__.co_flags & CO_COROUTINE
     return call_coroutine_function if is_coroutine_function else call

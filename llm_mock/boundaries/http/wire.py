@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
-from llm_mock.boundaries import PLACEHOLDER_KEY
-from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.errors import (
+    ConnectionFailure,
+    WireError,
+    add_fast_retry_header,
+    convert_to_wire_error,
+)
 from llm_mock.core.events import Wait
-from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import is_secret_name
 
-KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
-"""The headers for API keys, beside `Authorization: Bearer …`."""
-
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.error_formats import ErrorFormat
 
 DEFAULT_PORTS = {"https": 443, "http": 80}
+
+# Counted per process, as SDKs only show the id, and no two responses of a test may share one.
+_request_numbers = itertools.count(1)
 
 
 class WireRequest(NamedTuple):
@@ -37,23 +43,6 @@ class WireRequest(NamedTuple):
     port: int | None = None
 
     @property
-    def client(self) -> str | None:
-        """The name and the version of the client."""
-        # Google's SDK names itself in a header of its own, its HTTP library in the usual one.
-        return self.headers.get("x-goog-api-client") or self.headers.get("user-agent")
-
-    @property
-    def key(self) -> str | None:
-        """The API key; None without one, and for the placeholder of the mock."""
-        key = self.headers.get("authorization", "").removeprefix("Bearer ")
-        # A provider's own header wins over a token, which a proxy may have added.
-        for name in KEY_HEADERS:
-            if name in self.headers:
-                key = self.headers[name]
-                break
-        return key if key and key != PLACEHOLDER_KEY else None
-
-    @property
     def url(self) -> str:
         """The URL; that of the provider if the server of the mock was asked."""
         query = f"?{self.query}" if self.query else ""
@@ -69,20 +58,6 @@ class WireRequest(NamedTuple):
             if name in ("authorization", "cookie") or is_secret_name(name):
                 secrets.append(value)
         return secrets
-
-    def json(self) -> JSONObject:
-        """Parse the body as a JSON object.
-
-        Raises:
-            WireError: the body is not a JSON object; worded as the providers word it.
-        """
-        try:
-            value = from_json(self.body, allow_inf_nan=False)
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
-            raise WireError(400, "We could not parse the JSON body of your request.")
-        return value
 
 
 class WireResponse(NamedTuple):
@@ -133,3 +108,44 @@ def server_sent_event(data: object, event: str | None = None) -> bytes:
     if event:
         return b"event: %b\ndata: %b\n\n" % (event.encode(), content)
     return b"data: %b\n\n" % content
+
+
+def _make_request_id() -> str:
+    """Return the id of the next response of this process."""
+    return f"req_mock_{next(_request_numbers)}"
+
+
+def add_request_id(response: WireResponse, errors: ErrorFormat) -> WireResponse:
+    """Add a request id to the headers of a response, if the provider sends one."""
+    if errors.request_id_header is not None:
+        response.headers.append((errors.request_id_header, _make_request_id()))
+    return response
+
+
+def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
+    """Return the response for an error, in the format of a provider."""
+    error.request_id = _make_request_id()
+    return json_response(errors.build_body(error), error.status, errors.build_headers(error))
+
+
+def exception_response(
+    errors: ErrorFormat,
+    error: Exception,
+    provider: str | None = None,
+) -> WireResponse:
+    """Return the response for an exception.
+
+    Args:
+        errors: the format of the provider's errors.
+        error: the exception.
+        provider: the provider of the model that was called; None for other requests, which get
+            no header for fast retries.
+
+    Raises:
+        ConnectionFailure: the exception stands for a failed connection.
+    """
+    wire_error = convert_to_wire_error(error)
+    if isinstance(wire_error, ConnectionFailure):
+        raise wire_error from None
+    wire_error.headers = add_fast_retry_header(wire_error, provider)
+    return error_response(errors, wire_error)

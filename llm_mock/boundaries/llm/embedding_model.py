@@ -12,7 +12,7 @@ from llm.models import EmbeddingModel
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.behaviour.provider_errors import resolve_error
 from llm_mock.boundaries.llm.real_model import ReplacesRealModel
-from llm_mock.core.keys import PassedKey
+from llm_mock.core.keys import make_passed_key
 from llm_mock.core.mock import Mock
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import Reply, to_exception
@@ -159,7 +159,7 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         recorded_items = [_format_item(item) for item in items]
         now = datetime.now().isoformat()
         key = self.key or key
-        passed = PassedKey.from_key(key) if key else None
+        passed = make_passed_key(key) if key else None
         record = EmbeddingRecord(
             timestamp=now, model_id=self.model_id, items=recorded_items, key=passed, error=None
         )

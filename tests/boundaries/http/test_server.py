@@ -21,7 +21,8 @@ import pytest
 
 from llm_mock import Latency, LLMMock, Reply, create_mock_get_model
 from llm_mock.boundaries.http import connection, http1
-from llm_mock.boundaries.http.responder import ModelRequest, parse_request, respond
+from llm_mock.boundaries.http.client_clock import ClientClock
+from llm_mock.boundaries.http.dispatch import dispatch_request
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.records import format_call
@@ -469,9 +470,7 @@ def test_the_last_calls_are_kept_and_all_are_counted(mock: LLMMock) -> None:
         sent_ = WireRequest(
             "POST", "api.openai.com", "/v1/chat/completions", "", {}, json.dumps(body).encode()
         )
-        asked = parse_request(sent_, "openai", mock)
-        assert isinstance(asked, ModelRequest)
-        respond(asked, mock)
+        dispatch_request(sent_, "openai", mock, ClientClock(None))
 
     def objects() -> int:
         gc.collect()

@@ -17,6 +17,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     make_base64_part,
     make_text_part,
     make_url_part,
+    parse_json_body,
     split_tool_results,
     validate_body,
 )
@@ -29,6 +30,7 @@ from llm_mock.boundaries.http.request import (
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
+from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
 STOP_REASONS = {
@@ -60,9 +62,9 @@ class AnthropicMessages:
 
     errors = ANTHROPIC
 
-    def parse_request(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(sent.json(), MESSAGES, self.errors, "model", "messages")
+        body = validate_body(parse_json_body(sent.body), MESSAGES, self.errors, "model", "messages")
         if not body["messages"]:
             raise WireError(400, "messages: at least one message is required")
         messages: list[Message] = []
@@ -102,7 +104,7 @@ class AnthropicMessages:
         return {
             **_build_message_head(context),
             "content": content,
-            "stop_reason": _get_stop_reason(context),
+            "stop_reason": _convert_finish_reason(reply.finish_reason),
             "stop_sequence": None,
             "usage": _build_usage(context),
         }
@@ -143,7 +145,8 @@ class AnthropicMessages:
             empty_text = {"type": "text", "text": ""}
             yield _encode_event("content_block_start", index=0, content_block=empty_text)
         yield from _close_block(index, open_block)
-        delta = {"stop_reason": _get_stop_reason(context), "stop_sequence": None}
+        reason = _convert_finish_reason(context.get_finish_reason())
+        delta = {"stop_reason": reason, "stop_sequence": None}
         usage = {"output_tokens": context.output_tokens}
         yield _encode_event("message_delta", delta=delta, usage=usage)
         yield MESSAGE_STOP
@@ -170,7 +173,7 @@ def _build_message_head(context: ResponseContext) -> JSONObject:
 
 
 def _build_usage(context: ResponseContext) -> JSONObject:
-    details = context.answer.reply.usage_details() or {}
+    details = context.usage_details
     return {
         "input_tokens": context.input_tokens,
         "output_tokens": context.output_tokens,
@@ -180,8 +183,7 @@ def _build_usage(context: ResponseContext) -> JSONObject:
     }
 
 
-def _get_stop_reason(context: ResponseContext) -> str:
-    reason = context.get_finish_reason()
+def _convert_finish_reason(reason: str) -> str:
     return STOP_REASONS.get(reason, reason)
 
 

@@ -26,6 +26,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     make_base64_part,
     make_text_part,
     make_url_part,
+    parse_json_body,
     split_tool_results,
     validate_body,
 )
@@ -38,6 +39,7 @@ from llm_mock.boundaries.http.request import (
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Wait
+from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
 FINISH_REASONS = {
@@ -72,9 +74,11 @@ class Gemini:
 
     errors = GOOGLE
 
-    def parse_request(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(convert_to_camel_case(sent.json()), GEMINI, self.errors, "contents")
+        body = validate_body(
+            convert_to_camel_case(parse_json_body(sent.body)), GEMINI, self.errors, "contents"
+        )
         # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
         last_segment = sent.path.rpartition("/")[2]
         model, _, method = last_segment.partition(":")
@@ -223,7 +227,7 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
         "totalTokenCount": context.input_tokens + context.output_tokens,
     }
     # Left out without reasoning, where OpenAI has a zero.
-    details = context.answer.reply.usage_details() or {}
+    details = context.usage_details
     if "thoughtsTokenCount" in details:
         usage["thoughtsTokenCount"] = details["thoughtsTokenCount"]
     return usage

@@ -13,8 +13,7 @@ from llm_mock.boundaries.http.chunks import (
 from llm_mock.boundaries.http.error_formats import MISTRAL, ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
-from llm_mock.boundaries.http.request import HTTPRequest
-from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire import server_sent_event
 from llm_mock.core.events import Wait
 from llm_mock.support.json_types import JSONObject
 
@@ -25,13 +24,7 @@ class MistralChat(OpenAIChat):
     """`POST …/chat/completions` of Mistral."""
 
     errors: ErrorFormat = MISTRAL
-
-    def parse_request(self, sent: WireRequest) -> HTTPRequest:
-        """Parse the body of a request."""
-        request = super().parse_request(sent)
-        # Otherwise it is OpenAI's, because the provider is derived from the API.
-        request.provider = "mistral"
-        return request
+    provider = "mistral"
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response."""
@@ -49,7 +42,8 @@ class MistralChat(OpenAIChat):
             "tool_calls": _build_tool_calls(reply.tool_calls) or None,
             "prefix": False,
         }
-        choice = {"index": 0, "message": message, "finish_reason": _get_finish_reason(context)}
+        reason = _convert_finish_reason(reply.finish_reason)
+        choice = {"index": 0, "message": message, "finish_reason": reason}
         return {
             **self.build_response_head(context, "chat.completion"),
             "choices": [choice],
@@ -72,7 +66,8 @@ class MistralChat(OpenAIChat):
         tool_calls = _build_tool_calls(calls.finish())
         if tool_calls:
             delta["tool_calls"] = tool_calls
-        yield encode(delta, _get_finish_reason(context), usage=_build_usage(context))
+        reason = _convert_finish_reason(context.get_finish_reason())
+        yield encode(delta, reason, usage=_build_usage(context))
         yield server_sent_event("[DONE]")
 
     def build_reasoning_delta(self, text: str) -> JSONObject:
@@ -95,8 +90,7 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
     }
 
 
-def _get_finish_reason(context: ResponseContext) -> str:
-    reason = context.get_finish_reason()
+def _convert_finish_reason(reason: str) -> str:
     return FINISH_REASONS.get(reason, reason)
 
 

@@ -20,6 +20,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     make_base64_part,
     make_text_part,
     make_url_part,
+    parse_json_body,
     parse_json_or_text,
     parse_parts,
     validate_body,
@@ -33,6 +34,7 @@ from llm_mock.boundaries.http.request import (
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.events import Event, Wait
+from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
 SYSTEM_ROLES = ("system", "developer")
@@ -61,6 +63,7 @@ class OpenAIChat:
     """`POST …/chat/completions`."""
 
     errors: ErrorFormat = OPENAI
+    provider = "openai"
     # OpenAI sends no reasoning here; this is the name that most other providers have for it.
     reasoning_field = "reasoning_content"
     """The field of a message that has its reasoning."""
@@ -79,9 +82,9 @@ class OpenAIChat:
             "model": context.model,
         }
 
-    def parse_request(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(sent.json(), CHAT, self.errors, "model", "messages")
+        body = validate_body(parse_json_body(sent.body), CHAT, self.errors, "model", "messages")
         messages: list[JSONObject] = body["messages"]
         if not messages:
             message = "Invalid 'messages': empty array. Expected an array with minimum length 1."
@@ -105,6 +108,7 @@ class OpenAIChat:
             tool_choice=_parse_tool_choice(body.get("tool_choice") or body.get("function_call")),
             sent=sent,
             body=body,
+            provider=self.provider,
         )
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
@@ -121,14 +125,13 @@ class OpenAIChat:
             message["tool_calls"] = [_build_tool_call(call) for call in reply.tool_calls]
         if reply.reasoning:
             message[self.reasoning_field] = reply.reasoning
-        finish_reason = context.get_finish_reason()
         choices = []
         for index in range(_count_choices(context)):
             choice = {
                 "index": index,
                 "message": message,
                 "logprobs": None,
-                "finish_reason": finish_reason,
+                "finish_reason": reply.finish_reason,
             }
             choices.append(choice)
         return {
@@ -212,7 +215,7 @@ PROTOCOL = OpenAIChat()
 
 def build_usage(context: ResponseContext) -> JSONObject:
     """Return the usage object of a call."""
-    details = context.answer.reply.usage_details() or {}
+    details = context.usage_details
     prompt_details = details.get("prompt_tokens_details") or {}
     completion_details = details.get("completion_tokens_details") or {}
     return {

@@ -8,13 +8,16 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from llm_mock.boundaries.http.body_types import Shape, find_mismatch
+from pydantic_core import from_json
+
+from llm_mock.boundaries.http.body_types import Mismatch, Shape
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.core.events import Wait
+from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
 
@@ -24,8 +27,12 @@ class WireProtocol(Protocol):
     errors: ErrorFormat
     """The format of the provider's errors."""
 
-    def parse_request(self, sent: WireRequest) -> HTTPRequest:
+    def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request.
+
+        Args:
+            sent: the request.
+            mock: the mock that answers it.
 
         Raises:
             WireError: the body is not valid for this API.
@@ -51,6 +58,79 @@ class WireProtocol(Protocol):
             error: the error.
             number: the count of events before it.
         """
+
+
+def parse_json_body(content: bytes) -> JSONObject:
+    """Parse a body as a JSON object.
+
+    Raises:
+        WireError: the body is not a JSON object; worded as the providers word it.
+    """
+    try:
+        value = from_json(content, allow_inf_nan=False)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise WireError(400, "We could not parse the JSON body of your request.")
+    return value
+
+
+def validate_body(
+    body: JSONObject, shape: Shape, errors: ErrorFormat, *required: str
+) -> JSONObject:
+    """Return a body whose fields have the types that the API accepts.
+
+    Args:
+        body: the body.
+        shape: the types of its fields.
+        errors: the format of the provider's errors.
+        required: the fields that must be present.
+
+    Raises:
+        WireError: a type is wrong or a field is missing; worded as the provider words it.
+    """
+    # Types go first, as with the providers: a wrong type is reported before a missing field.
+    mismatch = find_mismatch(body, shape)
+    if mismatch is not None:
+        raise errors.build_invalid_type_error(mismatch)
+    for name in required:
+        if body.get(name) is None:
+            raise errors.build_missing_field_error(name)
+    return body
+
+
+# This runs for each value of each request. It is written by hand, because pydantic reports errors
+# in its own words, and cannot be imported as fast.
+def find_mismatch(value: Any, shape: Shape) -> Mismatch | None:
+    """Return the first value that does not have the type of its shape; None for a valid body."""
+    kind = type(value)
+    if kind not in shape.types:
+        return Mismatch((), shape, value)
+    if kind is dict and shape.fields:
+        return _find_in_object(value, shape.fields)
+    if kind is list and shape.items is not None:
+        return _find_in_list(value, shape.items)
+    return None
+
+
+def _find_in_object(value: dict[str, object], fields: dict[str, Shape]) -> Mismatch | None:
+    for name, item in value.items():
+        shape = fields.get(name)
+        if shape is None or item is None:
+            continue
+        mismatch = find_mismatch(item, shape)
+        if mismatch is not None:
+            # The path is built only if there is something to report.
+            return mismatch._replace(path=(name, *mismatch.path))
+    return None
+
+
+def _find_in_list(value: list[object], shape: Shape) -> Mismatch | None:
+    for index, item in enumerate(value):
+        mismatch = find_mismatch(item, shape)
+        if mismatch is not None:
+            return mismatch._replace(path=(index, *mismatch.path))
+    return None
 
 
 def make_text_part(text: str) -> Message:
@@ -108,30 +188,6 @@ def make_base64_part(data: str, type: str | None) -> Message:
     except (binascii.Error, ValueError, AttributeError):
         raise WireError(400, "Invalid base64 data.") from None
     return make_attachment_part(type, None, content)
-
-
-def validate_body(
-    body: JSONObject, shape: Shape, errors: ErrorFormat, *required: str
-) -> JSONObject:
-    """Return a body whose fields have the types that the API accepts.
-
-    Args:
-        body: the body.
-        shape: the types of its fields.
-        errors: the format of the provider's errors.
-        required: the fields that must be present.
-
-    Raises:
-        WireError: a type is wrong or a field is missing; worded as the provider words it.
-    """
-    # Types go first, as with the providers: a wrong type is reported before a missing field.
-    mismatch = find_mismatch(body, shape)
-    if mismatch is not None:
-        raise errors.build_invalid_type_error(mismatch)
-    for name in required:
-        if body.get(name) is None:
-            raise errors.build_missing_field_error(name)
-    return body
 
 
 def extract_options(body: JSONObject, *known: str) -> JSONObject:

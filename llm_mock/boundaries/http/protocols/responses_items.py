@@ -1,67 +1,27 @@
-"""The items of OpenAI's Responses API, and the conversations that it stores."""
+"""The response objects of OpenAI's Responses API, their items, and their storage."""
 
 from __future__ import annotations
 
 import copy
-import weakref
+from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.chunks import ResponseContext, ToolCallText
-from llm_mock.boundaries.http.errors import WireError
-from llm_mock.boundaries.http.protocols.protocol import (
-    join_text,
-    make_base64_part,
-    make_text_part,
-    make_url_part,
-    parse_json_or_text,
-    parse_parts,
-)
-from llm_mock.boundaries.http.request import (
-    HTTPRequest,
-    Message,
-    make_tool_call_part,
-    make_tool_result_part,
-)
-from llm_mock.core.context import current_mock
+from llm_mock.boundaries.http.request import HTTPRequest, Message
 from llm_mock.support.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
 
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reasons of an incomplete response, by the finish reasons of Chat Completions."""
-URL_FIELDS = {
-    "input_image": ("image_url", "file_id"),
-    # Data goes first: it is all that the model gets, whatever else names the file.
-    "input_file": ("file_data", "file_url", "file_id"),
-}
-"""The fields of a part that may have its URL, in order of preference."""
 NO_INPUT_DETAILS = {"cached_tokens": 0, "cache_write_tokens": 0}
-StoredResponse = tuple[list[Message], list[JSONObject]]
-"""The conversation before a response, and the response's output items."""
-
-# Keyed by the mock, so that a test sees only its own responses and nothing outlives them.
-_stored: weakref.WeakKeyDictionary[object, dict[str, StoredResponse]]
-_stored = weakref.WeakKeyDictionary()
-"""The stored responses of each mock by their ids, for `previous_response_id`."""
 
 
-def load_conversation(response_id: str | None) -> list[Message]:
-    """Return the conversation up to a stored response; empty without an id.
-
-    Raises:
-        WireError: no response with this id is stored.
-    """
-    if not response_id:
-        return []
-    stored = _stored.get(current_mock(), {}).get(response_id)
-    if stored is None:
-        message = f"Previous response with id '{response_id}' not found."
-        raise WireError(400, message, code="previous_response_not_found")
-    messages, output = stored
-    return [*messages, *parse_items(output)]
-
-
-def store_provider_response(request: HTTPRequest, data: object) -> None:
+def store_provider_response(mock: Mock | None, request: HTTPRequest, data: object) -> None:
     """Store a response of the provider, so that later requests can refer to it.
 
     Args:
+        mock: the mock that stores it.
         request: the request.
         data: the response: its body, one event of its stream, or a list of all events.
     """
@@ -73,73 +33,21 @@ def store_provider_response(request: HTTPRequest, data: object) -> None:
             items = [item for item in response["output"] if isinstance(item, dict)]
             # A copy, because the recording replaces the texts of the original by placeholders.
             items = copy.deepcopy(items)
-            _store(str(response.get("id")), request.conversation(), items)
+            _store(mock, str(response.get("id")), request.conversation, items)
 
 
-def _store(response_id: str, conversation: list[Message], output: list[JSONObject]) -> None:
-    mock = current_mock()
-    responses = _stored.setdefault(mock, {})
+def _store(
+    mock: Mock | None, response_id: str, conversation: list[Message], output: list[JSONObject]
+) -> None:
+    """Store the conversation before a response, and the items of the response."""
+    if mock is None:
+        return
+    responses = mock.stored_responses
     responses[response_id] = conversation, output
     # No more responses are kept than calls: a server that runs for days must not grow.
-    limit = None if mock is None else mock.history.limit
+    limit = mock.history.limit
     if limit is not None and len(responses) > limit:
         responses.pop(next(iter(responses)), None)
-
-
-def make_response_id(context: ResponseContext) -> str:
-    """Return the id of a response."""
-    return f"resp_mock_{context.number}"
-
-
-def parse_items(items: list[JSONObject]) -> list[Message]:
-    """Parse the items of a conversation; those of an unknown type are left out."""
-    messages = []
-    for item in items:
-        message = _parse_item(item)
-        if message is not None:
-            messages.append(message)
-    return messages
-
-
-def _parse_item(item: JSONObject) -> Message | None:
-    kind = item.get("type") or "message"
-    if kind == "message":
-        parts = parse_parts(item.get("content"), _parse_part)
-        return {"role": str(item.get("role")), "parts": parts}
-    if kind in ("function_call", "custom_tool_call"):
-        arguments = parse_json_or_text(item.get("arguments", item.get("input")))
-        name = str(item.get("name"))
-        call = make_tool_call_part(name, arguments, item.get("call_id"))
-        return {"role": "assistant", "parts": [call]}
-    if kind in ("function_call_output", "custom_tool_call_output"):
-        output = item.get("output")
-        if not isinstance(output, str):
-            output = join_text(parse_parts(output, _parse_part))
-        return {"role": "tool", "parts": [make_tool_result_part(output, item.get("call_id"))]}
-    return None
-
-
-def get_item_text(item: JSONObject) -> str:
-    """Return the text of a message item."""
-    return join_text(parse_parts(item.get("content"), _parse_part))
-
-
-def _parse_part(part: JSONObject) -> Message | None:
-    """Parse a part of a message; None for an unknown type."""
-    kind = part.get("type")
-    if kind in ("input_text", "output_text", "text"):
-        return make_text_part(str(part.get("text") or ""))
-    if kind == "refusal":
-        return make_text_part(str(part.get("refusal") or ""))
-    if kind in URL_FIELDS:
-        urls = (part.get(name) for name in URL_FIELDS[kind])
-        first_url = next(filter(None, urls), "")
-        return make_url_part(str(first_url))
-    if kind == "input_audio":
-        audio = part.get("input_audio") or {}
-        data = str(audio.get("data") or "")
-        return make_base64_part(data, f"audio/{audio.get('format')}")
-    return None
 
 
 def build_empty_message_item(context: ResponseContext) -> JSONObject:
@@ -189,7 +97,7 @@ def build_response(context: ResponseContext, status: str, output: list[JSONObjec
     body = context.request.body
     # SDKs validate the whole object, which repeats the request's settings or their defaults.
     return {
-        "id": make_response_id(context),
+        "id": f"resp_mock_{context.number}",
         "object": "response",
         "created_at": context.created,
         "status": status,
@@ -213,10 +121,15 @@ def build_response(context: ResponseContext, status: str, output: list[JSONObjec
     }
 
 
-def finish_response(context: ResponseContext, output: list[JSONObject]) -> JSONObject:
-    """Return a finished response, and store it for the next request of its conversation."""
-    _store(make_response_id(context), context.request.conversation(), output)
-    reason = context.get_finish_reason()
+def finish_response(context: ResponseContext, output: list[JSONObject], reason: str) -> JSONObject:
+    """Return a finished response, and store it for the next request of its conversation.
+
+    Args:
+        context: the call and its reply.
+        output: the items.
+        reason: the finish reason in the terms of Chat Completions.
+    """
+    _store(context.mock, f"resp_mock_{context.number}", context.request.conversation, output)
     if reason in INCOMPLETE_REASONS:
         body = build_response(context, "incomplete", output)
         body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
@@ -227,7 +140,7 @@ def finish_response(context: ResponseContext, output: list[JSONObject]) -> JSONO
 
 
 def _build_usage(context: ResponseContext) -> JSONObject:
-    details = context.answer.reply.usage_details() or {}
+    details = context.usage_details
     input_details = details.get("input_tokens_details") or {}
     output_details = details.get("output_tokens_details") or {}
     return {

@@ -57,7 +57,7 @@ class ResponsesStream:
             # An empty reply has one empty message, as it has when it is not streamed.
             yield from self._open("message", "")
         yield from self._close()
-        final = finish_response(self._context, self._output)
+        final = finish_response(self._context, self._output, self._context.get_finish_reason())
         yield f"response.{final['status']}", {"response": final}
 
     def _add_chunk(self, chunk: str | Event) -> Iterator[tuple[str, Fields]]:

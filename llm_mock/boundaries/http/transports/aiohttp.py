@@ -18,8 +18,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
-from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
+from llm_mock.core.context import current_mock, pass_through
 
 if TYPE_CHECKING:
     from aiohttp import BaseConnector, ClientRequest
@@ -102,7 +102,7 @@ async def _connect(
     clock = ClientClock(timeout.sock_read, timeout.total)
     response: WireResponse | WireRecording | ConnectionFailure | None
     try:
-        response = await dispatch_request_async(sent, provider, clock)
+        response = await dispatch_request_async(sent, provider, current_mock(), clock)
     except ConnectionFailure as error:
         if error.kind not in TIMEOUTS:
             raise _build_exception(request, error) from None

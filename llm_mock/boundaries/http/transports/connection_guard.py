@@ -165,7 +165,7 @@ async def _getaddrinfo_in_context(
     The threads of asyncio do not inherit the context, in which it stands that the call is allowed.
     """
     __tracebackhide__ = True
-    from llm_mock.boundaries.passthrough import is_passing_through
+    from llm_mock.core.context import is_passing_through
 
     if not is_passing_through():
         return await original(loop, host, port, **kwargs)

@@ -10,15 +10,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
-from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
+from llm_mock.core.context import current_mock, pass_through
 
 if TYPE_CHECKING:
     from httpcore import AsyncConnectionPool, ConnectionPool, Request, Response
 
     from llm_mock.boundaries.http.recording import WireRecording
 
-_attached: set[object] = set()
+attached: set[object] = set()
 """The functions that replace those of the libraries."""
 
 
@@ -33,12 +33,7 @@ def attach(httpcore: ModuleType) -> None:
         replaced = getattr(pool, name)
         # respx reads the signature, and does not look behind wrappers.
         replaced.__signature__ = signature
-        _attached.add(replaced)
-
-
-def is_attached(pool: object, name: str) -> bool:
-    """Return True if a method of a pool is ours, and no test has replaced it in its turn."""
-    return getattr(type(pool), name, None) in _attached
+        attached.add(replaced)
 
 
 def _handle_request(
@@ -66,7 +61,7 @@ def _handle_request(
             request.stream = _BufferedBody(body)
             return original(pool, request)
     # The stream of the request is used up from here on.
-    response, clock = wire.answer_request(httpcore, request, sent, provider)
+    response, clock = wire.answer_request(httpcore, request, sent, provider, current_mock())
     if not isinstance(response, tuple):
         request.stream = _BufferedBody(body)
         with pass_through(), _guard_send(request, response):
@@ -106,7 +101,9 @@ async def _handle_async_request(
             request.stream = _BufferedBody(body)
             return await original(pool, request)
     # The stream of the request is used up from here on.
-    response, clock = await wire.answer_request_async(httpcore, request, sent, provider)
+    response, clock = await wire.answer_request_async(
+        httpcore, request, sent, provider, current_mock()
+    )
     if not isinstance(response, tuple):
         request.stream = _BufferedBody(body)
         with pass_through(), _guard_send(request, response):

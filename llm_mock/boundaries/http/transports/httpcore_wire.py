@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import httpx
 
     from llm_mock.boundaries.http.recording import WireRecording
+    from llm_mock.core.mock import Mock
 
     LibraryRequest = httpcore.Request | httpx.Request
     DispatchResult = tuple[WireResponse | WireRecording | None, ClientClock]
@@ -31,7 +32,12 @@ EXCEPTIONS = {"connect": "ConnectError", "dropped": "RemoteProtocolError", "time
 
 
 def answer_request(
-    library: ModuleType, request: LibraryRequest, sent: WireRequest, provider: str
+    library: ModuleType,
+    request: LibraryRequest,
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    can_send: bool = True,
 ) -> DispatchResult:
     """Dispatch a request; return what `dispatch_request` does, and the clock of the client.
 
@@ -40,6 +46,8 @@ def answer_request(
         request: the library's own request.
         sent: the same request in the form of the mock.
         provider: its provider, as `find_provider_of_host` names it.
+        mock: the mock that answers.
+        can_send: False if the request is never sent; see `dispatch_request`.
 
     Raises:
         Exception: the library's exception, if the connection fails.
@@ -48,20 +56,25 @@ def answer_request(
     # These libraries limit each read, and never the whole response.
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
-        return dispatch_request(sent, provider, clock), clock
+        return dispatch_request(sent, provider, mock, clock, can_send), clock
     except ConnectionFailure as error:
         # The cause is our own exception, and tells an application nothing.
         raise _build_exception(library, error) from None
 
 
 async def answer_request_async(
-    library: ModuleType, request: LibraryRequest, sent: WireRequest, provider: str
+    library: ModuleType,
+    request: LibraryRequest,
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    can_send: bool = True,
 ) -> DispatchResult:
     """Dispatch a request; the asynchronous form of `answer_request`."""
     __tracebackhide__ = True
     clock = ClientClock(request.extensions.get("timeout", {}).get("read"))
     try:
-        return await dispatch_request_async(sent, provider, clock), clock
+        return await dispatch_request_async(sent, provider, mock, clock, can_send), clock
     except ConnectionFailure as error:
         raise _build_exception(library, error) from None
 

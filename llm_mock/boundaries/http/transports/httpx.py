@@ -1,6 +1,6 @@
 """Interception of httpx and httpx2, above httpcore, which costs time of its own.
 
-Only what the mock is_answering is answered here. All else goes on to httpcore, where `httpcore.py`
+Only what the mock answers is answered here. All else goes on to httpcore, where `httpcore.py`
 intercepts it: requests that are recorded or pass through, and those that a test itself mocks there.
 
 Clients share the SSL context that they create by default. It takes longer to create than many
@@ -24,14 +24,16 @@ from llm_mock.boundaries.http.interception import (
     find_provider,
     identify_provider,
     is_answering,
-    is_sent_for_real,
 )
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.transports import httpcore
 from llm_mock.boundaries.patching import replace
+from llm_mock.core.context import current_mock, has_passthrough
 
 if TYPE_CHECKING:
     from httpx import AsyncHTTPTransport, HTTPTransport, Request, Response
+
+    from llm_mock.core.mock import Mock
 
 VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "SSLKEYLOGFILE")
 """The environment variables that change the default SSL context."""
@@ -41,7 +43,7 @@ _shared: dict[tuple[object, ...], tuple[ssl.SSLContext, object]] = {}
 
 
 NAMES: dict[str, tuple[str, ...]] = {}
-"""No name is required: without those used here, httpcore is_answering the requests of httpx."""
+"""No name is required: without those used here, httpcore answers the requests of httpx."""
 
 
 def attach(httpx: ModuleType) -> None:
@@ -67,9 +69,10 @@ def _handle_request(
     request: Request,
 ) -> Response:
     __tracebackhide__ = True
-    provider = _find_provider(transport, "handle_request", request)
-    if provider is None:
+    found = _find_provider_and_mock(transport, "handle_request", request)
+    if found is None:
         return original(transport, request)
+    provider, mock = found
     from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
     url = request.url
@@ -78,12 +81,12 @@ def _handle_request(
         request.method, origin, url.raw_path, request.headers.raw, request.read()
     )
     if provider == UNDECIDED:
-        provider = identify_provider(sent)
-        if provider is None:
+        identified = identify_provider(sent)
+        if identified is None:
             return original(transport, request)
-    # Never a recording, as `_find_provider` leaves these to httpcore.
+        provider = identified
     response: Any
-    response, clock = wire.answer_request(httpx, request, sent, provider)
+    response, clock = wire.answer_request(httpx, request, sent, provider, mock, can_send=False)
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
@@ -101,9 +104,10 @@ async def _handle_async_request(
     request: Request,
 ) -> Response:
     __tracebackhide__ = True
-    provider = _find_provider(transport, "handle_async_request", request)
-    if provider is None:
+    found = _find_provider_and_mock(transport, "handle_async_request", request)
+    if found is None:
         return await original(transport, request)
+    provider, mock = found
     from llm_mock.boundaries.http.transports import httpcore_wire as wire
 
     url = request.url
@@ -112,12 +116,14 @@ async def _handle_async_request(
         request.method, origin, url.raw_path, request.headers.raw, await request.aread()
     )
     if provider == UNDECIDED:
-        provider = identify_provider(sent)
-        if provider is None:
+        identified = identify_provider(sent)
+        if identified is None:
             return await original(transport, request)
-    # Never a recording, as `_find_provider` leaves these to httpcore.
+        provider = identified
     response: Any
-    response, clock = await wire.answer_request_async(httpx, request, sent, provider)
+    response, clock = await wire.answer_request_async(
+        httpx, request, sent, provider, mock, can_send=False
+    )
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
@@ -127,10 +133,13 @@ async def _handle_async_request(
     return built
 
 
-def _find_provider(
+def _find_provider_and_mock(
     transport: HTTPTransport | AsyncHTTPTransport, name: str, request: Request
-) -> str | None:
-    """Return the provider of a request that the mock certainly is_answering, and answers here.
+) -> tuple[str, Mock] | None:
+    """Return the provider of a request, and the mock that answers it in any case.
+
+    None stands for other requests, among them those that may be sent: to be recorded, or because
+    their model passes through.
 
     Args:
         transport: the transport of the client.
@@ -144,9 +153,13 @@ def _find_provider(
     target = url.raw_path.decode("ascii", "replace")
     host = url.raw_host.decode("ascii")
     provider = find_provider(host, url.port, target, request.headers.raw, is_local=is_local)
-    if provider is None or is_sent_for_real() or not httpcore.is_attached(pool, name):
+    if provider is None or has_passthrough():
         return None
-    return provider
+    # A test may have replaced the method of the pool in its turn, and then answers itself.
+    if getattr(type(pool), name, None) not in httpcore.attached:
+        return None
+    mock = current_mock()
+    return None if mock.cassette is not None else (provider, mock)
 
 
 def _create_ssl_context(

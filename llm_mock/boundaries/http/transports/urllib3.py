@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
-from llm_mock.boundaries.passthrough import pass_through
 from llm_mock.boundaries.patching import replace
+from llm_mock.core.context import current_mock, pass_through
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Retry
@@ -246,7 +246,7 @@ def _urlopen(
     retries = call.urllib3.Retry.from_int(call.retries, default=call.pool.retries)
     clock = call.create_clock()
     try:
-        response = dispatch_request(sent, provider, clock)
+        response = dispatch_request(sent, provider, current_mock(), clock)
     except ConnectionFailure as error:
         retries = call.retry_after_failure(retries, error)
         retries.sleep()
@@ -300,7 +300,7 @@ async def _urlopen_async(
     retries: Any = call.urllib3.Retry.from_int(call.retries, default=call.pool.retries)
     clock = call.create_clock()
     try:
-        response = await dispatch_request_async(sent, provider, clock)
+        response = await dispatch_request_async(sent, provider, current_mock(), clock)
     except ConnectionFailure as error:
         retries = call.retry_after_failure(retries, error)
         await retries.async_sleep()

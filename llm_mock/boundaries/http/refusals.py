@@ -1,0 +1,106 @@
+"""Responses that refuse a request or drop it, without a reply of the mock."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from llm_mock.boundaries.http.error_formats import ErrorFormat, get_error_format
+from llm_mock.boundaries.http.errors import WireError, convert_to_wire_error, refusal_headers
+from llm_mock.boundaries.http.interception import TELEMETRY
+from llm_mock.boundaries.http.other_endpoints import find_embedding_model
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, error_response, json_response
+from llm_mock.core.source_location import find_project_line
+from llm_mock.errors import RealModelCall
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
+
+def refuse_request(
+    sent: WireRequest, provider: str, mock: Mock, outdated: str | None
+) -> WireResponse | None:
+    """Return the response to a request that is refused or dropped unparsed; else None.
+
+    Args:
+        sent: the request.
+        provider: its provider, or `TELEMETRY`.
+        mock: the mock that notes the refusal.
+        outdated: the message for a library that is too old; None for other libraries.
+    """
+    if provider == TELEMETRY:
+        return _drop_telemetry(sent)
+    if outdated:
+        return _refuse_client_version(outdated, provider, mock)
+    embedding_model = find_embedding_model(sent)
+    if embedding_model is None:
+        return None
+    return refuse_model_call(sent, embedding_model, get_error_format(provider), mock)
+
+
+def refuse_model_call(
+    sent: WireRequest,
+    model: str,
+    errors: ErrorFormat,
+    mock: Mock,
+) -> WireResponse:
+    """Refuse a call of a model, and note it for the test to fail with.
+
+    Args:
+        sent: the request.
+        model: the model that it calls.
+        errors: the format of the provider's errors.
+        mock: the mock that notes it.
+    """
+    message = (
+        f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini "
+        "llm_mock_http = error refuses it; with llm_mock_http = answer the mock answers it. To "
+        "reach the provider, mark the test with @pytest.mark.llm_live."
+    )
+    mock.note_problem(message)
+    wire_error = cast("WireError", convert_to_wire_error(RealModelCall(message)))
+    return error_response(errors, wire_error)
+
+
+def _refuse_client_version(message: str, provider: str, mock: Mock) -> WireResponse:
+    """Refuse a request of a library that is too old, and note it for the test to fail with."""
+    mock.note_problem(message)
+    wire_error = WireError(400, message, headers=refusal_headers(message))
+    return error_response(get_error_format(provider), wire_error)
+
+
+def _drop_telemetry(sent: WireRequest) -> WireResponse:
+    """Accept a usage report of a framework without sending it anywhere."""
+    if sent.method == "POST":
+        return json_response({})
+    return json_response({}, 404)
+
+
+def refuse_unknown_path(
+    sent: WireRequest,
+    provider: str,
+    mock: Mock,
+    served: bool,
+) -> WireResponse:
+    """Refuse a request to a provider that is none of the supported ones."""
+    problem = f"{sent.method} {sent.path} of {sent.host} is not supported by llm_mock"
+    if served:
+        message = (
+            f"{problem}. The server supports chat/completions, responses, messages, "
+            "generateContent, embeddings, models and token counts. Check the base URL that the "
+            "program was given."
+        )
+    else:
+        message = (
+            f"{problem}; nothing was sent. {_describe_caller()}To reach the provider, mark the "
+            f"test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
+            f"!{sent.host} to ini llm_mock_hosts."
+        )
+    mock.note_refusal(message)
+    wire_error = WireError(404, message, headers=refusal_headers(message))
+    return error_response(get_error_format(provider), wire_error)
+
+
+def _describe_caller() -> str:
+    """Return a sentence with the caller's line; empty if another thread calls."""
+    location = find_project_line()
+    return f"Requested at {location}. " if location else ""
