@@ -11,6 +11,11 @@ from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, is_requested
 from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.core.context import current_mock, current_mock_if_created, is_live, is_mocked
 
+PROCESSOR_COMMAND = ["uname", "-p"]
+"""The command of `platform.processor()`, which SDKs call before their first request.
+
+It calls no model. With the mock, every later call of the test would look for its reports.
+"""
 POSITION_OF_ENV = 10
 """The position of the argument `env` of `subprocess.Popen`, for calls without keywords."""
 
@@ -61,6 +66,10 @@ def _attach_to_multiprocessing(util: ModuleType) -> None:
 
 def _start_popen(original: Callable[..., None], popen: object, *args: Any, **kwargs: Any) -> None:
     __tracebackhide__ = True
+    command = args[0] if args else kwargs.get("args")
+    if command == PROCESSOR_COMMAND:
+        original(popen, *args, **kwargs)
+        return
     is_positional = len(args) > POSITION_OF_ENV
     given = args[POSITION_OF_ENV] if is_positional else kwargs.get("env")
     environment = _build_environment(given)

@@ -187,3 +187,23 @@ def test_a_process_is_started_after_a_run_within_the_test(pytester: pytest.Pytes
         """,  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_the_command_that_an_sdk_asks_for_the_processor_is_not_handed_the_mock(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+        import pytest
+
+        @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no uname")
+        def test_it(mock_llm_calls):
+            subprocess.check_output(["uname", "-p"])
+            subprocess.check_output(args=["uname", "-p"])
+            assert mock_llm_calls.folder is None
+            subprocess.check_output([sys.executable, "--version"])
+            assert mock_llm_calls.folder is not None
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)

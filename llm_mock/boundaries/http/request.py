@@ -137,11 +137,8 @@ class HTTPRequest(Request):
             self.sdk = _read_sdk(sent.headers)
             self.key = read_key(sent.headers)
         self.http_fields = self._describe_http()
-        # Most conversations have a single turn, which needs no further work.
-        self.turn = 1
-        if any(message["role"] == "assistant" for message in messages):
-            messages = _name_results(_join_turns(messages))
-            self.turn += sum(message["role"] == "assistant" for message in messages)
+        messages, answers = _join_turns(messages)
+        self.turn = answers + 1
         self.conversation = messages
         """The messages as they were parsed, without the system prompt."""
         self.schema = schema or (self._find_forced_tool_schema() if tools else None)
@@ -308,11 +305,15 @@ def _filter_parts(messages: list[Message], kind: str) -> Iterator[Message]:
                 yield part
 
 
-def _join_turns(messages: list[Message]) -> list[Message]:
-    """Return the messages with consecutive ones of the assistant joined.
+def _join_turns(messages: list[Message]) -> tuple[list[Message], int]:
+    """Return the messages with consecutive ones of the assistant joined, and the answers' number.
 
     OpenAI's Responses API has an item for each tool call and for the text of one turn.
     """
+    roles = [message["role"] for message in messages]
+    # Most conversations have a single turn, which needs no further work.
+    if "assistant" not in roles:
+        return messages, 0
     joined: list[Message] = []
     for message in messages:
         if joined and message["role"] == joined[-1]["role"] == "assistant":
@@ -320,7 +321,8 @@ def _join_turns(messages: list[Message]) -> list[Message]:
             joined[-1] = {"role": "assistant", "parts": [*earlier, *message["parts"]]}
         else:
             joined.append(message)
-    return joined
+    answers = sum(message["role"] == "assistant" for message in joined)
+    return _name_results(joined), answers
 
 
 def _name_results(messages: list[Message]) -> list[Message]:

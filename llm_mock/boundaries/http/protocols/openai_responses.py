@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 
 from llm_mock.boundaries.http.body_types import RESPONSES
@@ -111,15 +110,8 @@ class OpenAIResponses:
         return finish_response(context, output, reply.finish_reason)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
-        """Yield the events of a streamed response."""
-        numbers = itertools.count()
-        for event in ResponsesStream(context).build_events():
-            if isinstance(event, Wait):
-                yield event
-                continue
-            kind, fields = event
-            data = {"type": kind, "sequence_number": next(numbers), **fields}
-            yield server_sent_event(data, kind)
+        """Return the events of a streamed response."""
+        return ResponsesStream(context).build_events()
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
