@@ -10,6 +10,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class World:
     def log(self, *responses: Any) -> dict[str, list[Any]]:
         """Return the rows of an `llm` database in which responses were logged."""
         database = sqlite_utils.Database(memory=True)
-        migrate(database)
+        create_tables(database)
         for response in responses:
             response.log_to_db(database)
         return rows(database)
@@ -74,6 +75,22 @@ def rows(database: sqlite_utils.Database) -> dict[str, list[Any]]:
     return {name: list(database[name].rows) for name in tables if database[name].count}
 
 
+@cache
+def migrated() -> sqlite_utils.Database:
+    """Return an empty log of `llm`; to migrate one takes hundreds of commits."""
+    database = sqlite_utils.Database(memory=True)
+    migrate(database)
+    return database
+
+
+def create_tables(database: sqlite_utils.Database) -> None:
+    """Do as `llm`'s `migrate`, but copy the tables into a database that has none."""
+    if database.table_names():
+        migrate(database)
+    else:
+        migrated().conn.backup(database.conn)
+
+
 @contextmanager
 def world(folder: Path, mocked: bool) -> Iterator[World]:
     """Yield a world of its own: its plugin, its user folder, no keys in the environment."""
@@ -82,6 +99,7 @@ def world(folder: Path, mocked: bool) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LLM_USER_PATH", str(folder))
         patch.delenv("PLAIN_KEY", raising=False)
+        patch.setattr("llm.cli.migrate", create_tables)
         patch.setattr("sys._called_from_test", True, raising=False)
         pm.register(plugin, name="plain-models")
         previous = activate(mock)
