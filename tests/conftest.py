@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -59,6 +60,17 @@ def pytest_configure(config: pytest.Config) -> None:
     # Not in `addopts`: the examples run where pytest-xdist is not installed.
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "worksteal"
+
+
+def pytest_collection_finish() -> None:
+    """Exempt the modules of all tests from garbage collection, which takes a second with them."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let plugins see all objects again: Hypothesis asks which of them are referred to."""
+    gc.unfreeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
