@@ -1,9 +1,15 @@
-"""Requests per second of the server and its start, compared with aimock and uvicorn."""
+"""Processor time and requests per second of the server, and its start, beside aimock and uvicorn.
+
+    python benchmarks/http_server.py
+
+prints the processor time alone.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -12,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
-from table import Row
+from table import Row, compared, markdown, microseconds
 
 from llm_mock import create_mock_get_model
 from llm_mock.boundaries.http.server import MockServer
@@ -25,6 +32,11 @@ from llm_mock.boundaries.http.server import MockServer
 CONNECTIONS = 8
 REQUESTS = 4_000
 ROUNDS = 3
+CPU_CONNECTIONS = (8, 64)
+CPU_REQUESTS = 3_200
+CPU_ROUNDS = 6
+WARM_UP_ROUNDS = 2
+"""The rounds that do not count: aimock's engine compiles what runs often."""
 CHUNKS = ["Hel", "lo, ", "wor", "ld", "!"]
 SECONDS_TO_START = 20
 OURS = f"""
@@ -73,17 +85,32 @@ FIXTURES = {
     "fixtures": [{"match": {"userMessage": "hello"}, "response": {"content": "".join(CHUNKS)}}]
 }
 """What aimock answers; it cuts the text itself, into as many pieces."""
+SCRIPT = f"replies:\n  - prompt: hello\n    chunks: {json.dumps(CHUNKS)}\n"
+"""The reply of `llm-mock serve`, which looks for it as aimock does."""
 COMMANDS = {
     "ours": (sys.executable, "-c", OURS, "{port}"),
     "aimock": ("llmock", "-p", "{port}", "-f", "{fixtures}", "-c", "3", "--log-level", "silent"),
     "uvicorn": (sys.executable, "-c", UVICORN, "{port}"),
-    "command": (sys.executable, "-m", "llm_mock", "serve", "--port", "{port}"),
+    "command": (sys.executable, "-m", "llm_mock", "serve", "{script}", "--port", "{port}"),
 }
 
 
+class Served(NamedTuple):
+    """A server in a process of its own."""
+
+    process: int
+    port: int
+    seconds_to_start: float
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time of all threads of the process so far, on Linux."""
+        # The clock of another process, as `clock_getcpuclockid` makes its number.
+        return time.clock_gettime((~self.process << 3) | 2)
+
+
 @contextmanager
-def served(name: str) -> Iterator[tuple[int, float]]:
-    """Yield a server in a process of its own: its port, and the seconds until it was ready."""
+def served(name: str) -> Iterator[Served]:
+    """Yield a server that runs as long as the context."""
     variables = {
         name: value
         for name, value in os.environ.items()
@@ -94,14 +121,14 @@ def served(name: str) -> Iterator[tuple[int, float]]:
     with tempfile.TemporaryDirectory() as folder:
         fixtures = Path(folder, "fixtures.json")
         fixtures.write_text(json.dumps(FIXTURES))
-        command = [
-            part.replace("{port}", str(port)).replace("{fixtures}", str(fixtures))
-            for part in COMMANDS[name]
-        ]
+        script = Path(folder, "script.yaml")
+        script.write_text(SCRIPT)
+        values = {"port": str(port), "fixtures": str(fixtures), "script": str(script)}
+        command = [part.format(**values) if "{" in part[:1] else part for part in COMMANDS[name]]
         started = time.perf_counter()
         with subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL) as process:
             try:
-                yield port, _seconds_until_ready(port) - started
+                yield Served(process.pid, port, _seconds_until_ready(port) - started)
             finally:
                 process.kill()
 
@@ -142,22 +169,58 @@ def _request(stream: bool) -> bytes:
     return (head + body).encode()
 
 
+async def _ask_on_connections(port: int, stream: bool, connections: int, requests: int) -> None:
+    """Ask on several connections together."""
+    request = _request(stream)
+    each = requests // connections
+    await asyncio.gather(*(_ask(port, request, each) for _ in range(connections)))
+
+
 def requests_a_second(port: int, stream: bool) -> float:
     """Return what a server answers on several connections together."""
-    request = _request(stream)
-
-    async def ask() -> None:
-        await asyncio.gather(
-            *(_ask(port, request, REQUESTS // CONNECTIONS) for _ in range(CONNECTIONS))
-        )
-
     started = time.perf_counter()
-    asyncio.run(ask())
+    asyncio.run(_ask_on_connections(port, stream, CONNECTIONS, REQUESTS))
     return REQUESTS / (time.perf_counter() - started)
+
+
+def cpu_seconds_per_request(server: Served, stream: bool, connections: int) -> float:
+    """Return what a server's processor is busy with a request, connections included."""
+    started = server.cpu_seconds()
+    asyncio.run(_ask_on_connections(server.port, stream, connections, CPU_REQUESTS))
+    return (server.cpu_seconds() - started) / CPU_REQUESTS
+
+
+def cpu_rows() -> Iterator[Row]:
+    """Yield the processor time of each request, the least of several rounds in turns."""
+    has_aimock = shutil.which("llmock") is not None
+    names = ("command", "aimock") if has_aimock else ("command",)
+    peer = f"aimock {_version_of_aimock()}" if has_aimock else "aimock: not installed"
+    with ExitStack() as stack:
+        servers = {name: stack.enter_context(served(name)) for name in names}
+        for stream, connections in itertools.product((False, True), CPU_CONNECTIONS):
+            what = (
+                f"processor time of `llm-mock serve`, {'streamed' if stream else 'plain'}, "
+                f"{connections} connections"
+            )
+            times = _cpu_times(servers, stream, connections)
+            if has_aimock:
+                yield compared(what, times["command"], peer, times["aimock"], "≤ 1")
+            else:
+                yield Row(what, microseconds(times["command"]), peer, goal="≤ 1")
+
+
+def _cpu_times(servers: Mapping[str, Served], stream: bool, connections: int) -> dict[str, float]:
+    """Return the least processor time of a request to each server."""
+    times: dict[str, list[float]] = {name: [] for name in servers}
+    for _ in range(WARM_UP_ROUNDS + CPU_ROUNDS):
+        for name, server in servers.items():
+            times[name].append(cpu_seconds_per_request(server, stream, connections))
+    return {name: min(seconds[WARM_UP_ROUNDS:]) for name, seconds in times.items()}
 
 
 def rows() -> Iterator[Row]:
     """Yield the rows of the table."""
+    yield from cpu_rows()
     peers = {
         "aimock": f"aimock {_version_of_aimock()}" if shutil.which("llmock") else "",
         "uvicorn": f"uvicorn {version('uvicorn')}, fixed bytes"
@@ -166,7 +229,7 @@ def rows() -> Iterator[Row]:
     }
     with ExitStack() as stack:
         ports = {
-            name: stack.enter_context(served(name))[0]
+            name: stack.enter_context(served(name)).port
             for name in ("ours", *filter(peers.get, peers))
         }
         for stream in (False, True):
@@ -222,5 +285,9 @@ def _seconds_in_process() -> float:
 
 
 def _seconds_of_command() -> float:
-    with served("command") as (_, seconds):
-        return seconds
+    with served("command") as server:
+        return server.seconds_to_start
+
+
+if __name__ == "__main__":
+    print(markdown(cpu_rows()))
