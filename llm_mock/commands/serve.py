@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -13,13 +13,14 @@ import click
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.errors import print_message
+from llm_mock.core.call import Call
 from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
+from llm_mock.core.records import format_call
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
-from llm_mock.support.redaction import redact
 from llm_mock.support.strictness import Strictness
-from llm_mock.support.text import escape_unprintable, format_count
+from llm_mock.support.text import format_count
 
 KEPT_CALLS = 1_000
 """The number of calls that are kept in memory, as a server may run for weeks."""
@@ -35,12 +36,13 @@ class _ReportingMock(Mock):
     def note_refusal(self, message: str) -> None:
         print_message("Problem", message)
 
-
-class _CallPrinter(logging.Handler):
-    """Prints a line for each call."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        click.echo(escape_unprintable(redact(record.getMessage())))
+    def _report(self, record: Call) -> None:
+        """Print a line for a call, which has no secrets and no control characters."""
+        # Straight to the stream: `logging` and `click.echo` take longer than the answer.
+        # A stream that is closed, or cannot show a character, must not fail the call.
+        with suppress(OSError, ValueError):
+            sys.stdout.write(f"{format_call(record)}\n")
+            sys.stdout.flush()
 
 
 def serve(
@@ -96,21 +98,15 @@ def serve(
 def _activate(mock: Mock) -> Iterator[None]:
     """Have a mock answer and print its calls within the context."""
     logger = logging.getLogger("llm_mock")
-    printer = _CallPrinter()
     previous_mock = activate(mock)
     previous_level = logger.level
-    previous_propagate = logger.propagate
-    logger.addHandler(printer)
-    # Calls are logged at this level.
+    # A mock reports its calls at this level only.
     logger.setLevel(logging.DEBUG)
-    logger.propagate = False
     try:
         yield
     finally:
         activate(previous_mock)
-        logger.removeHandler(printer)
         logger.setLevel(previous_level)
-        logger.propagate = previous_propagate
 
 
 def _format_summary(mock: Mock) -> str:

@@ -36,9 +36,9 @@ def shorten(value: object, length: int = SHOWN_CHARACTERS) -> str:
         literal = repr(start)
         if len(value) > length and len(start) < length:
             # The end of the text is left out, and so is the closing quote.
-            beginning = shorten_name(literal[:-1], length)
+            beginning = _fit_line(literal[:-1], length)
             return f"{beginning}…"
-        return shorten_name(literal, length)
+        return _fit_line(literal, length)
     part = _copy_start(value, [length + MARGIN])
     return shorten_name(to_compact_json(redact(part)), length)
 
@@ -46,11 +46,21 @@ def shorten(value: object, length: int = SHOWN_CHARACTERS) -> str:
 def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """Return a name or a message on one line without secrets or control characters."""
     examined = length + MARGIN
-    words = redact_start(name, examined).split()
-    text = escape_unprintable(" ".join(words))
-    if len(text) <= length and len(name) <= examined:
-        return text
-    return f"{text[: length - 1]}…"
+    return _fit_line(redact_start(name, examined), length, len(name) > examined)
+
+
+def _fit_line(text: str, length: int, is_cut: bool = False) -> str:
+    """Return a text without secrets on one line, cut at a length, without control characters.
+
+    Args:
+        text: the text.
+        length: the maximum length.
+        is_cut: True if the end of the text was left out.
+    """
+    line = escape_unprintable(" ".join(text.split()))
+    if len(line) <= length and not is_cut:
+        return line
+    return f"{line[: length - 1]}…"
 
 
 def redact_start(text: str, length: int) -> str:

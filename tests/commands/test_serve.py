@@ -156,6 +156,17 @@ def test_a_script_is_served_and_each_call_is_a_line(serve: Serve) -> None:
     assert served.process.returncode == 0
 
 
+def test_calls_are_answered_when_nobody_reads_the_output_any_more(serve: Serve) -> None:
+    served = serve("script.yaml")
+    assert served.process.stdout is not None
+    served.process.stdout.close()
+    served.process.stdout = None
+    with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x", max_retries=0) as client:
+        for _ in range(2):
+            completion = client.chat.completions.create(model="gpt-4o", messages=QUESTION)
+            assert completion.choices[0].message.content == "Hello!"
+
+
 def test_the_last_calls_are_kept_and_the_last_line_counts_all(serve: Serve) -> None:
     served = serve("script.yaml", "--keep", "2")
     with openai.OpenAI(base_url=f"{served.url}/openai/v1", api_key="x", max_retries=0) as client:

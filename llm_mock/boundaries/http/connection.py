@@ -6,7 +6,9 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
+from functools import lru_cache
 from http import HTTPStatus
+from typing import cast
 
 from llm_mock.boundaries.http.errors import ConnectionFailure, WireError
 from llm_mock.boundaries.http.http1 import RequestHead, RequestReader
@@ -57,6 +59,8 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         """The task that answers the current request."""
         self._timer: asyncio.TimerHandle | None = None
+        self._closes_at: float | None = None
+        """The time of the loop at which the connection is closed; None for never."""
         self._writable: asyncio.Future[None] | None = None
         """Done when the client has read what was sent; None if it has."""
         self._is_refused = False
@@ -66,8 +70,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start to wait for a request."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # No `isinstance`: the transports of other loops do not derive from that of asyncio.
+        self._transport = cast(asyncio.Transport, transport)
         # Otherwise a chunk is held back until the client has acknowledged the last one.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._context.connections.add(self)
@@ -107,11 +111,26 @@ class Connection(asyncio.Protocol):
 
     # Requests
 
-    def _close_after(self, seconds: float | None) -> None:
-        """Close the connection after a time; None for never."""
+    def _close_after(self, seconds: float) -> None:
+        """Close the connection after a time, unless it is prolonged before."""
+        closes_at = self._loop.time() + seconds
+        self._closes_at = closes_at
+        # A timer that runs out earlier sets itself again, which is cheaper than one per request.
         if self._timer is not None:
+            if self._timer.when() <= closes_at:
+                return
             self._timer.cancel()
-        self._timer = None if seconds is None else self._loop.call_later(seconds, self.abort)
+        self._timer = self._loop.call_at(closes_at, self._check_time)
+
+    def _check_time(self) -> None:
+        """Close the connection if its time is up."""
+        self._timer = None
+        if self._closes_at is None:
+            return
+        if self._loop.time() < self._closes_at:
+            self._timer = self._loop.call_at(self._closes_at, self._check_time)
+        else:
+            self.abort()
 
     def _read(self) -> None:
         try:
@@ -120,7 +139,7 @@ class Connection(asyncio.Protocol):
             self._refuse(error)
             return
         if request is not None:
-            self._close_after(None)
+            self._closes_at = None
             self._has_sent_continue = False
             self._task = self._loop.create_task(self._answer(*request))
             return
@@ -166,7 +185,8 @@ class Connection(asyncio.Protocol):
             self._transport.resume_reading()
             self._close_after(CLIENT_TIMEOUT_SECONDS)
             # The next request may have arrived already.
-            self._read()
+            if self._reader.buffered_bytes:
+                self._read()
 
     # Responses
 
@@ -237,13 +257,18 @@ class Connection(asyncio.Protocol):
                 raise TimeoutError from None
 
 
-def _encode_head(response: WireResponse, closes: bool, is_chunked: bool) -> bytes:
+@lru_cache(100)
+def _format_status_line(status: int) -> str:
     try:
-        phrase = HTTPStatus(response.status).phrase
+        phrase = HTTPStatus(status).phrase
     except ValueError:
         # Anthropic's 529 is not in the standard.
         phrase = ""
-    lines = [f"HTTP/1.1 {response.status} {phrase}"]
+    return f"HTTP/1.1 {status} {phrase}"
+
+
+def _encode_head(response: WireResponse, closes: bool, is_chunked: bool) -> bytes:
+    lines = [_format_status_line(response.status)]
     lines += [f"{name}: {value}" for name, value in response.headers]
     if is_chunked:
         lines.append("transfer-encoding: chunked")

@@ -14,9 +14,17 @@ MAX_HEAD_BYTES = 64 * 1024
 """The largest request line with its headers."""
 MAX_CHUNK_LINE_BYTES = 1024
 """The longest line with the size of a chunk, or with a trailer."""
-TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-TARGET = re.compile(r"[!-~]+")
-VERSION = re.compile(r"HTTP/\d\.\d")
+TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+"""A method, or the name of a header."""
+VALUE = r"[^\x00-\x08\n-\x1f\x7f]*"
+"""The value of a header, without control characters but tabs."""
+REQUEST_LINE = re.compile(rf"({TOKEN}) ([!-~]+) (HTTP/\d\.\d)")
+HEADER_NAME = re.compile(TOKEN)
+HEADERS = re.compile(rf"(?:{TOKEN}:{VALUE}(?:\r\n|\Z))*")
+"""All headers: a single search is much faster than one for each header."""
+SINGULAR_HEADERS = ("transfer-encoding", "host", "content-length")
+"""The headers of which two readers could choose different ones, so that requests are smuggled."""
+LENGTH = re.compile(r"[0-9]{1,18}")
 ABSOLUTE_URL = re.compile("[A-Za-z][A-Za-z0-9+.-]*://")
 LINE_END = b"\r\n"
 BARE_LINE_FEED = re.compile(rb"(?<!\r)\n")
@@ -107,9 +115,9 @@ class RequestReader:
                 raise WireError(400, "Invalid headers: line feed without a carriage return.")
             return None
         # Latin-1 is the encoding of HTTP headers, and never fails.
-        first_line, *lines = bytes(self._buffer[:end]).decode("latin-1").split("\r\n")
+        text = self._buffer[:end].decode("latin-1")
         del self._buffer[: end + 4]
-        return _parse_head(first_line, lines)
+        return _parse_head(text)
 
     def _read_body(self, length: int) -> bytes | None:
         # Checked here and not with the head, so that the error has the format of the path.
@@ -153,7 +161,7 @@ class RequestReader:
                 self._body = bytearray()
                 self._reads_trailers = False
                 return body
-            _parse_header(line.decode("latin-1"))
+            _check_header(line.decode("latin-1"))
 
     def _read_line(self) -> bytes | None:
         end = self._buffer.find(LINE_END, 0, MAX_CHUNK_LINE_BYTES)
@@ -179,21 +187,21 @@ def _body_too_large() -> WireError:
     return WireError(413, f"The body is too large; it must have at most {MAX_BODY_BYTES:,} bytes.")
 
 
-def _parse_head(first_line: str, lines: list[str]) -> RequestHead:
+def _parse_head(text: str) -> RequestHead:
     """Parse a request line and headers.
 
     Raises:
         WireError: they are malformed. A body that is too large is reported when it is read.
     """
-    method, _, rest = first_line.partition(" ")
-    target, _, version = rest.partition(" ")
-    is_valid = TOKEN.fullmatch(method) and TARGET.fullmatch(target) and VERSION.fullmatch(version)
-    if not is_valid:
+    first_line, _, header_lines = text.partition("\r\n")
+    request_line = REQUEST_LINE.fullmatch(first_line)
+    if request_line is None:
         raise WireError(400, "Invalid request line; expected an HTTP/1.1 request.")
+    method, target, version = request_line.groups()
     if not version.startswith("HTTP/1."):
         raise WireError(505, f"Unsupported HTTP version {version}; only HTTP/1.1 is supported.")
     is_http_1_1 = version != "HTTP/1.0"
-    headers = _parse_headers(lines)
+    headers = _parse_headers(header_lines)
     host = headers.get("host")
     if host is None and is_http_1_1:
         raise WireError(400, "The header host is missing.")
@@ -206,26 +214,37 @@ def _parse_head(first_line: str, lines: list[str]) -> RequestHead:
     return RequestHead(method, path, query, headers, is_http_1_1, host, _parse_length(headers))
 
 
-def _parse_headers(lines: list[str]) -> dict[str, str]:
+def _parse_headers(text: str) -> dict[str, str]:
+    """Parse the lines of all headers.
+
+    Raises:
+        WireError: one is malformed, or stands twice and may not.
+    """
     headers: dict[str, str] = {}
+    if not text:
+        return headers
+    lines = text.split("\r\n")
+    if not HEADERS.fullmatch(text):
+        for line in lines:
+            _check_header(line)
     for line in lines:
-        name, value = _parse_header(line)
-        # Two readers could choose different ones, which is how requests are smuggled.
-        if name in ("transfer-encoding", "host") and name in headers:
-            raise WireError(400, f"Duplicate header {name}.")
-        if name == "content-length" and headers.get(name, value) != value:
-            raise WireError(400, f"Duplicate header {name}.")
+        name, _, value = line.partition(":")
+        name = name.lower()
+        value = value.strip(" \t")
+        if name in headers and name in SINGULAR_HEADERS:
+            is_same_length = name == "content-length" and headers[name] == value
+            if not is_same_length:
+                raise WireError(400, f"Duplicate header {name}.")
         headers[name] = value
     return headers
 
 
-def _parse_header(line: str) -> tuple[str, str]:
+def _check_header(line: str) -> None:
     name, colon, value = line.partition(":")
-    if not colon or not TOKEN.fullmatch(name):
+    if not colon or not HEADER_NAME.fullmatch(name):
         raise WireError(400, "Invalid header; expected a name, a colon and a value.")
     if CONTROL_CHARACTER.search(value):
         raise WireError(400, f"Invalid header {name}: it contains a control character.")
-    return name.lower(), value.strip(" \t")
 
 
 def _parse_length(headers: Mapping[str, str]) -> int | None:
@@ -233,7 +252,7 @@ def _parse_length(headers: Mapping[str, str]) -> int | None:
     coding = headers.get("transfer-encoding")
     length = headers.get("content-length", "0")
     if coding is None:
-        if not re.fullmatch(r"[0-9]{1,18}", length):
+        if not LENGTH.fullmatch(length):
             raise WireError(400, "Invalid header content-length; expected a number.")
         return int(length)
     if "content-length" in headers:

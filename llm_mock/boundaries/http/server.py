@@ -7,6 +7,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from ipaddress import ip_address
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -181,7 +182,9 @@ class MockServer:
     async def _respond(self, head: RequestHead, body: bytes) -> WireResponse:
         sent, provider = resolve_request(head, body)
         # Before anything can be reported about the request.
-        hide_carried(*_list_credentials(sent))
+        credentials = list(_list_credentials(sent))
+        if credentials:
+            hide_carried(*credentials)
         if not self._any_host and not is_local_host(head.host):
             return self._refuse_host(head.host or "", provider)
         # Programs and people look at this path to see if the server is up.
@@ -216,6 +219,7 @@ class MockServer:
         return error_response(get_error_format(provider), error)
 
 
+@lru_cache(1_000)
 def is_local_host(host: str | None) -> bool:
     """Return True if a header `Host` names this machine, or the request has none."""
     # No page in a browser can send such a request.

@@ -342,6 +342,17 @@ def test_a_client_that_takes_too_long_is_left(
             pass
 
 
+def test_a_slow_answer_is_awaited_and_an_idle_connection_is_closed(
+    mock: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "CLIENT_TIMEOUT_SECONDS", 0.1)
+    mock.set("m", Reply("Late.", latency=Latency(first_chunk=0.25, real_time=True)))
+    with MockServer(lambda: mock, keep_alive=True) as server, closing(connected(server)) as client:
+        client.sendall(request_of())
+        with client.makefile("rb") as file:
+            assert said(file.read()) == "Late."
+
+
 def test_async_suites_leave_no_connection_open(mock: LLMMock) -> None:
     async def ask() -> str:
         client = openai.AsyncOpenAI(base_url=server.openai_url, api_key="x")
