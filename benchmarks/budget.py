@@ -41,6 +41,8 @@ GOALS: dict[str, float] = {
     "files, get_model, prompt, text": 10,
     "stops, responses.create": 30,
     "files, responses.create": 15,
+    "stops, suite case": 100,
+    "files, suite case": 30,
     "calls added to a test / empty fixture": 1.3,
     "stops, empty test": 17,
     "files, empty test": 7,

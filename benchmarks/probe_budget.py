@@ -20,7 +20,7 @@ from unittest import mock as unittest_mock
 
 import llm
 import pytest
-from counting import COUNTED_CALLS, Count, count, walk
+from counting import COUNTED_CALLS, Count, Walk, count, walk
 from pydantic import BaseModel
 
 Call = Callable[[], object]
@@ -186,8 +186,8 @@ def count_by_hand() -> dict[str, Count]:
     return counts
 
 
-def count_suite() -> Count:
-    """Count one case of a dry run."""
+def count_suite() -> dict[str, Sequence[int]]:
+    """Count one case of a dry run, and the files of the whole run."""
     from llm_mock.suites import load_role, load_suite, run_suite
 
     folder = Path("suite")
@@ -198,17 +198,22 @@ def count_suite() -> Count:
         f"{head}kind: Agent\nspec:\n  role: Help\n  model: {{provider: openai, name: {KNOWN}}}\n"
     )
 
-    def run(cases: int) -> Count:
+    def count_run(cases: int) -> tuple[Count, Walk]:
         path = folder / f"suite{cases}.yaml"
         case = "- {{name: c{}, prompt: hi {}, expected_output: Hello, assertions: [{}]}}\n"
         check = "{type: contains, value: Hello}"
         rows = "".join(case.format(number, number, check) for number in range(cases))
         path.write_text(f"{head}kind: TestSuite\ncases:\n{rows}")
         agent, suite = load_role(role), load_suite(path)
-        return count(lambda: run_suite(agent, suite, dry_run=True), warm_calls=1)
+        call = partial(run_suite, agent, suite, dry_run=True)
+        return count(call, warm_calls=1), walk(call)
 
-    few, many = run(10), run(30)
-    return Count(*((more - less) // 20 for less, more in zip(few, many, strict=True)))
+    (few, short_walk), (many, long_walk) = count_run(10), count_run(30)
+    return {
+        "suite case": [(more - less) // 20 for less, more in zip(few, many, strict=True)],
+        "stops, suite case": [(long_walk.stops - short_walk.stops) // 20],
+        "files, suite case": [long_walk.files],
+    }
 
 
 def count_http() -> dict[str, Count]:
@@ -259,7 +264,7 @@ def test_budget(mock_llm_responses: Any) -> None:
         kinds = count_kinds(mock_llm_responses, llm.get_model, llm.get_async_model, name)
         counts |= {f"{kind}, {label}": counted for kind, counted in kinds.items()}
     mock_llm_responses.reset()
-    counts["suite case"] = count_suite()
+    counts |= count_suite()
     mock_llm_responses.set("*", ANSWER)
     known = llm.get_model(KNOWN)
     client: Any = openai.OpenAI(api_key="none")

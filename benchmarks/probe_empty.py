@@ -8,9 +8,9 @@ from __future__ import annotations
 import gc
 import importlib
 import json
-import os
 import sys
 from collections.abc import Generator
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
@@ -73,8 +73,11 @@ def run(tests: int, conftest: str = "", *arguments: str, walks: bool = False) ->
     test_file = folder / f"test_{folder.name}.py"
     test_file.write_text("".join(f"def test_{number}(): pass\n" for number in range(tests)))
     (folder / "conftest.py").write_text(conftest)
-    options = ("-qq", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(folder))
-    status = pytest.main([*options, *arguments, str(folder)], plugins=[counted])
+    # With a file of settings, as pytest would read the folders above otherwise.
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    options = ("-qq", "-p", "no:cacheprovider", "--rootdir", str(folder))
+    with chdir(folder):
+        status = pytest.main([*options, *arguments], plugins=[counted])
     if status:
         raise RuntimeError(f"The empty tests failed: {status!r}.")
     return counted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, cast
 
@@ -77,6 +78,11 @@ class Provider:
             )
 
     @property
+    def has_rate_limits(self) -> bool:
+        """True if requests or tokens per minute are limited."""
+        return self.requests_per_minute is not None or self.tokens_per_minute is not None
+
+    @cached_property
     def all_options(self) -> JSONObject:
         """The options, `temperature` included."""
         options = dict(self.options)
@@ -168,7 +174,8 @@ class Agent(Configuration):
             provider = replace(provider, **provider_changes)
         return replace(self, provider=provider, **changes)
 
-    @property
+    # The properties below are asked for in each run, and an agent never changes.
+    @cached_property
     def label(self) -> str:
         """The name in reports."""
         if self.name:
@@ -178,9 +185,12 @@ class Agent(Configuration):
             return f"{model}+{self.skill.name}"
         return model
 
-    llm_mock_id = label
-
     @property
+    def llm_mock_id(self) -> str:
+        """The id of a pytest parameter."""
+        return self.label
+
+    @cached_property
     def parts(self) -> dict[str, str]:
         """The configuration besides the model, as texts by name, to compare agents."""
         options = []
@@ -197,17 +207,17 @@ class Agent(Configuration):
         parts["configuration"] = ", ".join(map(repr, self.servers))
         return {name: text for name, text in parts.items() if text}
 
-    @property
+    @cached_property
     def asks(self) -> Provider:
         """The provider as an object, even if it was given as a string."""
         return cast("Provider", self.provider)
 
-    @property
-    def servers(self) -> list[Server]:
+    @cached_property
+    def servers(self) -> tuple[Server, ...]:
         """All servers, in order."""
-        return [*self.mcp_servers, *self.cli_servers]
+        return (*self.mcp_servers, *self.cli_servers)
 
-    @property
+    @cached_property
     def system(self) -> str | None:
         """The whole system prompt: the skill, then the agent's own."""
         parts = [self.skill.content if self.skill else None, self.system_prompt]

@@ -48,6 +48,7 @@ class ToolCalls:
     Args:
         tools: the tools of servers and skills.
         model: the `llm` model.
+        deadline: the deadline of the run.
         on_tool_call: a callback for each finished call.
     """
 
@@ -55,11 +56,11 @@ class ToolCalls:
         self,
         tools: Sequence[AgentTool],
         model: object,
+        deadline: RunDeadline,
         on_tool_call: OnToolCall | None = None,
     ) -> None:
         self._model = model
-        self.deadline = RunDeadline(None)
-        """The deadline of the run."""
+        self._deadline = deadline
         self._on_tool_call = on_tool_call
         self._turn: list[_Call] = []
         self.tools = [self._new_tool(tool) for tool in tools]
@@ -114,7 +115,7 @@ class ToolCalls:
     def _new_call(self, tool: AgentTool) -> Callable[..., Any]:
         def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            timeout = self.deadline.limit(tool.timeout)
+            timeout = self._deadline.limit(tool.timeout)
             return self._finish(tool.call(arguments, timeout), start)
 
         return call
@@ -122,7 +123,7 @@ class ToolCalls:
     def _new_async_call(self, tool: AgentTool) -> Callable[..., Any]:
         async def call(**arguments: Any) -> Any:
             start = time.perf_counter()
-            timeout = self.deadline.limit(tool.timeout)
+            timeout = self._deadline.limit(tool.timeout)
             return self._finish(await tool.call_async(arguments, timeout), start)
 
         return call

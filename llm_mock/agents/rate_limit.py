@@ -83,28 +83,23 @@ def _share_limit(limit: int, processes: int) -> tuple[int, float]:
 class RateLimiter:
     """Delays the turns of a run; all runs with a model in this process share its limits.
 
-    The workers of pytest-xdist have equal shares of the limits. Mocked models have no limits.
+    The workers of pytest-xdist have equal shares of the limits.
 
     Args:
         provider: the provider with the limits.
         model_id: the id of the model.
-        offline: whether the model is mocked.
     """
 
-    def __init__(self, provider: Provider, model_id: str, offline: bool) -> None:
+    def __init__(self, provider: Provider, model_id: str) -> None:
         self._limits = (provider.requests_per_minute, provider.tokens_per_minute)
-        has_limits = not offline and self._limits != (None, None)
-        self._log = _logs[model_id] if has_limits else None
+        self._log = _logs[model_id]
 
     def reserve(self) -> float:
         """Reserve the next request and return the seconds until then."""
-        if self._log is None:
-            return 0.0
         now = time.monotonic()
         processes = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1))
         return self._log.reserve(now, *self._limits, processes) - now
 
     def add_tokens(self, tokens: int) -> None:
         """Record the tokens of a turn."""
-        if self._log is not None:
-            self._log.add_tokens(time.monotonic(), tokens)
+        self._log.add_tokens(time.monotonic(), tokens)

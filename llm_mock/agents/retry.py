@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -134,22 +135,22 @@ class Retries:
 
     Args:
         limit: the number of retries.
-        offline: whether the model is mocked, so that nothing waits.
+        is_offline: returns whether the model is mocked, so that nothing waits.
         deadline: the deadline of the run.
-        rate_limiter: the rate limits of the model.
+        rate_limiter: the rate limits of the model, if it has some.
     """
 
     def __init__(
         self,
         limit: int,
-        offline: bool,
+        is_offline: Callable[[], bool],
         deadline: RunDeadline,
-        rate_limiter: RateLimiter,
+        rate_limiter: RateLimiter | None = None,
     ) -> None:
         self._limit = limit
         self._rate_limiter = rate_limiter
         self._deadline = deadline
-        self._offline = offline
+        self._is_offline = is_offline
         self.errors: list[str] = []
         """The errors of the current turn that were followed by a retry."""
         self.waited = 0.0
@@ -169,6 +170,9 @@ class Retries:
         wait = self._reserve()
         if wait:
             time.sleep(self._limit_wait(wait))
+        if self._deadline.seconds is None:
+            response.text()
+            return
         self._deadline.check()
         for _ in response:
             self._deadline.check()
@@ -188,6 +192,8 @@ class Retries:
         await response.text()
 
     def _reserve(self) -> float:
+        if self._rate_limiter is None:
+            return 0.0
         wait = self._rate_limiter.reserve()
         self.waited += wait
         return wait
@@ -220,7 +226,7 @@ class Retries:
         return {"retry": retry, "wait": self._get_wait}
 
     def _get_wait(self, state: Any) -> float:
-        if self._offline:
+        if self._is_offline():
             return 0
         wait = retry_after(state.outcome.exception())
         if wait is None:

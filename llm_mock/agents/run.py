@@ -8,7 +8,8 @@ import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import llm
@@ -27,6 +28,9 @@ from llm_mock.boundaries.llm.chains import disable_retries, is_answered_by_mock
 from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
 from llm_mock.support.text import described, format_error, shorten_name
+
+if TYPE_CHECKING:
+    from llm_mock.agents.tools import AgentTool
 
 try:
     from llm_mock.agents.retry import Retries
@@ -83,18 +87,10 @@ async def aitest_run(
         except llm.UnknownModelError:
             model = llm.get_model(name)
     servers = session.agent.servers
+    server_tools: Sequence[AgentTool] = ()
     if servers:
         server_tools = await get_server_pool().tools_async(servers)
-    else:
-        server_tools = []
-    tools = with_skill_tools(server_tools, session.agent.skill)
-    run = _Run(
-        session,
-        model,
-        ToolCalls(tools, model, on_tool_call),
-        prompt,
-        attachments,
-    )
+    run = _Run(session, model, server_tools, prompt, attachments, on_tool_call)
     if is_async(model):
         return await run.finish_async()
     # Some providers have only synchronous models.
@@ -134,13 +130,10 @@ def aitest_run_sync(
     if model is None:
         model = llm.get_model(session.agent.asks.model)
     servers = session.agent.servers
+    server_tools: Sequence[AgentTool] = ()
     if servers:
         server_tools = get_server_pool().tools(servers)
-    else:
-        server_tools = []
-    tools = with_skill_tools(server_tools, session.agent.skill)
-    calls = ToolCalls(tools, model, on_tool_call)
-    return _Run(session, model, calls, prompt, attachments).finish()
+    return _Run(session, model, server_tools, prompt, attachments, on_tool_call).finish()
 
 
 def _get_session(agent: object, prompt: object) -> AgentSession:
@@ -165,34 +158,35 @@ class _Run:
         self,
         session: AgentSession,
         model: Any,
-        calls: ToolCalls,
+        tools: Sequence[AgentTool],
         prompt: str,
         attachments: Sequence[Any],
+        on_tool_call: OnToolCall | None,
     ) -> None:
         __tracebackhide__ = True
-        if calls.tools and not getattr(model, "supports_tools", False):
+        agent = session.agent
+        if agent.skill is not None:
+            tools = with_skill_tools(tools, agent.skill)
+        if tools and not getattr(model, "supports_tools", False):
             raise InvalidAgent(
                 f"The model {model.model_id!r} does not support tools, and the agent has some. "
                 "Choose another model."
             )
-        hide_secrets_of(session.agent.servers)
+        if agent.servers:
+            hide_secrets_of(agent.servers)
         self._session = session
-        self._agent = session.agent
+        self._agent = agent
         self._model = disable_retries(model)
-        self._calls = calls
         self._prompt = prompt
         self._attachments = list(attachments)
-        provider = self._agent.asks
-        self._deadline = RunDeadline(self._agent.timeout)
-        calls.deadline = self._deadline
-        offline = is_answered_by_mock(model)
-        self._rate_limiter = RateLimiter(provider, str(model.model_id), offline)
-        self._retries = Retries(
-            provider.retries,
-            offline,
-            self._deadline,
-            self._rate_limiter,
-        )
+        self._deadline = RunDeadline(agent.timeout)
+        self._calls = ToolCalls(tools, model, self._deadline, on_tool_call)
+        provider = agent.asks
+        is_offline = partial(is_answered_by_mock, model)
+        self._rate_limiter: RateLimiter | None = None
+        if provider.has_rate_limits and not is_offline():
+            self._rate_limiter = RateLimiter(provider, str(model.model_id))
+        self._retries = Retries(provider.retries, is_offline, self._deadline, self._rate_limiter)
         self._turns: list[Turn] = []
         self._start = time.perf_counter()
         self._turn_start = self._start
@@ -249,7 +243,7 @@ class _Run:
                     system=self._agent.system,
                     tools=self._calls.tools or None,
                     attachments=self._attachments or None,
-                    options=provider.all_options,
+                    options=dict(provider.all_options),
                     key=provider.key,
                     # The providers cut long responses that are not streamed.
                     stream=self._model.can_stream,
@@ -290,7 +284,8 @@ class _Run:
         duration = time.perf_counter() - self._turn_start - waited
         errors = tuple(self._retries.errors)
         self._turns.append(Turn(text, (), usage, duration, errors, waited))
-        self._rate_limiter.add_tokens((usage.input or 0) + (usage.output or 0))
+        if self._rate_limiter is not None:
+            self._rate_limiter.add_tokens((usage.input or 0) + (usage.output or 0))
         self._calls.begin(requested)
         if not requested:
             self._error = None

@@ -20,7 +20,7 @@ from llm_mock.boundaries.llm.log import (
 from llm_mock.commands.errors import print_message
 from llm_mock.commands.role import prepare_role
 from llm_mock.errors import InvalidSession
-from llm_mock.suites.case import create_dry_run_model
+from llm_mock.suites.case import DryRunModel
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escape_unprintable, shorten_name
@@ -128,7 +128,7 @@ class _Chat:
 
     def _create_model(self) -> Any:
         if self._dry_run:
-            return create_dry_run_model(self._agent)
+            return DryRunModel(self._agent.asks.model)
         return llm.get_model(self._agent.asks.model)
 
     def _load_conversation(self, role_name: str) -> Any:

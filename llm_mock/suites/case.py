@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import llm
 
@@ -16,7 +17,7 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.agents.skill_tools import with_skill_tools
-from llm_mock.boundaries.llm.create import create_mock_get_model
+from llm_mock.boundaries.llm.model import MockLLMModel
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.dry_run_hosts import refuse_remote_servers
@@ -24,22 +25,35 @@ from llm_mock.suites.repeated_runs import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
 from llm_mock.suites.schema import CaseTurn, TestCase, ToolCallsAssertion
 from llm_mock.suites.time_limit import CaseTimedOut, check_time, get_seconds_left
-from llm_mock.suites.turn_checks import check_turn
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_error
-
-if TYPE_CHECKING:
-    from llm_mock.boundaries.llm.model import MockLLMModel
-
 
 DRY_RUN_OUTPUT = "[dry-run] Simulated response."
 """The answer of the model in a dry run, for a case without an expected output."""
 
 
-def create_dry_run_model(agent: Agent) -> MockLLMModel:
-    """Return a model that replaces the agent's, without network, keys or the user's `llm`."""
-    model_id = agent.asks.model
-    return create_mock_get_model({model_id: DRY_RUN_OUTPUT})(model_id)
+class DryRunModel(MockLLMModel):
+    """A model that replaces the agent's, without network, keys or the user's `llm`.
+
+    Args:
+        model_id: the id of the agent's model.
+        outputs: the answers to the first prompts, in order; further ones get `DRY_RUN_OUTPUT`.
+    """
+
+    def __init__(self, model_id: str, outputs: Iterable[str] = ()) -> None:
+        super().__init__(model_id)
+        self._outputs = deque(outputs)
+
+    def execute(
+        self, prompt: Any, stream: bool, response: Any, conversation: Any, key: str | None = None
+    ) -> Iterator[str]:
+        """Answer a prompt; nobody reads the history of such a model, so it keeps none."""
+        yield self._outputs.popleft() if self._outputs else DRY_RUN_OUTPUT
+
+
+def get_dry_run_output(turn: CaseTurn) -> str:
+    """Return the answer to a turn in a dry run."""
+    return DRY_RUN_OUTPUT if turn.expected_output is None else turn.expected_output
 
 
 # The user must fix these; other cases would fail of them, too.
@@ -85,13 +99,13 @@ class CaseRunner(RepeatingRunner):
         return None
 
     def _run_turns(self, case: TestCase) -> Conversation:
-        session = self._create_session()
+        session = self._create_session(case)
         message: str | None = None
         agent_fails = False
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         try:
-            if self.dry_run:
+            if self.dry_run and self.agent.servers:
                 refuse_remote_servers(self.agent.servers)
             model = self._choose_model(case)
             for number, turn in enumerate(case.all_turns):
@@ -105,7 +119,7 @@ class CaseRunner(RepeatingRunner):
                     agent_fails = _is_key_refused(result.exception)
                     break
                 context = self._make_context(case, turn, result)
-                turns[-1], checked = check_turn(turn, number, turns[-1], context)
+                turns[-1], checked = self._check_turn(turn, number, turns[-1], context)
                 assertions += checked
         except CaseTimedOut as error:
             message = self._describe_timeout(case, error)
@@ -120,9 +134,12 @@ class CaseRunner(RepeatingRunner):
             transcript = "\n\n".join(map(str, session.results))
         return Conversation(turns, assertions, message, agent_fails, transcript)
 
-    def _create_session(self) -> AgentSession:
+    def _create_session(self, case: TestCase) -> AgentSession:
         """Return a session whose tool calls end with the time of the run, in any thread."""
-        remaining = get_seconds_left(math.inf)
+        remaining = math.inf
+        if self._get_limit(case) is not None:
+            remaining = get_seconds_left(math.inf)
+        # A shorter timer of another tool may end the run instead.
         if remaining == math.inf:
             return AgentSession(self.agent)
         timeout = min(remaining, self.agent.timeout or remaining)
@@ -133,21 +150,15 @@ class CaseRunner(RepeatingRunner):
         """Return the model to use; None for that of the agent."""
         if self.model_override is not None or not self.dry_run:
             return self.model_override
+        outputs = map(get_dry_run_output, case.all_turns)
         if self.get_model is None:
-            return self._script(create_dry_run_model(self.agent), case)
-        return self._script(self.get_model(self.model_id), case)
-
-    def _script(self, model: MockLLMModel, case: TestCase) -> MockLLMModel:
-        """Add the expected outputs to a model, as its replies."""
+            return DryRunModel(self.model_id, outputs)
+        model = self.get_model(self.model_id)
         mock = model.mock()
-        if mock is None:
-            return model
-        for turn in case.all_turns:
-            reply = turn.expected_output
-            if reply is None:
-                reply = DRY_RUN_OUTPUT
-            # Optional: a turn that fails leaves the replies of later ones unused.
-            mock.responses.add(model.model_id, reply, optional=True)
+        if mock is not None:
+            for output in outputs:
+                # Optional: a turn that fails leaves the replies of later ones unused.
+                mock.responses.add(model.model_id, output, optional=True)
         return model
 
     def _make_context(self, case: TestCase, turn: CaseTurn, result: AgentResult) -> RunContext:

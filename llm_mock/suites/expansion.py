@@ -72,16 +72,17 @@ def expand_cases(
     expanded: list[tuple[int, TestCase]] = []
     size = SuiteSize()
     for position, case in enumerate(suite.cases):
-        label = format_case_label(case.name, position)
         try:
             expansion = _CaseExpansion(position, case, defaults, files, size)
             for runnable in expansion.expand():
                 expanded.append((position, runnable))
         except LLMMockError as error:
+            label = format_case_label(case.name, position)
             problems.append((("cases", position), f"{label}: {error}"))
             # The suite is too large, and other cases may be as large.
             break
         for location, text in expansion.problems:
+            label = format_case_label(case.name, position)
             problems.append((location, f"{label}: {text}"))
     problems += _check_names(expanded)
     fields = {
@@ -124,10 +125,12 @@ class _CaseExpansion:
         """Return the runnable case, or one for each of its rows."""
         case = self._case
         shared = {**self._defaults.variables, **case.variables}
-        # Counted before the rows are made, as they may not fit into memory.
-        variables_per_row = len(shared) + 1
-        self._size.add(len(case.rows) * variables_per_row * PART_SIZE)
         rows = case.rows or ({},)
+        # Counted before the rows are made, as they may not fit into memory.
+        parts_per_row = self._count_assertions()
+        if case.rows:
+            parts_per_row += len(shared) + 1
+        self._size.add(len(rows) * parts_per_row * PART_SIZE)
         if case.rows:
             names = _make_row_names(case)
         else:
@@ -144,6 +147,15 @@ class _CaseExpansion:
         for name in islice(unknown, yaml_files.SHOWN_PROBLEMS):
             self.problems.append((self._place, _describe_unknown(name, list(known))))
         return cases
+
+    def _count_assertions(self) -> int:
+        """Return the number of assertions of one row, those of the defaults included."""
+        case = self._case
+        defaults = self._defaults
+        of_each_turn = len(defaults.each_turn) + len(case.each_turn)
+        number = len(defaults.assertions) + len(case.assertions)
+        number += of_each_turn * max(1, len(case.turns))
+        return number + sum(len(turn.assertions) for turn in case.turns)
 
     def _read_texts(self, place: Place, turn: AnyTurn) -> AnyTurn:
         """Return a turn with the content of the text files that it names."""
@@ -189,7 +201,7 @@ class _CaseExpansion:
         case = self._case
         defaults = self._defaults
         # The name of a row has its values already, unless it says itself where they belong.
-        if name == case.name or has_reference(case.name):
+        if variables.values and (name == case.name or has_reference(case.name)):
             name = variables.replace_text(name)
         first = self._expand_assertions(("defaults",), defaults.assertions, variables)
         last = self._expand_assertions(self._place, case.assertions, variables)
@@ -219,7 +231,7 @@ class _CaseExpansion:
         fields["rows"] = ()
         runnable = case.model_copy(update=fields)
         # A suite that is expanded again keeps the values of the first time.
-        runnable._values = variables.values or case.values
+        runnable._values = variables.values or case._values
         return runnable
 
     def _expand_turns(
@@ -259,7 +271,6 @@ class _CaseExpansion:
         key: str = "assertions",
     ) -> list[Assertion]:
         """Return the assertions at a key of a part, with variables and the judge applied."""
-        self._size.add(len(assertions) * PART_SIZE)
         expanded = []
         for number, assertion in enumerate(assertions):
             if variables.values:
@@ -330,19 +341,19 @@ def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProb
     for position, case in expanded:
         first, owner = owners.setdefault(case.name, (position, case))
         place = ("cases", position)
-        name = shorten(case.name, 80)
         if not case.name:
             label = format_case_label("", position)
             yield place, f"{label}: the name is empty after its variables are replaced"
         elif owner is case:
             continue
         elif first == position:
+            name = shorten(case.name, 80)
             yield place, f"two rows have the name {name}: add a variable that differs"
         else:
             line = ""
             if owner.line:
                 line = f", and the case at line {owner.line} has it"
-            yield place, f"duplicate name {name}{line}"
+            yield place, f"duplicate name {shorten(case.name, 80)}{line}"
 
 
 def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:

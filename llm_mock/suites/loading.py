@@ -89,6 +89,8 @@ def expand_suite(suite: TestSuiteDefinition) -> TestSuiteDefinition:
         InvalidFile: the suite is invalid.
     """
     __tracebackhide__ = True
+    if suite.is_expanded:
+        return suite
     if suite.path:
         folder = suite.path.parent
     else:
@@ -126,6 +128,7 @@ def _expand(
         problems += file_problems
         suite = suite.model_copy(update={"matrix": matrix})
     suite, case_problems = expand_cases(suite, folder, allowed, judge)
+    suite.mark_expanded()
     return suite, [*problems, *case_problems]
 
 

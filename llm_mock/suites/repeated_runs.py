@@ -6,14 +6,16 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.suites.assertion_types.base import CassetteState
+from llm_mock.suites.assertion_types.text_assertion import apply_transform
+from llm_mock.suites.assertions import RunContext, evaluate_assertions
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
-from llm_mock.suites.schema import TestCase
+from llm_mock.suites.schema import CaseTurn, TestCase
 from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
 from llm_mock.support.redaction import redact
 
@@ -85,6 +87,30 @@ class RepeatingRunner(ABC):
     def _run_turns(self, case: TestCase) -> Conversation:
         """Run the turns of a case."""
 
+    def _check_turn(
+        self, turn: CaseTurn, number: int, result: TurnResult, context: RunContext
+    ) -> tuple[TurnResult, list[AssertionResult]]:
+        """Return the result of a turn with its output transformed, and those of its assertions.
+
+        Args:
+            turn: the turn.
+            number: its position in the conversation, from 0.
+            result: its result so far.
+            context: the facts for the assertions.
+
+        Raises:
+            TransformFailed: the transform of the turn failed.
+        """
+        text = result.output
+        if turn.transform is not None:
+            # The output itself is kept, as reports show both.
+            text = apply_transform(turn.transform, text, context)
+            result = replace(result, transformed=text)
+        results = evaluate_assertions(turn.assertions, text, context)
+        if number:
+            results = [replace(each, turn=number) for each in results]
+        return result, results
+
     def _run_once(self, case: TestCase) -> Attempt:
         start = time.perf_counter()
         turns, assertions, error, agent_fails, transcript = self._run_turns(case)
@@ -118,6 +144,8 @@ class RepeatingRunner(ABC):
             *failed, attempt = self._run_with_retries(case, number)
             retried += failed
             attempts.append(attempt)
+        if not retried:
+            return CaseResult(case, tuple(attempts), threshold)
         # Failed attempts that were retried do not count, but they cost money.
         retried_cost = total_cost([attempt.spent for attempt in retried])
         return CaseResult(case, tuple(attempts), threshold, len(retried), retried_cost)
@@ -135,7 +163,7 @@ class RepeatingRunner(ABC):
             recording = self.cassettes.open_run(case, number, self._run_limited)
         with recording as run:
             attempts = [run(case)]
-            while attempts[-1].status == "failed" and len(attempts) <= self.retry:
+            while len(attempts) <= self.retry and attempts[-1].status == "failed":
                 attempts.append(run(case))
         return attempts
 

@@ -189,6 +189,7 @@ class TestSuiteDefinition(WithExtensions, StrictModel):
     defaults: Defaults = Defaults()
     cases: tuple[TestCase, ...] = ()
     _path: Path | None = PrivateAttr(default=None)
+    _expanded: tuple[object, ...] = PrivateAttr(default=())
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -203,3 +204,17 @@ class TestSuiteDefinition(WithExtensions, StrictModel):
     def path(self) -> Path | None:
         """Return the file of the suite; None for a suite made in Python."""
         return self._path
+
+    @property
+    def is_expanded(self) -> bool:
+        """Return True if the cases are as the loader expanded them."""
+        # By identity: a copy of the suite may have other cases or defaults.
+        pairs = zip(self._expanded, self._list_expanded_parts(), strict=False)
+        return bool(self._expanded) and all(before is now for before, now in pairs)
+
+    def mark_expanded(self) -> None:
+        """Note that the cases are expanded now."""
+        self._expanded = self._list_expanded_parts()
+
+    def _list_expanded_parts(self) -> tuple[object, ...]:
+        return (self.cases, self.defaults, self.target, self.matrix)

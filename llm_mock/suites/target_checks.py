@@ -33,9 +33,8 @@ def find_target_problems(suite: TestSuiteDefinition) -> Iterator[Problem]:
         if case.turns and case.replies:
             message = "'replies' belongs to each of the turns where there are 'turns'"
             problems.append(((*case_place, "replies"), message))
-        name = f"case {shorten_name(case.name)!r}"
         for place, message in problems:
-            yield place, f"{name}: {message}"
+            yield place, f"case {shorten_name(case.name)!r}: {message}"
 
 
 def _get_targets(suite: TestSuiteDefinition) -> Sequence[Target]:

@@ -33,7 +33,6 @@ from llm_mock.suites.target_client import (
     send_request,
 )
 from llm_mock.suites.time_limit import CaseTimedOut
-from llm_mock.suites.turn_checks import check_turn
 from llm_mock.support.text import format_error
 
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ class TargetRunner(RepeatingRunner):
                     break
                 context = self._create_context(case, result, mock)
                 try:
-                    turns[-1], checks = check_turn(turn, number, result, context)
+                    turns[-1], checks = self._check_turn(turn, number, result, context)
                 except (TransformFailed, CaseTimedOut) as problem:
                     error = self._explain(case, problem)
                     break

@@ -12,7 +12,7 @@ pytest.importorskip("mcp")
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
 from llm_mock.agents import Agent, MCPServer
 from llm_mock.suites import run_suite
-from llm_mock.suites.case import DRY_RUN_OUTPUT, create_dry_run_model
+from llm_mock.suites.case import DRY_RUN_OUTPUT, DryRunModel
 from llm_mock.suites.runner import run_case
 from tests.conftest import RunPython
 from tests.suites.cases import BANK, case, suite
@@ -155,6 +155,6 @@ def test_the_model_of_a_dry_run_answers_in_order_and_then_as_always() -> None:
     ]
     result = run_case(AGENT, case(turns=turns), dry_run=True)
     assert [turn.output for turn in result.decisive_attempt.turns] == ["one", DRY_RUN_OUTPUT, ""]
-    model = create_dry_run_model(AGENT)
+    model = DryRunModel("m")
     assert [str(model.prompt("?").text()) for _ in range(2)] == [DRY_RUN_OUTPUT, DRY_RUN_OUTPUT]
     assert model.model_id == "m"

@@ -294,9 +294,26 @@ def test_a_suite_that_is_expanded_stays_as_it_is(tmp_path: Path) -> None:
         ),
         "defaults: {tags: [t], repeat: 2, assertions: [{type: contains, value: v}]}\n",
     )
-    again = expand_suite(suite)
-    assert again == suite
+    assert expand_suite(suite) is suite
+    # Its expanded cases in another tuple, so that they are expanded again.
+    again = expand_suite(suite.model_copy(update={"cases": (*suite.cases[:1], *suite.cases[1:])}))
+    assert again.cases == suite.cases
     assert [case.line for case in again.cases] == [case.line for case in suite.cases]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"cases": (TestCase(name="b", prompt="${x}", variables={"x": 1}),)}, [("b", "1")]),
+        ({"defaults": Defaults(variables={"x": 2})}, [("a", "2")]),
+    ],
+    ids=["cases", "defaults"],
+)
+def test_a_changed_copy_of_an_expanded_suite_is_expanded(
+    tmp_path: Path, changes: Any, expected: list[tuple[str, str]]
+) -> None:
+    suite = suite_of(tmp_path, "  - {name: a, prompt: '${x}'}\n")
+    assert texts(expand_suite(suite.model_copy(update=changes))) == expected
 
 
 def test_files_of_a_suite_lie_beside_it_wherever_it_is_read_from(

@@ -77,7 +77,9 @@ class Redactor:
 
     def _clean(self, value: object, by_name: bool) -> Any:
         if isinstance(value, str):
-            return render_marks(self._cover(value))
+            covered = self._cover(value)
+            # Most texts have no secret.
+            return value if covered == value else render_marks(covered)
         if isinstance(value, Mapping):
             return {
                 self._clean(name, by_name): self._clean_field(name, item, by_name)
