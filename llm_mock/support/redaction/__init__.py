@@ -7,6 +7,7 @@ Recordings have a redactor of their own, with the patterns of the project.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.support.lazy_names import lazy_names
@@ -36,9 +37,15 @@ hide_carried = KNOWN.hide_carried
 
 def redact(value: object) -> Any:
     """Return a copy of a text or of a JSON value without secrets."""
+    return _load_redactor().clean(value)
+
+
+@functools.cache
+def _load_redactor() -> Redactor:
+    # Cached, because an import within `redact` takes half as long as to redact a short text.
     from llm_mock.support.redaction.redactor import OUTPUT
 
-    return OUTPUT.clean(value)
+    return OUTPUT
 
 
 __getattr__, __dir__ = lazy_names(__name__, {"redactor": "OUTPUT Redactor"})

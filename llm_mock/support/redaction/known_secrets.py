@@ -55,7 +55,8 @@ def find_long_words(data: bytes) -> Iterator[tuple[int, int]]:
         start = marks.find(b"a" * LONG_WORD, end)
 
 
-@functools.cache
+# Limited, as the clients of a server may send any names.
+@functools.lru_cache(4_096)
 def is_secret_name(name: str) -> bool:
     """Return whether an environment variable holds a key, token or password, by its name."""
     return name.upper().endswith(_SECRET_VARIABLES)

@@ -51,6 +51,9 @@ class Redactor:
     def clean(self, value: object) -> Any:
         """Return a copy of a text or of a JSON value without secrets."""
         self._update_known()
+        # Most values are texts, such as what a line shows of a call.
+        if isinstance(value, str):
+            return render_marks(self._cover(value))
         return self._clean(value, True)
 
     def clean_pieces(self, pieces: Sequence[str]) -> list[str]:
