@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 
+from pydantic_core import to_json
+
 from llm_mock.boundaries.http.body_types import CHAT
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
 from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
@@ -146,19 +148,17 @@ class OpenAIChat:
         """Yield the events of a streamed response."""
         head = self.build_response_head(context, "chat.completion.chunk")
         head |= {"service_tier": "default", "system_fingerprint": None}
+        # Encoded once, as most of a chunk is the same in each.
+        start = to_json(head)[:-1] + b',"choices":[{"index":0,"delta":'
         options = context.request.body.get("stream_options")
         with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
         # With usage on, all chunks but the last have `"usage": null`.
-        tail: JSONObject = {"usage": None} if with_usage else {}
+        end = b'}],"usage":null}' if with_usage else b"}]}"
 
         def encode(delta: JSONObject, finish_reason: str | None = None) -> bytes:
-            choice = {
-                "index": 0,
-                "delta": delta,
-                "logprobs": None,
-                "finish_reason": finish_reason,
-            }
-            return server_sent_event({**head, "choices": [choice], **tail})
+            reason = b"null" if finish_reason is None else to_json(finish_reason)
+            parts = (start, to_json(delta), reason, end)
+            return b'data: %b%b,"logprobs":null,"finish_reason":%b%b\n\n' % parts
 
         yield encode({"role": "assistant", "content": "", "refusal": None})
         positions: dict[str, int] = {}
