@@ -9,12 +9,12 @@ from typing import cast
 import click
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.interception import identify_provider
-from llm_mock.boundaries.http.providers import find_provider_of_host
+from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
 from llm_mock.boundaries.http.recording import WireRecording
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.vcr import Interaction, read_interactions
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock

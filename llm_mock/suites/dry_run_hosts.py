@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import HOSTS_VARIABLE, OFFLINE_VARIABLE
-from llm_mock.boundaries.http.providers import is_this_machine
+from llm_mock.boundaries.http.providers.hosts import is_this_machine
 from llm_mock.boundaries.http.settings import MODES, http_settings
 from llm_mock.errors import InvalidFile, ServerError
 from llm_mock.support.pytest_settings import find_settings, get_words

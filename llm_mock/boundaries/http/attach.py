@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from llm_mock.boundaries.http.supported_versions import OLDEST, explain_version, refuse_outdated
+from llm_mock.boundaries.http.providers import list_sdks
 from llm_mock.boundaries.patching import attach_on_import, replace
 from llm_mock.boundaries.requirements import describe_change, find_missing_name, refuse, refuse_all
 
@@ -40,8 +40,6 @@ TRANSPORTS = {
     "pytest_socket": "connection_guard",
 }
 """The libraries, and the modules of `transports` that attach to them."""
-SDKS = ("anthropic", "cerebras.cloud.sdk", "groq", "openai", "together")
-"""The SDKs whose retries are made fast: one generator made them, with the same base client."""
 
 
 def attach() -> None:
@@ -50,8 +48,9 @@ def attach() -> None:
         attach_transport = functools.partial(_attach_to, f"transports.{transport}")
         attach_on_import(library, attach_transport)
     attach_retries = functools.partial(_attach_to, "retries")
-    for sdk in SDKS:
-        # A private module: without it the retries stay slow.
+    for sdk in list_sdks():
+        # A private module, which many SDKs have from the same generator. Without it the retries
+        # stay slow.
         attach_on_import(f"{sdk}._base_client", attach_retries)
 
 
@@ -64,11 +63,16 @@ def _attach_to(name_of_module: str, library: ModuleType) -> None:
         transport.attach(library)
     else:
         # A name may be missing because the library is too old, or too new.
+        from llm_mock.boundaries.http.supported_versions import explain_version
+
         version = str(getattr(library, "__version__", "")) or "0"
         outdated = explain_version(library.__name__, version)
         _refuse(transport, library, outdated or describe_change(library, name))
-    # After the transport: an outdated library is refused whatever the transport would answer.
-    if library.__name__ in OLDEST:
+    # After the transport: an outdated library is refused whatever the transport would answer. The
+    # modules of Python have no version, and save the import.
+    if hasattr(library, "__version__"):
+        from llm_mock.boundaries.http.supported_versions import refuse_outdated
+
         refuse_outdated(library)
 
 

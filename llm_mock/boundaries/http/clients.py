@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from llm_mock.boundaries.http.providers.registry import get_registry
+
 ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
     r"|/embeddings"
@@ -25,23 +27,6 @@ BEDROCK_PATH = re.compile(r"/model/[^/]+/(converse|invoke)[a-z-]*$")
 REALTIME_PATH = re.compile(r"(/realtime|[.]BidiGenerateContent)$")
 INPUT_FIELDS = ("messages", "input", "inputs", "prompt", "contents", "query", "document", "text")
 """The fields of a body that hold the input of a model."""
-USER_AGENTS = (
-    (re.compile(r"openai/(python|js)", re.IGNORECASE), "openai"),
-    (re.compile(r"anthropic\w*/(python|js)", re.IGNORECASE), "anthropic"),
-    (re.compile(r"google-genai-sdk/", re.IGNORECASE), "google"),
-    (re.compile(r"mistral-client-python/|mistralai", re.IGNORECASE), "mistral"),
-    (re.compile(r"^(async)?groq/", re.IGNORECASE), "groq"),
-    (re.compile(r"^(async)?together/", re.IGNORECASE), "together"),
-    (re.compile(r"^(async)?cerebras/", re.IGNORECASE), "cerebras"),
-    (re.compile(r"^(async)?fireworks/", re.IGNORECASE), "fireworks"),
-    (re.compile(r"^(async)?perplexity/", re.IGNORECASE), "perplexity"),
-    (re.compile(r"^(async)?(writer|palmyra)/", re.IGNORECASE), "writer"),
-    (re.compile(r"^cohere/", re.IGNORECASE), "cohere"),
-    (re.compile(r"^ollama-python/", re.IGNORECASE), "ollama"),
-    (re.compile(r"^replicate/|^replicate-python/", re.IGNORECASE), "replicate"),
-    (re.compile(r"^dashscope/", re.IGNORECASE), "dashscope"),
-)
-"""Patterns of the user agents of SDKs, with the provider whose dialect they speak."""
 GENERATED_USER_AGENT = re.compile(r"^\w+/(Python|JS)\b")
 """The user agent of any SDK that Stainless generates; many are of no model provider."""
 CLIENT_HEADERS = {
@@ -106,7 +91,7 @@ def _identify_sdk(headers: dict[str, str]) -> str | None:
 
 @functools.lru_cache(maxsize=256)
 def _match_user_agent(user_agent: str) -> str | None:
-    for pattern, provider in USER_AGENTS:
+    for pattern, provider in get_registry().user_agents:
         if pattern.search(user_agent):
             return provider
     return None

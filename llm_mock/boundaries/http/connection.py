@@ -10,9 +10,10 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import cast
 
-from llm_mock.boundaries.http.errors import ConnectionFailure, WireError
+from llm_mock.boundaries.http.errors import ConnectionFailure
 from llm_mock.boundaries.http.http1 import RequestHead, RequestReader
 from llm_mock.boundaries.http.wire import WireResponse
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 
 CLIENT_TIMEOUT_SECONDS = 60.0

@@ -2,72 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.http1 import RequestHead
+from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
+from llm_mock.boundaries.http.providers.google import GOOGLE
+from llm_mock.boundaries.http.providers.openai import OPENAI
+from llm_mock.boundaries.http.providers.registry import get_registry
 from llm_mock.boundaries.http.wire import WireRequest
 
-
-class Dialect(NamedTuple):
-    """The API of a provider."""
-
-    provider: str
-    """The provider, as `find_provider_of_host` names it."""
-    host: str
-    """The host of the real API."""
-
-
-DIALECTS = {
-    "openai": Dialect("openai", "api.openai.com"),
-    "anthropic": Dialect("anthropic", "api.anthropic.com"),
-    "gemini": Dialect("google", "generativelanguage.googleapis.com"),
-    "mistral": Dialect("mistral", "api.mistral.ai"),
-}
-"""The dialects by the first part of a path; other requests tell by the rest, or by headers."""
 MESSAGES_PATH = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
 """A path of Anthropic's Messages; the threads of OpenAI have messages too."""
 GEMINI_METHOD = re.compile(r":[a-z]+[A-Z]\w*$")
 """The end of a path that calls a method of Google; ids of models may have a colon too."""
-BASE_URLS = {
-    "OPENAI_BASE_URL": "/openai/v1",
-    "ANTHROPIC_BASE_URL": "/anthropic",
-    "GOOGLE_GEMINI_BASE_URL": "/gemini",
-    "MISTRAL_BASE_URL": "/mistral/v1",
-}
-"""The variables in which programs look for the URL of a provider, with the paths here."""
-OTHER_BASE_URLS = {
-    "ANTHROPIC_API_URL": "/anthropic",
-    "AZURE_OPENAI_ENDPOINT": "",
-    "GROQ_BASE_URL": "",
-    "OPENAI_API_BASE": "/openai/v1",
-    "TOGETHER_BASE_URL": "/openai/v1",
-}
-"""The variables of some programs, which behave differently with one: only replaced if set."""
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY")
-"""The variables with API keys, which get a placeholder."""
-OTHER_KEYS = (
-    "AZURE_OPENAI_API_KEY",
-    "DEEPSEEK_API_KEY",
-    "GOOGLE_API_KEY",
-    "GROQ_API_KEY",
-    "OPENROUTER_API_KEY",
-    "TOGETHER_API_KEY",
-    "XAI_API_KEY",
-)
-"""The variables by which programs choose a provider: only replaced if set."""
-OVERRIDING_KEYS = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
-"""The variables that SDKs prefer to those in `KEYS`, so they are removed."""
 PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 """The variables that redirect requests to this machine."""
 
 
 def list_base_urls(environment: Mapping[str, str]) -> list[str]:
     """Return the names of the variables that give the URL of a provider."""
-    return _find_defined_names((*BASE_URLS, *OTHER_BASE_URLS), environment)
+    names: list[str] = []
+    for provider in _list_providers():
+        names += [*provider.server.base_urls, *provider.server.optional_base_urls]
+    return _find_defined_names(names, environment)
+
+
+def _list_providers() -> list[ProviderDescriptor]:
+    return list(get_registry().by_name.values())
 
 
 def _find_defined_names(names: Iterable[str], environment: Mapping[str, str]) -> list[str]:
@@ -85,22 +51,30 @@ def make_environment(
         keep_keys: keep real keys, for a server that forwards requests.
     """
     variables = dict(environment)
-    for name in OVERRIDING_KEYS:
-        variables.pop(name, None)
-    paths = {**BASE_URLS}
-    for name in _find_defined_names(OTHER_BASE_URLS, variables):
-        paths[name] = OTHER_BASE_URLS[name]
-    keys = [*KEYS, *_find_defined_names(OTHER_KEYS, variables)]
+    accesses = [provider.server for provider in _list_providers()]
+    for access in accesses:
+        for name in access.removed_keys:
+            variables.pop(name, None)
     variables.update(_bypass_proxies(url, variables))
-    for name, path in paths.items():
-        variables[name] = url + path
-    for name in keys:
-        variables[name] = PLACEHOLDER_KEY
+    for access in accesses:
+        _lead_to_server(url, access, variables)
     # Last, so that no placeholder replaces a real key.
     if keep_keys:
-        for name in _find_defined_names((*OVERRIDING_KEYS, *KEYS, *OTHER_KEYS), environment):
-            variables[name] = environment[name]
+        for access in accesses:
+            names = (*access.removed_keys, *access.keys, *access.optional_keys)
+            for name in _find_defined_names(names, environment):
+                variables[name] = environment[name]
     return variables
+
+
+def _lead_to_server(url: str, access: ServerAccess, variables: dict[str, str]) -> None:
+    """Set the URLs and the keys of a provider in an environment."""
+    for name, path in access.base_urls.items():
+        variables[name] = url + path
+    for name in _find_defined_names(access.optional_base_urls, variables):
+        variables[name] = url + access.optional_base_urls[name]
+    for name in (*access.keys, *_find_defined_names(access.optional_keys, variables)):
+        variables[name] = PLACEHOLDER_KEY
 
 
 def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
@@ -117,22 +91,30 @@ def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
 def resolve_request(head: RequestHead, body: bytes) -> tuple[WireRequest, str]:
     """Return a request as its provider would receive it, and the provider."""
     first_part, _, rest = head.path[1:].partition("/")
-    dialect = DIALECTS.get(first_part)
-    if dialect is None:
-        dialect = _infer_dialect(head)
+    provider = _get_prefixes().get(first_part)
+    path = f"/{rest}"
+    if provider is None:
+        provider = _infer_provider(head)
         path = head.path
-    else:
-        path = f"/{rest}"
-    sent = WireRequest(head.method, dialect.host, path, head.query, head.headers, body)
-    return sent, dialect.provider
+    host = provider.server.host or provider.domains[0]
+    sent = WireRequest(head.method, host, path, head.query, head.headers, body)
+    return sent, provider.name
 
 
-def _infer_dialect(head: RequestHead) -> Dialect:
+@functools.lru_cache(maxsize=1)
+def _get_prefixes() -> dict[str, ProviderDescriptor]:
+    """Return the providers by the first part of the paths at the server."""
+    providers = _list_providers()
+    return {provider.server.prefix: provider for provider in providers if provider.server.prefix}
+
+
+def _infer_provider(head: RequestHead) -> ProviderDescriptor:
+    """Return the provider of a request without a prefix, by the rest of its path or by headers."""
     path = head.path
     if "anthropic-version" in head.headers or MESSAGES_PATH.search(path):
-        return DIALECTS["anthropic"]
+        return ANTHROPIC
     if "x-goog-api-key" in head.headers or path.startswith("/v1beta"):
-        return DIALECTS["gemini"]
+        return GOOGLE
     if GEMINI_METHOD.search(path):
-        return DIALECTS["gemini"]
-    return DIALECTS["openai"]
+        return GOOGLE
+    return OPENAI

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.responder import (
     ModelRequest,
@@ -19,6 +18,7 @@ from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.supported_versions import explain_user_agent, outdated_call
 from llm_mock.boundaries.http.wire import error_response
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.context import passes_through
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _parse_or_respond(
     if http_settings.mode == "error":
         from llm_mock.boundaries.http.refusals import refuse_model_call
 
-        return refuse_model_call(sent, model, parsed.protocol.errors, mock)
+        return refuse_model_call(sent, model, parsed.protocol.provider.errors, mock)
     return parsed
 
 
@@ -161,4 +161,4 @@ def parse_request(
     try:
         return ModelRequest(protocol, protocol.parse_request(sent, mock), sent, mock)
     except WireError as error:
-        return error_response(protocol.errors, error)
+        return error_response(protocol.provider.errors, error)

@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.behaviour.provider_errors import ProviderFailure
+from llm_mock.boundaries.http.providers.registry import find_provider
 from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
@@ -45,8 +47,6 @@ FAST_RETRY = 0.05
 """The seconds after which a client retries, so that three attempts take 0.1 s."""
 RETRIED_STATUSES = (408, 409, 429)
 """The statuses below 500 after which the SDKs retry."""
-MILLISECOND_PROVIDERS = ("openai", "anthropic", "mistral")
-"""The providers whose SDKs read `retry-after-ms`, before `retry-after`."""
 
 
 def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, str]:
@@ -56,7 +56,10 @@ def add_fast_retry_header(error: WireError, provider: str | None) -> dict[str, s
     long each time. The project can turn the header off.
     """
     is_retried = error.status in RETRIED_STATUSES or error.status >= 500
-    if not http_settings.fast_retries or provider not in MILLISECOND_PROVIDERS or not is_retried:
+    if not http_settings.fast_retries or provider is None or not is_retried:
+        return error.headers
+    descriptor = find_provider(provider)
+    if descriptor is None or not descriptor.reads_retry_after_ms:
         return error.headers
     seconds = parse_retry_after(error.headers)
     is_fast = seconds is not None and seconds <= FAST_RETRY
@@ -104,41 +107,6 @@ def read_refusal_key(error: BaseException) -> str | None:
     # An exception of the application, whose attributes may be anything.
     except Exception:
         return None
-
-
-class WireError(Exception):
-    """An error response of the provider.
-
-    Args:
-        status: the HTTP status.
-        message: the provider's message.
-        type: the provider's type of the error; None for that of the status.
-        code: the provider's code of the error, if it has one.
-        param: the field of the request at fault, for providers that name it.
-        headers: further headers.
-        body: the whole JSON body, if an error of an SDK brought one.
-    """
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        type: str | None = None,
-        code: str | None = None,
-        param: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        body: object = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
-        self.type = type
-        self.code = code
-        self.param = param
-        self.request_id: str | None = None
-        self.headers = dict(headers or {})
-        self.body = body
 
 
 class ReplyFunctionError(WireError):

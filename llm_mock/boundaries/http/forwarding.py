@@ -9,8 +9,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.context import pass_through
 from llm_mock.core.events import Wait
 

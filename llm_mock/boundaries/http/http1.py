@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.wire_error import WireError
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 """The largest body, which is more than the providers accept."""

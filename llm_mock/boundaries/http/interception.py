@@ -19,7 +19,7 @@ from llm_mock.boundaries.http.clients import (
     is_unmistakable_path,
     read_client,
 )
-from llm_mock.boundaries.http.providers import (
+from llm_mock.boundaries.http.providers.hosts import (
     find_provider_in_environment,
     find_provider_of_host,
     find_provider_of_path,

@@ -12,10 +12,12 @@ from urllib.parse import unquote
 
 from llm_mock.behaviour.provider_errors import resolve_error
 from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
-from llm_mock.boundaries.http.error_formats import GOOGLE, MISTRAL, OPENAI, get_error_format
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
 from llm_mock.boundaries.http.protocols.protocol import parse_json_body, validate_body
+from llm_mock.boundaries.http.providers.google import GOOGLE
+from llm_mock.boundaries.http.providers.mistral import MISTRAL
+from llm_mock.boundaries.http.providers.openai import OPENAI
+from llm_mock.boundaries.http.providers.registry import get_error_format
 from llm_mock.boundaries.http.request import read_key
 from llm_mock.boundaries.http.routing import load_protocol
 from llm_mock.boundaries.http.wire import (
@@ -25,6 +27,7 @@ from llm_mock.boundaries.http.wire import (
     exception_response,
     json_response,
 )
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.keys import make_passed_key
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
@@ -44,7 +47,7 @@ MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
 
 def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer `POST …/embeddings` of OpenAI and Mistral."""
-    errors = MISTRAL if provider == "mistral" else OPENAI
+    errors = MISTRAL.errors if provider == "mistral" else OPENAI.errors
     body = validate_body(parse_json_body(sent.body), EMBEDDINGS, errors, "model")
     # Mistral accepts `inputs` too.
     inputs = body.get("input")
@@ -86,7 +89,7 @@ def find_embedding_model(sent: WireRequest) -> str | None:
 def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer `POST …/models/MODEL:embedContent` and `:batchEmbedContents` of Google."""
     body = validate_body(
-        convert_to_camel_case(parse_json_body(sent.body)), GEMINI_EMBEDDINGS, GOOGLE
+        convert_to_camel_case(parse_json_body(sent.body)), GEMINI_EMBEDDINGS, GOOGLE.errors
     )
     batch = body.get("requests")
     requests = [body] if batch is None else batch

@@ -15,72 +15,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.boundaries.http.providers import list_sdks
 from llm_mock.boundaries.patching import attach_on_import, replace
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.providers.descriptor import ClientKey
 
 PARAMETER = "api_key"
 """The argument of these clients for the key."""
 
 
-class ClientKey(NamedTuple):
-    """The sources of a client's credentials; if one is set, the client gets no placeholder."""
-
-    variables: tuple[str, ...]
-    """Environment variables with credentials."""
-    arguments: tuple[str, ...] = ()
-    """Arguments with credentials, beside `api_key`."""
-    flags: tuple[str, ...] = ()
-    """Variables that, if true, make the client use another kind of credentials."""
-
-
-_OPENAI = ClientKey(
-    ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY"), ("admin_api_key", "workload_identity", "provider")
-)
-_AZURE = ClientKey(
-    ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN"), ("azure_ad_token", "azure_ad_token_provider")
-)
-_ANTHROPIC = ClientKey(
-    (
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_PROFILE",
-        "ANTHROPIC_IDENTITY_TOKEN",
-        "ANTHROPIC_IDENTITY_TOKEN_FILE",
-    ),
-    ("auth_token", "credentials", "config", "profile"),
-)
-_FOUNDRY = ClientKey(("ANTHROPIC_FOUNDRY_API_KEY",), ("azure_ad_token_provider",))
-_GOOGLE = ClientKey(
-    ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
-    ("credentials", "enterprise", "vertexai", "project", "location"),
-    ("GOOGLE_GENAI_USE_ENTERPRISE", "GOOGLE_GENAI_USE_VERTEXAI"),
-)
-_COHERE = ClientKey(("CO_API_KEY", "COHERE_API_KEY"))
-_GROQ = ClientKey(("GROQ_API_KEY",))
-_CEREBRAS = ClientKey(("CEREBRAS_API_KEY",))
-_TOGETHER = ClientKey(("TOGETHER_API_KEY",))
-CLIENTS = {
-    "openai": {
-        "OpenAI": _OPENAI,
-        "AsyncOpenAI": _OPENAI,
-        "AzureOpenAI": _AZURE,
-        "AsyncAzureOpenAI": _AZURE,
-    },
-    "anthropic": {
-        "Anthropic": _ANTHROPIC,
-        "AsyncAnthropic": _ANTHROPIC,
-        "AnthropicFoundry": _FOUNDRY,
-        "AsyncAnthropicFoundry": _FOUNDRY,
-    },
-    "google.genai": {"Client": _GOOGLE},
-    "cohere": {"Client": _COHERE, "AsyncClient": _COHERE},
-    "groq": {"Groq": _GROQ, "AsyncGroq": _GROQ},
-    "cerebras.cloud.sdk": {"Cerebras": _CEREBRAS, "AsyncCerebras": _CEREBRAS},
-    "together": {"Together": _TOGETHER, "AsyncTogether": _TOGETHER},
-}
-"""The clients by the module that exports them; mistralai's starts without a key."""
 MODEL_SERVICES = ("bedrock", "sagemaker-runtime")
 """The beginnings of the names of AWS services that are models."""
 MODEL_SDKS = (
@@ -106,8 +53,8 @@ _is_for_models: ContextVar[bool] = ContextVar("llm_mock_credentials_for_models",
 
 def attach() -> None:
     """Let SDKs make clients without a key from now on, while the mock answers."""
-    for module in CLIENTS:
-        attach_on_import(module, _attach_to_clients)
+    for package in list_sdks():
+        attach_on_import(package, _attach_to_clients)
     attach_on_import("botocore.session", _attach_to_session)
     attach_on_import("botocore.credentials", _attach_to_instance_metadata)
     attach_on_import("google.auth", _attach_to_google_auth)
@@ -115,7 +62,10 @@ def attach() -> None:
 
 
 def _attach_to_clients(module: ModuleType) -> None:
-    for name, key in CLIENTS[module.__name__].items():
+    # Imported here: the descriptors are loaded when an SDK is imported.
+    from llm_mock.boundaries.http.providers.registry import find_clients
+
+    for name, key in find_clients(module.__name__):
         client = getattr(module, name, None)
         if client is not None:
             _client_keys[client] = key

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from llm_mock.boundaries.http.error_formats import ErrorFormat, get_error_format
-from llm_mock.boundaries.http.errors import WireError, convert_to_wire_error, refusal_headers
+from llm_mock.boundaries.http.error_formats import ErrorFormat
+from llm_mock.boundaries.http.errors import convert_to_wire_error, refusal_headers
 from llm_mock.boundaries.http.interception import TELEMETRY
 from llm_mock.boundaries.http.other_endpoints import find_embedding_model
+from llm_mock.boundaries.http.providers.registry import get_error_format
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, error_response, json_response
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.source_location import find_project_line
 from llm_mock.errors import RealModelCall
 

@@ -24,8 +24,6 @@ from llm_mock.support.redaction import redact
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """The headers for API keys, beside `Authorization: Bearer …`."""
-PROVIDERS = {"messages": "anthropic", "generate_content": "google"}
-"""The providers of the APIs that are not OpenAI's."""
 COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
 """The names that `llm` has for options of OpenAI's APIs, where they differ."""
 Message = JSONObject
@@ -85,7 +83,7 @@ class HTTPRequest(Request):
             if the request does not say.
         sent: the HTTP request, which has the name of the client and its key.
         body: the body as it was sent, for reply functions.
-        provider: the provider, if it is not the one that made the API.
+        provider: the name of the provider in whose words the call fails.
     """
 
     __slots__ = (
@@ -116,7 +114,7 @@ class HTTPRequest(Request):
         tool_choice: str | None = None,
         sent: WireRequest | None = None,
         body: JSONObject | None = None,
-        provider: str | None = None,
+        provider: str = "openai",
     ) -> None:
         self.model_id = model_id
         self.native = self
@@ -129,7 +127,7 @@ class HTTPRequest(Request):
         self.stream = stream
         self.tool_choice = tool_choice
         self.body = body or {}
-        self.provider = provider or PROVIDERS.get(api, "openai")
+        self.provider = provider
         self.sdk: str | None = None
         self.key: str | None = None
         self.sent = sent

@@ -16,7 +16,7 @@ from llm_mock.boundaries.http.errors import (
     ReplyFunctionError,
     convert_to_wire_error,
 )
-from llm_mock.boundaries.http.providers import find_provider_of_host
+from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
 from llm_mock.boundaries.http.wire import (
     WireRequest,
     WireResponse,
@@ -56,7 +56,7 @@ def build_failure_response(parsed: ModelRequest, error: Exception) -> WireRespon
     if isinstance(wire_error, ReplyFunctionError):
         # The test fails with it, because the application may catch the SDK's exception.
         parsed.mock.note_problem(wire_error.explanation)
-    return exception_response(parsed.protocol.errors, wire_error, parsed.request.provider)
+    return exception_response(parsed.protocol.provider.errors, wire_error, parsed.request.provider)
 
 
 def build_response(
@@ -81,10 +81,10 @@ def build_response(
             return response._replace(body=events)
     if parsed.request.stream:
         events = _encode_errors(protocol, context, protocol.stream(context))
-        return add_request_id(_start_stream(answer, events), protocol.errors)
+        return add_request_id(_start_stream(answer, events), protocol.provider.errors)
     reply = collect_reply(context)
     response = json_response(protocol.build_body(context, reply))
-    add_request_id(response, protocol.errors)
+    add_request_id(response, protocol.provider.errors)
     if not reply.seconds:
         return response
     return response._replace(delay=_choose_wait_type(answer)(reply.seconds))

@@ -11,7 +11,7 @@ from typing import Any
 
 from llm_mock.boundaries.http.errors import FAST_RETRY
 from llm_mock.boundaries.http.interception import is_answering
-from llm_mock.boundaries.http.providers import find_provider_of_host, is_this_machine
+from llm_mock.boundaries.http.providers.hosts import find_provider_of_host, is_this_machine
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.patching import replace
 

@@ -7,6 +7,8 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.boundaries.http.providers.registry import find_provider
+
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
     from llm_mock.boundaries.http.readers.reader import ResponseReader
@@ -19,10 +21,6 @@ MODEL_PATHS = (
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
 )
 """The paths of the APIs that call a model, with their modules in `protocols`."""
-CHAT_VARIANTS = {"mistral": "mistral_chat", "openrouter": "openrouter_chat"}
-"""The modules of providers whose Chat Completions differ from OpenAI's."""
-WITHOUT_MESSAGES = ("mistral", "openai")
-"""The providers that do not offer Anthropic's Messages at their hosts."""
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
@@ -41,11 +39,9 @@ def find_protocol(method: str, path: str, provider: str) -> WireProtocol | None:
     for pattern, name in MODEL_PATHS:
         if not pattern.search(path):
             continue
-        if name == "anthropic_messages" and provider in WITHOUT_MESSAGES:
-            return None
-        if name == "openai_chat":
-            name = CHAT_VARIANTS.get(provider, name)
-        return load_protocol(name)
+        descriptor = find_provider(provider)
+        variant = name if descriptor is None else descriptor.protocols.get(name, name)
+        return None if variant is None else load_protocol(variant)
     return None
 
 

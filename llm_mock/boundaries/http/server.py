@@ -17,10 +17,10 @@ from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.connection import Connection, ServerContext
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.dispatch import parse_request, respond_async
-from llm_mock.boundaries.http.error_formats import get_error_format
-from llm_mock.boundaries.http.errors import WireError, refusal_headers
+from llm_mock.boundaries.http.errors import refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
+from llm_mock.boundaries.http.providers.registry import get_error_format
 from llm_mock.boundaries.http.responder import ModelRequest
 from llm_mock.boundaries.http.wire import (
     WireRequest,
@@ -29,6 +29,7 @@ from llm_mock.boundaries.http.wire import (
     exception_response,
     json_response,
 )
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.redaction import hide_carried
 from llm_mock.support.text import shorten
 

@@ -11,10 +11,10 @@ from pydantic_core import to_json
 
 from llm_mock.boundaries.http.errors import (
     ConnectionFailure,
-    WireError,
     add_fast_retry_header,
     convert_to_wire_error,
 )
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.support.redaction import is_secret_name
 

@@ -361,7 +361,9 @@ def test_telemetry_of_frameworks_is_dropped(host: str, post: Any, mock_llm_calls
 def test_telemetry_may_be_let_through(
     application: str, monkeypatch: pytest.MonkeyPatch, mock_llm_calls: LLMMock
 ) -> None:
-    monkeypatch.setattr("llm_mock.boundaries.http.providers.TELEMETRY_DOMAINS", ("app.corp.test",))
+    monkeypatch.setattr(
+        "llm_mock.boundaries.http.providers.hosts.TELEMETRY_DOMAINS", ("app.corp.test",)
+    )
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json() == {}
     monkeypatch.setattr(http_settings, "telemetry", "allow")
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json()["path"] == "/batch/"

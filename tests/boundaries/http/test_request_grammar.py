@@ -9,8 +9,8 @@ from typing import NamedTuple
 import h11
 import pytest
 
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.http1 import RequestReader
+from llm_mock.boundaries.http.wire_error import WireError
 
 REQUESTS = (
     (

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from llm_mock.boundaries.http.body_types import MESSAGES
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
-from llm_mock.boundaries.http.error_formats import ANTHROPIC
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     encode_arguments,
@@ -21,6 +19,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     split_tool_results,
     validate_body,
 )
+from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
@@ -29,17 +28,11 @@ from llm_mock.boundaries.http.request import (
     make_tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Event, Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
-STOP_REASONS = {
-    "stop": "end_turn",
-    "tool_calls": "tool_use",
-    "length": "max_tokens",
-    "content_filter": "refusal",
-}
-"""Anthropic's stop reasons, by the finish reasons of Chat Completions; others stay as they are."""
 SIGNATURE = "bW9jaw=="
 """The signature of a thinking block, which clients send back with it."""
 PARSED_FIELDS = (
@@ -60,11 +53,13 @@ BlockId = tuple[str, str | None]
 class AnthropicMessages:
     """`POST …/v1/messages`."""
 
-    errors = ANTHROPIC
+    provider = ANTHROPIC
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(parse_json_body(sent.body), MESSAGES, self.errors, "model", "messages")
+        body = validate_body(
+            parse_json_body(sent.body), MESSAGES, self.provider.errors, "model", "messages"
+        )
         if not body["messages"]:
             raise WireError(400, "messages: at least one message is required")
         messages: list[Message] = []
@@ -83,6 +78,7 @@ class AnthropicMessages:
             tool_choice=_parse_tool_choice(body.get("tool_choice")),
             sent=sent,
             body=body,
+            provider=self.provider.name,
         )
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
@@ -104,7 +100,7 @@ class AnthropicMessages:
         return {
             **_build_message_head(context),
             "content": content,
-            "stop_reason": _convert_finish_reason(reply.finish_reason),
+            "stop_reason": self.provider.get_finish_reason(reply.finish_reason),
             "stop_sequence": None,
             "usage": _build_usage(context),
         }
@@ -145,7 +141,7 @@ class AnthropicMessages:
             empty_text = {"type": "text", "text": ""}
             yield _encode_event("content_block_start", index=0, content_block=empty_text)
         yield from _close_block(index, open_block)
-        reason = _convert_finish_reason(context.get_finish_reason())
+        reason = self.provider.get_finish_reason(context.get_finish_reason())
         delta = {"stop_reason": reason, "stop_sequence": None}
         usage = {"output_tokens": context.output_tokens}
         yield _encode_event("message_delta", delta=delta, usage=usage)
@@ -157,7 +153,7 @@ class AnthropicMessages:
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
-        return server_sent_event(self.errors.build_body(error), "error")
+        return server_sent_event(self.provider.errors.build_body(error), "error")
 
 
 PROTOCOL = AnthropicMessages()
@@ -181,10 +177,6 @@ def _build_usage(context: ResponseContext) -> JSONObject:
         "cache_read_input_tokens": details.get("cache_read_input_tokens", 0),
         "service_tier": "standard",
     }
-
-
-def _convert_finish_reason(reason: str) -> str:
-    return STOP_REASONS.get(reason, reason)
 
 
 def _make_tool_use_id(call_id: str) -> str:

@@ -16,8 +16,6 @@ from llm_mock.boundaries.http.chunks import (
     ToolCallCollector,
     ToolCallText,
 )
-from llm_mock.boundaries.http.error_formats import GOOGLE
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     encode_arguments,
@@ -30,6 +28,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     split_tool_results,
     validate_body,
 )
+from llm_mock.boundaries.http.providers.google import GOOGLE
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
@@ -38,17 +37,11 @@ from llm_mock.boundaries.http.request import (
     make_tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
-FINISH_REASONS = {
-    "stop": "STOP",
-    "tool_calls": "STOP",
-    "length": "MAX_TOKENS",
-    "content_filter": "SAFETY",
-}
-"""Gemini's finish reasons, by those of Chat Completions; others stay as they are."""
 CALLING_MODES = {"ANY": "required", "AUTO": "auto", "NONE": "none", "VALIDATED": "auto"}
 """The tool choices of Chat Completions, by Gemini's function calling modes."""
 APPLICATION_FIELDS = frozenset(
@@ -72,13 +65,12 @@ GEMINI_SCHEMA_FIELDS = ("type", "nullable", "propertyOrdering", "format", "examp
 class Gemini:
     """`POST …/models/MODEL:generateContent` and `:streamGenerateContent`."""
 
-    errors = GOOGLE
+    provider = GOOGLE
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(
-            convert_to_camel_case(parse_json_body(sent.body)), GEMINI, self.errors, "contents"
-        )
+        content = convert_to_camel_case(parse_json_body(sent.body))
+        body = validate_body(content, GEMINI, self.provider.errors, "contents")
         # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
         last_segment = sent.path.rpartition("/")[2]
         model, _, method = last_segment.partition(":")
@@ -102,6 +94,7 @@ class Gemini:
             tool_choice=_parse_tool_choice(body.get("toolConfig")),
             sent=sent,
             body=body,
+            provider=self.provider.name,
         )
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
@@ -143,7 +136,7 @@ class Gemini:
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
-        return server_sent_event(self.errors.build_body(error))
+        return server_sent_event(self.provider.errors.build_body(error))
 
 
 PROTOCOL = Gemini()
@@ -206,8 +199,7 @@ def _build_response(
 ) -> JSONObject:
     candidate: JSONObject = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if is_last:
-        reason = context.get_finish_reason()
-        candidate["finishReason"] = FINISH_REASONS.get(reason, reason)
+        candidate["finishReason"] = GOOGLE.get_finish_reason(context.get_finish_reason())
         usage = _build_usage(context)
     else:
         # The output is counted in the last event only.

@@ -10,21 +10,18 @@ from llm_mock.boundaries.http.chunks import (
     ToolCallCollector,
     ToolCallText,
 )
-from llm_mock.boundaries.http.error_formats import MISTRAL, ErrorFormat
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+from llm_mock.boundaries.http.providers.mistral import MISTRAL
 from llm_mock.boundaries.http.wire import server_sent_event
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.support.json_types import JSONObject
-
-FINISH_REASONS = {"content_filter": "error"}
 
 
 class MistralChat(OpenAIChat):
     """`POST …/chat/completions` of Mistral."""
 
-    errors: ErrorFormat = MISTRAL
-    provider = "mistral"
+    provider = MISTRAL
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response."""
@@ -42,7 +39,7 @@ class MistralChat(OpenAIChat):
             "tool_calls": _build_tool_calls(reply.tool_calls) or None,
             "prefix": False,
         }
-        reason = _convert_finish_reason(reply.finish_reason)
+        reason = self.provider.get_finish_reason(reply.finish_reason)
         choice = {"index": 0, "message": message, "finish_reason": reason}
         return {
             **self.build_response_head(context, "chat.completion"),
@@ -66,7 +63,7 @@ class MistralChat(OpenAIChat):
         tool_calls = _build_tool_calls(calls.finish())
         if tool_calls:
             delta["tool_calls"] = tool_calls
-        reason = _convert_finish_reason(context.get_finish_reason())
+        reason = self.provider.get_finish_reason(context.get_finish_reason())
         yield encode(delta, reason, usage=_build_usage(context))
         yield server_sent_event("[DONE]")
 
@@ -88,10 +85,6 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
         "completion_tokens": context.output_tokens,
         "total_tokens": context.input_tokens + context.output_tokens,
     }
-
-
-def _convert_finish_reason(reason: str) -> str:
-    return FINISH_REASONS.get(reason, reason)
 
 
 def _build_thinking_part(text: str) -> JSONObject:

@@ -12,8 +12,6 @@ from pydantic_core import to_json
 
 from llm_mock.boundaries.http.body_types import CHAT
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
-from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     extract_options,
@@ -27,6 +25,8 @@ from llm_mock.boundaries.http.protocols.protocol import (
     parse_parts,
     validate_body,
 )
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
+from llm_mock.boundaries.http.providers.openai import OPENAI
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
@@ -35,6 +35,7 @@ from llm_mock.boundaries.http.request import (
     make_tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Event, Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
@@ -64,8 +65,7 @@ NO_COMPLETION_DETAILS = {
 class OpenAIChat:
     """`POST …/chat/completions`."""
 
-    errors: ErrorFormat = OPENAI
-    provider = "openai"
+    provider: ProviderDescriptor = OPENAI
     # OpenAI sends no reasoning here; this is the name that most other providers have for it.
     reasoning_field = "reasoning_content"
     """The field of a message that has its reasoning."""
@@ -86,7 +86,9 @@ class OpenAIChat:
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(parse_json_body(sent.body), CHAT, self.errors, "model", "messages")
+        body = validate_body(
+            parse_json_body(sent.body), CHAT, self.provider.errors, "model", "messages"
+        )
         messages: list[JSONObject] = body["messages"]
         if not messages:
             message = "Invalid 'messages': empty array. Expected an array with minimum length 1."
@@ -110,7 +112,7 @@ class OpenAIChat:
             tool_choice=_parse_tool_choice(body.get("tool_choice") or body.get("function_call")),
             sent=sent,
             body=body,
-            provider=self.provider,
+            provider=self.provider.name,
         )
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
@@ -207,7 +209,7 @@ class OpenAIChat:
 
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
-        return server_sent_event(self.errors.build_body(error))
+        return server_sent_event(self.provider.errors.build_body(error))
 
 
 PROTOCOL = OpenAIChat()

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 from llm_mock.boundaries.http.body_types import RESPONSES
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
-from llm_mock.boundaries.http.error_formats import OPENAI
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     extract_options,
@@ -27,6 +25,7 @@ from llm_mock.boundaries.http.protocols.responses_items import (
     finish_response,
 )
 from llm_mock.boundaries.http.protocols.responses_stream import ResponsesStream
+from llm_mock.boundaries.http.providers.openai import OPENAI
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
     Message,
@@ -35,6 +34,7 @@ from llm_mock.boundaries.http.request import (
     make_tool_result_part,
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
@@ -62,11 +62,13 @@ URL_FIELDS = {
 class OpenAIResponses:
     """`POST …/responses`."""
 
-    errors = OPENAI
+    provider = OPENAI
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(parse_json_body(sent.body), RESPONSES, self.errors, "model", "input")
+        body = validate_body(
+            parse_json_body(sent.body), RESPONSES, self.provider.errors, "model", "input"
+        )
         items = body["input"]
         if isinstance(items, str):
             items = [{"role": "user", "content": items}]
@@ -97,6 +99,7 @@ class OpenAIResponses:
             tool_choice=tool_choice,
             sent=sent,
             body=body,
+            provider=self.provider.name,
         )
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
@@ -128,7 +131,11 @@ class OpenAIResponses:
     def encode_error_event(self, error: WireError, number: int) -> bytes:
         """Encode an error within a stream."""
         # OpenAI sends the details in `error`, although its reference has them at the top level.
-        data = {"type": "error", **self.errors.build_body(error), "sequence_number": number}
+        data = {
+            "type": "error",
+            **self.provider.errors.build_body(error),
+            "sequence_number": number,
+        }
         return server_sent_event(data, "error")
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from llm_mock.boundaries.http.chunks import ResponseContext
-from llm_mock.boundaries.http.errors import WireError
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
 
 

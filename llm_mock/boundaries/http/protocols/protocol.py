@@ -13,9 +13,10 @@ from pydantic_core import from_json
 from llm_mock.boundaries.http.body_types import Mismatch, Shape
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ErrorFormat
-from llm_mock.boundaries.http.errors import WireError
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
 from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
@@ -24,8 +25,8 @@ from llm_mock.support.json_types import JSONObject
 class WireProtocol(Protocol):
     """A provider's API. Each module of this package has an instance named `PROTOCOL`."""
 
-    errors: ErrorFormat
-    """The format of the provider's errors."""
+    provider: ProviderDescriptor
+    """The provider whose words and error format it has."""
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
 from llm_mock.boundaries.http.readers.reader import (
     ResponseReader,
     TextSlot,
@@ -12,8 +13,6 @@ from llm_mock.boundaries.http.readers.reader import (
 )
 from llm_mock.support.json_types import JSONObject
 
-FINISH_REASONS = {"max_tokens": "length", "refusal": "content_filter"}
-NORMAL_REASONS = ("end_turn", "stop_sequence", "tool_use")
 TEXT_FIELDS = {"text": ("text", "text"), "thinking": ("thinking", "reasoning")}
 """The text field and the event type of each type of content block."""
 DELTA_FIELDS = {
@@ -73,9 +72,9 @@ class MessagesReader(ResponseReader):
     def _update_metadata(self, message: JSONObject, reason: str | None) -> None:
         self.model = message.get("model") or self.model
         self._update_usage(message.get("usage"), "input_tokens", "output_tokens")
-        # None stands for a normal reason, so that the mock derives it from the reply.
-        if reason and reason not in NORMAL_REASONS:
-            self.finish_reason = FINISH_REASONS.get(reason, reason)
+        # The end at a sequence that the request names is a normal one, too.
+        if reason and reason != "stop_sequence":
+            self.finish_reason = ANTHROPIC.parse_finish_reason(reason)
 
     def _find_block_slots(self, block: JSONObject) -> Iterator[TextSlot]:
         kind = block.get("type")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from llm_mock.boundaries.http.providers.google import GOOGLE
 from llm_mock.boundaries.http.readers.reader import (
     ResponseReader,
     TextSlot,
@@ -11,8 +12,6 @@ from llm_mock.boundaries.http.readers.reader import (
     select_dicts,
 )
 from llm_mock.support.json_types import JSONObject
-
-FINISH_REASONS = {"STOP": None, "MAX_TOKENS": "length", "SAFETY": "content_filter"}
 
 
 class GeminiReader(ResponseReader):
@@ -36,7 +35,7 @@ class GeminiReader(ResponseReader):
     def _find_candidate_slots(self, candidate: JSONObject) -> Iterator[TextSlot]:
         reason = candidate.get("finishReason")
         if reason:
-            self.finish_reason = FINISH_REASONS.get(reason, reason)
+            self.finish_reason = GOOGLE.parse_finish_reason(reason)
             self.has_ended = True
         content = get_nested_dict(candidate, "content")
         for part in select_dicts(content.get("parts")):

@@ -1,0 +1,190 @@
+"""Hosts of model providers, which choose the dialect of a request.
+
+A domain covers its host and every subdomain. Model APIs at other hosts are recognised by the
+request; see `clients`.
+"""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import os
+import re
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from llm_mock.boundaries.http.providers.registry import get_registry
+
+TELEMETRY_DOMAINS = (
+    "api.agno.com",
+    "os-api.agno.com",
+    "posthog.com",
+    "stats.comet.com",
+    "t.explodinggradients.com",
+    "telemetry.crewai.com",
+)
+"""Domains to which frameworks report usage."""
+PRICE_MAP_PATH = "/BerriAI/litellm/"
+"""The start of the path at `raw.githubusercontent.com` that litellm fetches on import."""
+VERSION_PATH = re.compile(r"^/?(openai/?)?(v\d\w*/?)?$")
+"""A path of a base URL whose host serves nothing but a model API."""
+
+
+class BaseURL(NamedTuple):
+    """The URL of a model API, from an environment variable."""
+
+    host: str
+    port: int | None
+    path: str
+    provider: str
+
+    @property
+    def is_whole_host(self) -> bool:
+        """True if everything at the host belongs to the model API."""
+        return VERSION_PATH.match(self.path) is not None
+
+    def covers(self, host: str, port: int | None, path: str | None) -> bool:
+        """Return True if a request is for this API.
+
+        Args:
+            host: the host of the request.
+            port: its port.
+            path: its path; None for a connection, which is covered if it can be for nothing else.
+        """
+        if host != self.host:
+            return False
+        if self.port is not None and self.port != port:
+            return False
+        if self.is_whole_host:
+            return True
+        return path is not None and path.startswith(self.path)
+
+
+# Cached: a process calls few hosts, and each of them often.
+@functools.lru_cache(maxsize=256)
+def find_provider_of_host(host: str, port: int | None, listed: tuple[str, ...] = ()) -> str | None:
+    """Return the provider at a host; None if no provider is known there.
+
+    Args:
+        host: the host of a request, in any case, with or without a final dot.
+        port: the port, for entries of `listed` that have one.
+        listed: further hosts of model APIs, as in `HTTPSettings.hosts`; the provider of such a
+            host is the host itself. An entry that begins with `!` takes a host out.
+    """
+    host = normalize_host(host)
+    if is_listed(host, port, listed, "!"):
+        return None
+    registry = get_registry()
+    labels = host.split(".")
+    for start in range(len(labels) - 1):
+        # The longest domain first, and never a top-level domain alone.
+        domain = ".".join(labels[start:])
+        if domain in registry.domains:
+            return registry.domains[domain]
+    # After the domains, which a dictionary finds faster.
+    for pattern, provider in registry.host_patterns:
+        if pattern.search(host):
+            return provider
+    return host if is_listed(host, port, listed) else None
+
+
+def is_listed(host: str, port: int | None, listed: tuple[str, ...], mark: str = "") -> bool:
+    """Return True if a host is in a list, with or without its port.
+
+    Args:
+        host: the normalized host.
+        port: its port.
+        listed: the entries of the list.
+        mark: the character before the entries that count.
+    """
+    return mark + host in listed or f"{mark}{host}:{port}" in listed
+
+
+def find_provider_of_path(host: str, path: str) -> str | None:
+    """Return the provider at a path of a shared host; None if the path belongs to no model."""
+    for hosts, paths, provider in get_registry().shared_hosts:
+        if hosts.search(host) and paths.search(path):
+            return provider
+    return None
+
+
+@functools.lru_cache(maxsize=256)
+def is_this_machine(host: str) -> bool:
+    """Return True if a host is this machine.
+
+    That is a loopback name, a loopback address, or the path of a unix socket.
+    """
+    host = normalize_host(host).strip("[]")
+    if host in ("", "localhost") or host.endswith(".localhost"):
+        return True
+    # A quoted slash, too: httpx has the paths of unix sockets in that form.
+    if "/" in host or "%2f" in host:
+        return True
+    try:
+        # After the percent sign there may be the network interface of an IPv6 address.
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return mapped.is_loopback or mapped.is_unspecified
+
+
+def is_telemetry(host: str, path: str) -> bool:
+    """Return True if a request reports the use of a framework, or fetches litellm's prices."""
+    if host == "raw.githubusercontent.com":
+        return path.startswith(PRICE_MAP_PATH)
+    # Checked first for all domains at once: this runs for every request to an unknown host.
+    if not host.endswith(TELEMETRY_DOMAINS):
+        return False
+    return any(host == domain or host.endswith(f".{domain}") for domain in TELEMETRY_DOMAINS)
+
+
+def normalize_host(host: str) -> str:
+    """Return a host in lower case, without a final dot."""
+    return host.lower().rstrip(".")
+
+
+def find_provider_in_environment(host: str, port: int | None, path: str | None) -> str | None:
+    """Return the provider whose base URL in an environment variable covers a request.
+
+    Args:
+        host: the host of the request.
+        port: its port.
+        path: its path; None for a connection that could be for anything.
+    """
+    # Variables may change with every test, so they are read again. The names come first: they are
+    # cheap to compare, and mostly none is set.
+    registry = get_registry()
+    names = registry.base_url_names.intersection(os.environ)
+    if not names:
+        return None
+    # In the order of the table, not of the set: the first variable that covers the request wins.
+    ordered = [name for name in registry.base_url_variables if name in names]
+    values = tuple((name, os.environ.get(name, "")) for name in ordered)
+    for base in parse_base_urls(values):
+        if base.covers(host, port, path):
+            return base.provider
+    return None
+
+
+@functools.lru_cache(maxsize=16)
+def parse_base_urls(variables: tuple[tuple[str, str], ...]) -> tuple[BaseURL, ...]:
+    """Parse the values of environment variables that are set; invalid URLs are left out.
+
+    Hosts of this machine are left out too, as they may be the application under test.
+    """
+    urls = []
+    for name, value in variables:
+        if not value:
+            continue
+        # Some variables hold a host without a scheme, such as OLLAMA_HOST.
+        try:
+            parts = urlsplit(value if "://" in value else f"//{value}")
+            host = normalize_host(parts.hostname or "")
+            port = parts.port
+        except ValueError:
+            continue
+        if not is_this_machine(host):
+            provider = get_registry().base_url_variables[name]
+            urls.append(BaseURL(host, port, parts.path, provider))
+    return tuple(urls)

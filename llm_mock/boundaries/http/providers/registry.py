@@ -1,0 +1,85 @@
+"""All providers, loaded when the first request or connection is looked up."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from llm_mock.boundaries.http.providers import MODULES
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.error_formats import ErrorFormat
+    from llm_mock.boundaries.http.providers.descriptor import ClientKey, ProviderDescriptor
+
+
+class Registry:
+    """The providers, and the tables in which they are looked up.
+
+    Args:
+        providers: the descriptors.
+    """
+
+    def __init__(self, providers: Iterable[ProviderDescriptor]) -> None:
+        self.by_name: dict[str, ProviderDescriptor] = {}
+        """The descriptors by name, in the order of `MODULES`."""
+        self.domains: dict[str, str] = {}
+        """The names of providers by domain."""
+        self.host_patterns: list[tuple[re.Pattern[str], str]] = []
+        self.shared_hosts: list[tuple[re.Pattern[str], re.Pattern[str], str]] = []
+        self.user_agents: list[tuple[re.Pattern[str], str]] = []
+        variables: dict[str, str] = {}
+        for provider in providers:
+            name = provider.name
+            self.by_name[name] = provider
+            self.domains.update(dict.fromkeys(provider.domains, name))
+            variables.update(dict.fromkeys(provider.base_url_variables, name))
+            for pattern in provider.host_patterns:
+                self.host_patterns.append((re.compile(pattern), name))
+            for host, path in provider.shared_hosts:
+                self.shared_hosts.append((re.compile(host), re.compile(path), name))
+            for pattern in provider.user_agents:
+                self.user_agents.append((re.compile(pattern, re.IGNORECASE), name))
+        self.base_url_variables = dict(sorted(variables.items()))
+        """The names of providers by environment variable; the first that is set wins."""
+        self.base_url_names = frozenset(variables)
+
+
+def load_module(name: str) -> tuple[ProviderDescriptor, ...]:
+    """Return the descriptors of a module of this package."""
+    module: Any = importlib.import_module(f"{__package__}.{name}")
+    providers: tuple[ProviderDescriptor, ...] = module.PROVIDERS
+    return providers
+
+
+@functools.lru_cache(maxsize=1)
+def get_registry() -> Registry:
+    """Return the registry of all providers."""
+    providers: list[ProviderDescriptor] = []
+    for name in MODULES:
+        providers += load_module(name)
+    return Registry(providers)
+
+
+def find_clients(package: str) -> list[tuple[str, ClientKey]]:
+    """Return the names of the clients in the package of an SDK, and the sources of their keys."""
+    clients: list[tuple[str, ClientKey]] = []
+    for name, packages in MODULES.items():
+        # Only the descriptors of that SDK are loaded, not those of all providers.
+        if package in packages:
+            for provider in load_module(name):
+                clients += provider.clients.get(package, {}).items()
+    return clients
+
+
+def find_provider(name: str) -> ProviderDescriptor | None:
+    """Return the descriptor of a name; None for a host that the project listed."""
+    return get_registry().by_name.get(name)
+
+
+def get_error_format(name: str) -> ErrorFormat:
+    """Return the error format of a provider; that of OpenAI for a host that the project listed."""
+    provider = find_provider(name) or get_registry().by_name["openai"]
+    return provider.errors

@@ -1,0 +1,40 @@
+"""An error response of a provider, before it has the form of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class WireError(Exception):
+    """An error response of the provider.
+
+    Args:
+        status: the HTTP status.
+        message: the provider's message.
+        type: the provider's type of the error; None for that of the status.
+        code: the provider's code of the error, if it has one.
+        param: the field of the request at fault, for providers that name it.
+        headers: further headers.
+        body: the whole JSON body, if an error of an SDK brought one.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        type: str | None = None,
+        code: str | None = None,
+        param: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: object = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.type = type
+        self.code = code
+        self.param = param
+        self.request_id: str | None = None
+        self.headers = dict(headers or {})
+        self.body = body
