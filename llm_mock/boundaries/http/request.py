@@ -100,6 +100,9 @@ class HTTPRequest(Request):
         "tool_choice",
     )
 
+    # Not an attribute: a request that refers to itself waits for the garbage collector.
+    native = property(lambda self: self, doc="The request itself, for reply functions.")
+
     def __init__(
         self,
         model_id: str,
@@ -117,7 +120,6 @@ class HTTPRequest(Request):
         provider: str = "openai",
     ) -> None:
         self.model_id = model_id
-        self.native = self
         self.system = system
         self.tools = tools
         self.options = to_plain_json(options) if options else {}
