@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.tool_calls import get_further_attributes
@@ -16,33 +16,20 @@ if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
 
 
-class Answer:
-    """The answer to a call, as a stream of events that can be played once.
+class Answer(NamedTuple):
+    """The answer to a call, as a stream of events that can be played once."""
 
-    Args:
-        reply: the configured, generated or recorded reply. A boundary also reads from it what
-            belongs to the answer as a whole, such as its usage.
-        record: the complete record of the call, with the tokens of the answer.
-        waits: the seconds before each event; None if they come at once.
-        real_time: whether to really wait for these seconds.
-        raw_json: whether `response.json()` gives the provider's payload; see `Settings.raw_json`.
-    """
-
-    __slots__ = ("raw_json", "real_time", "record", "reply", "waits")
-
-    def __init__(
-        self,
-        reply: Reply,
-        record: Call,
-        waits: Sequence[float] | None = None,
-        real_time: bool = False,
-        raw_json: bool = False,
-    ) -> None:
-        self.reply = reply
-        self.record = record
-        self.waits = waits
-        self.real_time = real_time
-        self.raw_json = raw_json
+    reply: Reply
+    """The configured, generated or recorded reply. A boundary also reads from it what belongs to
+    the answer as a whole, such as its usage."""
+    record: Call
+    """The complete record of the call, with the tokens of the answer."""
+    waits: Sequence[float] | None = None
+    """The seconds before each event; None if they come at once."""
+    real_time: bool = False
+    """Whether to really wait for these seconds."""
+    raw_json: bool = False
+    """Whether `response.json()` gives the provider's payload; see `Settings.raw_json`."""
 
     def events(self, stream: bool) -> Iterator[Chunk]:
         """Yield the events in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`.

@@ -281,8 +281,13 @@ def format_now() -> str:
     return f"{formatted}.{microseconds:06}"
 
 
-def new_call(request: Request) -> Call:
-    """Return the record of a call that is about to be answered, still without its number."""
+def new_call(request: Request, test: str | None) -> Call:
+    """Return the record of a call that is about to be answered, still without its number.
+
+    Args:
+        request: the request.
+        test: the node id of the test that makes it; None outside of pytest.
+    """
     options = request.options
     text = request.prompt
     schema_name = schema = None
@@ -311,7 +316,11 @@ def new_call(request: Request) -> Call:
             "configured": True,
         }
     )
-    # Most calls are a text alone, and save the call of the function.
+    if test is not None:
+        call._test = test
+    # Most calls are a text alone, and save the rest.
+    if request.is_text:
+        return call
     if request.system or request.tools or request.tool_results or request.attachments:
         _add_further_inputs(call, request)
     if not request.is_simple:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.ownership import RunningTest, get_other_test
+from llm_mock.core.ownership import RunningTest, RunState, get_other_test, owner
 from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
@@ -127,10 +127,12 @@ def current_mock() -> Any:
         RealModelCall: real models are used for a live test, and this thread is of another test.
     """
     __tracebackhide__ = True
-    # A thread or task that outlives its test goes on with the mock of that test.
-    other = get_other_test()
-    if other is not None:
-        return _get_mock_of_other_test(other)
+    # A thread or task that outlives its test goes on with the mock of that test. The usual case
+    # first, without a further call.
+    if owner.get() is not RunState.test or RunState.test is None:
+        other = get_other_test()
+        if other is not None:
+            return _get_mock_of_other_test(other)
     if _State.live:
         return None
     mock = _State.mock

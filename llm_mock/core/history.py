@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llm_mock.core.call import Call, new_call
 from llm_mock.core.ownership import get_running_test
 from llm_mock.core.records import Totals, add_call
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
-from llm_mock.core.tokens import count_input_tokens
+from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, count_input_tokens
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
-    from llm_mock.core.call_log import CallLog, Details
+    from llm_mock.core.call import Call
+    from llm_mock.core.call_log import CallLog
     from llm_mock.core.request import Request
     from llm_mock.core.script import StandingReply
     from llm_mock.support.json_types import JSONObject
@@ -109,16 +109,6 @@ class History:
         parent = self._parent._states.get(model_id) if self._parent else None
         return self._states.setdefault(model_id, ModelState(parent))
 
-    def begin(self, request: Request) -> Call:
-        """Record the request of a call, and return the new record."""
-        record = new_call(request)
-        if self.test is not None:
-            record._test = self.test
-        self._append(record, {})
-        if self.log is not None:
-            self.log.add_request(record, request)
-        return record
-
     def complete(self, record: Call, reply: Reply, request: Request | None) -> None:
         """Record the answer to a call, or the part of it before an error.
 
@@ -130,7 +120,10 @@ class History:
         if reply.is_text_alone and request is not None and not reply.is_recorded:
             # Most replies, for which the general way takes four more calls.
             record["response"] = reply.content
-            record["input_tokens"] = count_input_tokens(request)
+            if request.is_text:
+                record["input_tokens"] = -(-record["prompt_length"] // CHARACTERS_PER_TOKEN) or 1
+            else:
+                record["input_tokens"] = count_input_tokens(request)
             record["output_tokens"] = reply.estimated_tokens
         else:
             record["response"] = reply.outcome
@@ -155,23 +148,28 @@ class History:
         """Add a call that another process made."""
         if call._test is None:
             call._test = self.test
-        details = {} if self.log is None else self.log.detach_details(call)
-        self._append(call, details)
+        self.add(call)
 
-    def _append(self, record: Call, details: Details) -> None:
-        """Add a call under the next number."""
+    def add(self, call: Call, request: Request | None = None) -> None:
+        """Add a call under the next number.
+
+        Args:
+            call: the record of the call.
+            request: its request; None for a call of another process.
+        """
         # The lock keeps calls in the order of their numbers when several threads make them.
         with self._lock:
             # A look-up before the call of a method, as this runs in each call.
-            state = self._states.get(record["model_id"]) or self.state(record["model_id"])
-            self._last_number += 1
-            record["number"] = self._last_number
-            state.calls.append(record)
-            self.calls.append(record)
+            state = self._states.get(call["model_id"]) or self.state(call["model_id"])
+            call["number"] = self._last_number = self._last_number + 1
+            state.calls.append(call)
+            self.calls.append(call)
             if self.limit is not None and len(self.calls) > self.limit:
                 self._forget_first()
             if self.log is not None:
-                self.log.add(record, details)
+                self.log.add(call, self.log.detach_details(call))
+        if self.log is not None and request is not None:
+            self.log.add_request(call, request)
 
     def _forget_first(self) -> None:
         """Remove the oldest call, because there are more than `limit`."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.answer import Answer
-from llm_mock.core.call import Call
+from llm_mock.core.call import Call, new_call
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, check_name
 from llm_mock.core.diagnostics import (
@@ -80,6 +80,8 @@ class Mock:
         self.folder: ProcessChannel | None = None
         """The channel to other processes, if there are any."""
         self.parent = parent
+        self.called: dict[str, None] = {}
+        """The ids of the called models, in the order of their first calls."""
         self.ended_test: str | None = None
         """The name of the ended test of this mock, if a thread or task of it goes on."""
         self.stored_responses: dict[str, Any] = {}
@@ -341,13 +343,12 @@ class Mock:
         """Record a request, and return the record."""
         if self.folder is not None:
             self._receive()
-        self._note_model(request.model_id)
+        self.called[request.model_id] = None
         if self.ended_test is not None:
             self.history.note_late_call(self.ended_test, request.model_id)
-        return self.history.begin(request)
-
-    def _note_model(self, model_id: str) -> None:
-        """Handle the first news of a model; subclasses override it."""
+        record = new_call(request, self.history.test)
+        self.history.add(record, request)
+        return record
 
     def _resolve(self, record: Call, request: Request) -> Reply | ReplyFunction | PassthroughCall:
         """Return the reply to a call, a function that returns it, or the call to make for real."""
@@ -402,7 +403,7 @@ class Mock:
         waits = None
         real_time = False
         latency = reply.latency
-        if latency is None:
+        if latency is None and (self.responses.script.latencies or self.parent is not None):
             latency = self._find_latency(reply, record["model_id"])
         if latency is not None:
             real_time = latency.real_time
@@ -519,7 +520,7 @@ class Mock:
                 self.history.receive(call)
                 if self.misbehaviour is not None:
                     self.misbehaviour.receive(call)
-                self._note_model(call["model_id"])
+                self.called[call["model_id"]] = None
             for kind, message in folder.receive_notes():
                 self._add_note(kind, message)
 

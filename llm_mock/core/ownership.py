@@ -46,13 +46,13 @@ class RunningTest:
         return mock
 
 
-_owner: ContextVar[RunningTest | None] = ContextVar("llm_mock_test", default=None)
+owner: ContextVar[RunningTest | None] = ContextVar("llm_mock_test", default=None)
 
 
-class _State:
+class RunState:
     """The running test, the thread that pytest runs it in, and which test started which thread."""
 
-    running: RunningTest | None = None
+    test: RunningTest | None = None
     thread: int | None = None
     # There are no instances, so a shared dictionary is meant.
     threads: dict[int, tuple[weakref.ref[threading.Thread], RunningTest]] = {}  # noqa: RUF012
@@ -69,40 +69,40 @@ def begin_test(name: str, mock: Callable[[], Any]) -> Callable[[], None]:
         A function that ends the test.
     """
     test = RunningTest(name, mock)
-    previous_owner = _owner.get()
-    previous_test = _State.running
-    previous_thread = _State.thread
-    _owner.set(test)
-    _State.running = test
-    _State.thread = threading.get_ident()
+    previous_owner = owner.get()
+    previous_test = RunState.test
+    previous_thread = RunState.thread
+    owner.set(test)
+    RunState.test = test
+    RunState.thread = threading.get_ident()
 
     def end() -> None:
         test.has_ended = True
-        _owner.set(previous_owner)
-        _State.running = previous_test
-        _State.thread = previous_thread or threading.get_ident()
+        owner.set(previous_owner)
+        RunState.test = previous_test
+        RunState.thread = previous_thread or threading.get_ident()
 
     return end
 
 
 def get_running_test() -> str:
     """Return the node id of the running test; empty where none is running."""
-    return _State.running.name if _State.running is not None else ""
+    return RunState.test.name if RunState.test is not None else ""
 
 
 def get_other_test() -> RunningTest | None:
     """Return the test that this thread or task belongs to, if that is not the running one."""
-    test = _owner.get()
+    test = owner.get()
     # The usual case first, because this runs in each call.
-    if test is _State.running and test is not None:
+    if test is RunState.test and test is not None:
         return None
-    if test is None and _State.threads:
+    if test is None and RunState.threads:
         test = _get_test_of_thread()
-    if test is None or test is _State.running:
+    if test is None or test is RunState.test:
         return None
-    if threading.get_ident() == _State.thread and _is_awaited_by_pytest():
+    if threading.get_ident() == RunState.thread and _is_awaited_by_pytest():
         # For the tasks that start here.
-        _owner.set(_State.running)
+        owner.set(RunState.test)
         return None
     return test
 
@@ -112,11 +112,11 @@ def get_submitting_test() -> RunningTest | None:
     other = get_other_test()
     if other is not None:
         return other
-    on_pytest_thread = threading.get_ident() == _State.thread
+    on_pytest_thread = threading.get_ident() == RunState.thread
     if on_pytest_thread and _is_in_shared_fixture():
         return None
-    is_running = on_pytest_thread or _owner.get() is not None or _get_test_of_thread() is not None
-    return _State.running if is_running else None
+    is_running = on_pytest_thread or owner.get() is not None or _get_test_of_thread() is not None
+    return RunState.test if is_running else None
 
 
 def note_thread(thread: threading.Thread) -> None:
@@ -126,7 +126,7 @@ def note_thread(thread: threading.Thread) -> None:
     """
     test = get_submitting_test()
     key = id(thread)
-    threads = _State.threads
+    threads = RunState.threads
     if test is not None and key not in threads:
         # A weak reference, whose end removes the entry: another thread may get the same id.
         reference = weakref.ref(thread, lambda _: threads.pop(key, None))
@@ -134,18 +134,18 @@ def note_thread(thread: threading.Thread) -> None:
 
 
 def _get_test_of_thread() -> RunningTest | None:
-    noted = _State.threads.get(id(threading.current_thread()))
+    noted = RunState.threads.get(id(threading.current_thread()))
     return None if noted is None else noted[1]
 
 
 @contextmanager
 def attribute_calls(test: RunningTest) -> Iterator[None]:
     """Attribute the calls of this context to a test for a while."""
-    token = _owner.set(test)
+    token = owner.set(test)
     try:
         yield
     finally:
-        _owner.reset(token)
+        owner.reset(token)
 
 
 def _is_awaited_by_pytest() -> bool:

@@ -23,44 +23,29 @@ LARGEST_FILE = 20_000_000
 class Request:
     """The request of one call; the boundary that receives it sets the fields."""
 
-    __slots__ = (
-        "attachments",
-        "conversation_id",
-        "model_id",
-        "native",
-        "options",
-        "passed",
-        "prompt",
-        "schema",
-        "system",
-        "tool_results",
-        "tools",
-        "turn",
-    )
-
     model_id: str
     """The id of the called model."""
     prompt: str
     """The text of the prompt with its fragments; with messages alone, that of the last user
     message."""
-    system: str
+    system: str = ""
     """The system prompt, empty without one."""
-    schema: JSONObject | None
+    schema: JSONObject | None = None
     """The requested JSON schema."""
-    tools: Sequence[Any]
+    tools: Sequence[Any] = ()
     """The tools on offer, each with `name`, `description` and `input_schema`."""
-    tool_results: Sequence[Any]
+    tool_results: Sequence[Any] = ()
     """The results of tools, each with `name`, `output` and `tool_call_id`, perhaps `exception` and
     `attachments`."""
-    attachments: Sequence[Any]
+    attachments: Sequence[Any] = ()
     """The attachments, each with `type`, `path`, `url` and `content`."""
     options: JSONObject
     """The options as JSON values; the record of the call shares this object."""
-    passed: bool
+    passed: bool = False
     """Whether the call came through `MockLLMModel.prompt`, which has defaults of its own."""
-    turn: int
+    turn: int = 1
     """The position of the requested answer in its conversation, from 1."""
-    conversation_id: str | None
+    conversation_id: str | None = None
     """The id of the conversation, if the call is part of one."""
     key: str | None = None
     """The key that was passed with the call, or assigned to the model."""
@@ -75,6 +60,9 @@ class Request:
     http_fields: JSONObject | None = None
     """Over HTTP, the `api`, `provider`, `sdk`, `stream`, `tool_choice` and `fingerprint` of the
     record."""
+    is_text = False
+    """Whether the prompt is the whole request, as most are: `is_simple`, and without system prompt,
+    schema and tools."""
     native: Any
     """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
+import fnmatch
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from llm_mock.core.matchers import Matchers
-from llm_mock.core.model_names import ANY_MODEL, ByModel, is_glob, matches_name
+from llm_mock.core.model_names import ANY_MODEL, is_glob, matches_name
 from llm_mock.core.records import format_schema
 from llm_mock.core.reply import ReplyOrFunction, format_reply
 from llm_mock.core.source_location import SourceLocation, format_location, format_notes
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import UseCounter
 
+Value = TypeVar("Value")
 Key = tuple[str, "str | None"]
 """The key of a queue: the name of a model, and of a schema or None."""
 
@@ -137,6 +139,36 @@ class QueuedReply(StandingReply):
         """Return the reply on one line, with the number of its remaining uses."""
         uses = f"{self.remaining} times" if self.remaining > 1 else ""
         return super().text(uses, *notes)
+
+
+class ByModel(dict[str, Value]):
+    """A dictionary by model name: an id goes before globs, and a later glob before earlier ones."""
+
+    globs: tuple[str, ...] = ()
+
+    def __setitem__(self, name: str, value: Value) -> None:
+        super().__setitem__(name, value)
+        # `"*"` is not among them, because it comes after every glob.
+        if is_glob(name) and name != ANY_MODEL:
+            self.globs = (name, *(glob for glob in self.globs if glob != name))
+
+    def __copy__(self) -> ByModel[Value]:
+        copied: ByModel[Value] = ByModel()
+        copied.globs = self.globs
+        # One call of C code, because other threads may set more meanwhile.
+        dict.update(copied, self)
+        return copied
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return ByModel, (), {"globs": self.globs}, None, iter(list(self.items()))
+
+    def find(self, model_id: str) -> Value | None:
+        """Return the value of the id, else of a glob that matches it, else of `"*"`."""
+        found = self.get(model_id)
+        for glob in self.globs if found is None else ():
+            if found is None and fnmatch.fnmatchcase(model_id, glob):
+                found = self.get(glob)
+        return self.get(ANY_MODEL) if found is None else found
 
 
 class Script:

@@ -16,7 +16,6 @@ from llm_mock.boundaries.requirements import describe_change, find_missing_name,
 from llm_mock.core.context import current_mock
 
 MODULES_OF_MODELS = (
-    "permissive_model",
     "embedding_model",
     "model",
     "playback",

@@ -92,7 +92,6 @@ class LLMMock(Mock):
         """The names with which the application asked for a model, in order, each time it did."""
         self._models: dict[str, MockLLMModel] = {}
         # A dict, because it keeps the order of the calls.
-        self._called: dict[str, None] = {}
         self._get_answering_mock: Callable[[], Mock | None] = (
             current_mock if at_boundary else self.get_self
         )
@@ -158,7 +157,7 @@ class LLMMock(Mock):
     def __repr__(self) -> str:
         # First, because it also receives the models that other processes called.
         calls = self.calls
-        model_ids = {*self._models, *self._called}
+        model_ids = {*self._models, *self.called}
         return f"<LLMMock: {len(model_ids)} models, {len(calls)} calls>"
 
     @property
@@ -178,8 +177,9 @@ class LLMMock(Mock):
     @property
     def models(self) -> dict[str, MockLLMModel]:
         """Every model that was obtained or called, by its id."""
-        # A copy, because other threads may call models meanwhile.
-        for model_id in list(self._called):
+        # A call may come from an SDK, so the model of `llm` is created here. A copy of the ids,
+        # because other threads may call models meanwhile.
+        for model_id in list(self.called):
             if model_id not in self._models:
                 self._expose_model(model_id, self.get_mocked_model("model", model_id))
         return self._models
@@ -329,14 +329,10 @@ class LLMMock(Mock):
         """Create new models from now on, with the same replies and history."""
         with self._lock:
             self._models.clear()
-            self._called.clear()
+            self.called.clear()
             self._models_by_kind.clear()
         if self.parent is not None:
             self.parent.forget_models()
-
-    def _note_model(self, model_id: str) -> None:
-        # Only the id: the call may come from an SDK, and a model of `llm` is created in `models`.
-        self._called[model_id] = None
 
     def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment for another process that this mock answers.
@@ -423,7 +419,7 @@ class LLMMock(Mock):
         with self._lock:
             super().reset()
             self._models.clear()
-            self._called.clear()
+            self.called.clear()
             self._models_by_kind.clear()
             self.requested_models.clear()
 

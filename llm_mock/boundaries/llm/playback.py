@@ -59,7 +59,7 @@ def play_at_once(answered: Answer | PassthroughCall, response: Response) -> bool
     if not isinstance(answered, Answer) or answered.waits is not None:
         return False
     reply = answered.reply
-    if not reply.is_text or reply.is_recorded or reply.error is not None:
+    if not reply.is_text or reply.is_recorded:
         return False
     mark_read(response)
     # The attributes that `Response.__iter__` of llm sets; all but the events have been there in

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 REAL_CALL_MARK = "_llm_mock_for_real"
 """The attribute of a response that a real model executes, so that a cassette can record it."""
 
-_originals: list[tuple[weakref.ref[type], str, Any]] = []
-"""Every class of models with the name of a function and the function when the class was defined."""
-_columns: tuple[list[weakref.ref[type]], list[str], list[Any]] = ([], [], [])
+_originals: list[tuple[weakref.ref[Any], str, Any]] = []
+"""The functions of every class of models when it was defined, and the classes that `llm` creates in
+a prompt: the owner, a name, and the object that it named."""
+_columns: tuple[list[weakref.ref[Any]], list[str], list[Any]] = ([], [], [])
 """The columns of `_originals`, which `has_patched_functions` compares without a Python loop."""
 
 
@@ -78,8 +79,7 @@ def _guard_with_subclasses(
         _guard_method(cls, name, answer)
         # After guarding: a patch by hand is what replaces the guarded method.
         for kept_name in kept_names:
-            original = getattr(cls, kept_name, None)
-            _set_originals([*_originals, (weakref.ref(cls, _forget), kept_name, original)])
+            keep_original(cls, kept_name, getattr(cls, kept_name, None))
 
     @functools.wraps(base.__init_subclass__)
     def init_subclass(cls: type, /, **kwargs: Any) -> None:
@@ -98,11 +98,16 @@ def _find_subclasses(base: type) -> Iterator[type]:
         yield from _find_subclasses(cls)
 
 
-def _forget(ref: weakref.ref[type]) -> None:
+def keep_original(owner: Any, name: str, original: Any) -> None:
+    """Note what a name of a class or module meant before a test could patch it."""
+    _set_originals([*_originals, (weakref.ref(owner, _forget), name, original)])
+
+
+def _forget(ref: weakref.ref[Any]) -> None:
     _set_originals([original for original in _originals if original[0] is not ref])
 
 
-def _set_originals(originals: list[tuple[weakref.ref[type], str, Any]]) -> None:
+def _set_originals(originals: list[tuple[weakref.ref[Any], str, Any]]) -> None:
     # Replaced as a whole, because another thread may read the lists at this moment.
     global _originals, _columns
     _originals = originals
@@ -190,7 +195,7 @@ def get_original_function(cls: type, name: str) -> Any:
 
 
 def has_patched_functions() -> bool:
-    """Return whether a test replaced a function of any class of models."""
+    """Return whether a test replaced a function of a class of models, or a class of `llm`."""
     # Called for every prompt: a loop in C over all classes takes a tenth of the time. Of a class
     # that no longer exists, the default of `getattr` is the function itself.
     refs, names, functions = _columns

@@ -26,7 +26,11 @@ class LLMRequest(Request):
         conversation: the conversation, if the call is part of one.
     """
 
-    __slots__ = ("_characters", "_conversation", "_earlier", "is_simple", "key", "turn")
+    _characters: int | None = None
+    """The length of the messages that the application gave; None without such messages."""
+    _conversation: Any = None
+    _earlier = 0
+    """The number of earlier turns of the conversation."""
 
     def __init__(self, model_id: str, prompt: llm.Prompt, response: Any, conversation: Any) -> None:
         self.model_id = model_id
@@ -46,13 +50,11 @@ class LLMRequest(Request):
         passed_key = getattr(response, "_key", None)  # private: the key of `prompt(key=…)`
         self.key = getattr(prompt.model, "key", None) or (passed_key and resolve_key(passed_key))
         self._conversation = conversation
-        self._earlier = 0
         given = versions.get_given_messages(prompt)
         self.is_simple = not (self.tool_results or self.attachments)
         if conversation:
             self._earlier = len(conversation.responses)
             self.is_simple = False
-        self._characters: int | None = None
         self.turn = 1 + self._earlier
         if given:
             self.is_simple = False
@@ -89,6 +91,27 @@ class LLMRequest(Request):
     def system_message(self) -> str:
         """Return the system prompt, which may be in an earlier message of the conversation."""
         return self.system or versions.get_system_message(self.native)
+
+
+class TextRequest(LLMRequest):
+    """A prompt that is a text, without any other argument; most calls need no more.
+
+    Args:
+        model_id: the id of the called model.
+        prompt: the prompt that `llm` passes to the model.
+        text: the text of the prompt; not empty.
+        key: the key that was assigned to the model.
+    """
+
+    is_simple = is_text = passed = True
+
+    def __init__(self, model_id: str, prompt: llm.Prompt, text: str, key: str | None) -> None:
+        # The other fields have their defaults, as this runs in each call.
+        self.model_id = model_id
+        self.native = prompt
+        self.prompt = text
+        self.options = {}
+        self.key = key
 
 
 def _get_given_options(options: Any) -> JSONObject:

@@ -13,7 +13,7 @@ import llm.models
 
 from llm_mock.boundaries.llm import versions
 from llm_mock.boundaries.llm.playback import play_at_once
-from llm_mock.boundaries.llm.provider_classes import get_original_function, has_patched_functions
+from llm_mock.boundaries.llm.provider_classes import get_original_function, keep_original
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
@@ -153,9 +153,6 @@ def has_original_classes() -> bool:
     return llm.models.Response is llm.Response and llm.models.Prompt is llm.Prompt
 
 
-def is_llm_patched() -> bool:
-    """Return whether a test patched what `prompt()` of a mocked model does by itself."""
-    # Called for every prompt, so the condition of `has_original_classes` is repeated here.
-    if llm.models.Response is not llm.Response or llm.models.Prompt is not llm.Prompt:
-        return True
-    return has_patched_functions()
+# A patch of these is found like that of a function of a model.
+keep_original(llm.models, "Response", llm.Response)
+keep_original(llm.models, "Prompt", llm.Prompt)

@@ -2,31 +2,144 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llm.models
+from pydantic import ConfigDict
 
 from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.llm.model_mixin import MockedModelMixin
-from llm_mock.boundaries.llm.permissive_model import AnyOptions, PermissiveModel, split_arguments
 from llm_mock.boundaries.llm.playback import play, play_async
 from llm_mock.boundaries.llm.provider_classes import (
     find_patched_model,
     find_patched_prompt,
     has_patched_functions,
 )
+from llm_mock.boundaries.llm.real_model import ReplacesRealModel
 from llm_mock.boundaries.llm.recording import execute_patched
-from llm_mock.boundaries.llm.request import LLMRequest
+from llm_mock.boundaries.llm.request import LLMRequest, TextRequest
 from llm_mock.boundaries.llm.response import (
     MockResponse,
     build_mock_response,
     has_original_classes,
-    is_llm_patched,
 )
 from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
+from llm_mock.support.schemas import to_json_schema
+
+if TYPE_CHECKING:
+    from llm.models import Attachment
+    from llm.models import _BaseModel as BaseModel
+else:
+    # At runtime the base comes from the class of `llm` that a mocked model derives from as well.
+    BaseModel = object
+
+LLM_ARGUMENTS = frozenset(inspect.signature(llm.Model.prompt).parameters) | {"key"}
+"""The arguments of `prompt` that `llm` accepts by itself."""
+CAPABILITIES = (
+    "Options",
+    "attachment_types",
+    "can_stream",
+    "key_env_var",
+    "needs_key",
+    "supports_conversation",
+    "supports_schema",
+    "supports_tools",
+)
+"""The attributes that `llm` and applications read from a model."""
+
+
+class AnyOptions(llm.Options):
+    """Options of any name.
+
+    A subclass of a mocked model may declare its own, as every `llm` model may.
+    """
+
+    model_config = ConfigDict(extra="allow")
+
+
+class AnyAttachmentType(frozenset[str]):
+    """A set that contains every attachment type."""
+
+    def __contains__(self, attachment_type: object) -> bool:
+        return True
+
+    def __bool__(self) -> bool:
+        return True
+
+
+SERVER_SIDE_TOOL: type | None = getattr(llm, "ServerSideTool", None)
+"""The base class of the tools that providers run; older versions of `llm` have none."""
+
+
+class PermissiveModel(ReplacesRealModel, BaseModel):
+    """A mocked model that accepts everything until it has the capabilities of a real one."""
+
+    can_stream = True
+    supports_schema = True
+    supports_tools = True
+    attachment_types: frozenset[str] | set[str] = AnyAttachmentType()
+    has_real_capabilities = False
+    """Whether a real model's capabilities were copied. `prompt()` then lets `llm` refuse arguments
+    that are no options of the model."""
+    _server_side_tools: tuple[type, ...] = ()
+
+    @property
+    def supported_server_side_tools(self) -> tuple[type, ...]:
+        """The classes of server-side tools that may be used: the real model's, or else all."""
+        if self.has_real_capabilities:
+            return self._server_side_tools
+        return _list_server_side_tools()
+
+    def _validate_attachments(self, attachments: list[Attachment] | None = None) -> None:
+        # If any type is accepted, `llm` would fetch a URL only to find out its type.
+        if not isinstance(self.attachment_types, AnyAttachmentType):
+            super()._validate_attachments(attachments)
+
+    def copy_capabilities(self, real: object) -> None:
+        """Copy the capabilities, options and name of a real model."""
+        self.bind_real_model(real, CAPABILITIES)
+        # Older versions of `llm` do not have the attribute.
+        self._server_side_tools = tuple(getattr(real, "supported_server_side_tools", ()))
+        self.has_real_capabilities = True
+
+
+def _list_server_side_tools() -> tuple[type, ...]:
+    if SERVER_SIDE_TOOL is None:
+        return ()
+    # `llm` asks for this in each call. It accepts subclasses of these classes, too.
+    return SERVER_SIDE_TOOL, *SERVER_SIDE_TOOL.__subclasses__()
+
+
+def split_arguments(
+    model: PermissiveModel, arguments: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the keyword arguments of `prompt` by whether `llm` accepts them.
+
+    A pydantic class as `schema` becomes its JSON schema here, which `llm` would generate again for
+    each call.
+
+    Returns:
+        The arguments for `llm`, and those that only the history has.
+    """
+    options = model.Options
+    takes_any = options.model_config.get("extra") == "allow"
+    for_llm: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, value in arguments.items():
+        if name == "schema":
+            value = to_json_schema(value)
+        is_declared = name in LLM_ARGUMENTS or name in options.model_fields
+        # The mock accepts `model` for the history; no real model has such an option.
+        is_accepted = is_declared or (takes_any and name != "model")
+        if is_accepted or model.has_real_capabilities:
+            for_llm[name] = value
+        else:
+            others[name] = value
+    return for_llm, others
 
 
 class ScriptedMixin(PermissiveModel, MockedModelMixin):
@@ -77,7 +190,7 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         """
         __tracebackhide__ = True
         # Rare cases are in methods of their own, as this one runs for every prompt.
-        if is_llm_patched():
+        if has_patched_functions():
             patched = self._prompt_patched(prompt, kwargs)
             if patched is not None:
                 return patched
@@ -86,15 +199,24 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
             # A cassette replays what `llm` returned when it recorded, so `llm` responds here, too.
             return self._prompt_by_llm(prompt, kwargs)
         response: MockResponse
-        response = self._respond(prompt, kwargs) if kwargs else build_mock_response(self, prompt)
+        request: LLMRequest | None = None
+        if isinstance(prompt, str) and prompt and not kwargs:
+            # The same as `llm.Model.prompt` does without arguments, in half the time.
+            prompt_class: Any = llm.models.Prompt
+            native = prompt_class(prompt, self, options=self.Options())
+            response = MockResponse(native, self, True)
+            request = TextRequest(self.model_id, native, prompt, self.key)
+        else:
+            response = self._respond(prompt, kwargs)
         if lazy is None:
             lazy = mock.settings.lazy
         # A subclass, or a test, may define an `execute` that answers by itself.
         if lazy or getattr(self.execute, "__func__", None) is not SCRIPTED_EXECUTE:
             return response
-        request = LLMRequest(self.model_id, response.prompt, response, None)
         try:
-            response.decided = mock.answer(request)
+            response.decided = mock.answer(
+                request or LLMRequest(self.model_id, response.prompt, response, None)
+            )
         except BaseException:
             mark_read(response)  # the caller gets no response that could be read
             raise

@@ -8,13 +8,15 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.patching import replace
-from llm_mock.core.context import current_mock, current_mock_if_created, is_mocked
+from llm_mock.core.context import current_mock, is_live
 from llm_mock.support.text import shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 MAX_LISTED_PROMPTS = 20
+UNREGISTER = "_llm_mock_unregister"
+"""The attribute of an unread response with the function that removes it from the unread ones."""
 
 
 def watch(models: ModuleType) -> None:
@@ -40,17 +42,22 @@ def _watch_class(base: Any) -> None:
     def init(response: object, *args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         original(response, *args, **kwargs)
-        if is_mocked() and (mock := current_mock()) is not None:
+        mock = None if is_live() else current_mock()
+        if mock is not None:
             # By `id`, as the class of a response may define equality, and so no hash.
-            mock.history.unread[id(response)] = response
+            unread = mock.history.unread
+            unread[id(response)] = response
+            # Kept on the response, as another mock may be current when it is read.
+            vars(response)[UNREGISTER] = unread.pop
 
     base.__init__ = init
 
 
 def mark_read(response: object) -> None:
     """Unregister a response, or a chain of responses, as it is read now."""
-    if (mock := current_mock_if_created()) is not None:
-        mock.history.unread.pop(id(response), None)
+    unregister = vars(response).pop(UNREGISTER, None)
+    if unregister is not None:
+        unregister(id(response), None)
 
 
 def _read_chain(original: Callable[[Any], Any], chain: object) -> Any:
