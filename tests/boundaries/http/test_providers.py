@@ -149,6 +149,24 @@ def test_the_descriptors_of_clients_are_of_the_listed_sdks() -> None:
         assert described <= set(packages)
 
 
+def _render_row(provider: ProviderDescriptor) -> str:
+    """Return the row of a provider in the table of `docs/providers.md`."""
+    patterns = [*provider.host_patterns, *(host for host, _ in provider.shared_hosts)]
+    # In a table a bar would end the cell.
+    escaped = [pattern.replace("|", "\\|") for pattern in patterns]
+    cells = [provider.name]
+    for values in ([*provider.domains, *escaped], provider.base_url_variables):
+        cells.append(", ".join(f"`{value}`" for value in values))
+    return f"| {' | '.join(cells)} |"
+
+
+def test_the_documentation_lists_all_providers() -> None:
+    page = Path(__file__).parents[3] / "docs" / "providers.md"
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if "|" in line]
+    known = sorted(registry.get_registry().by_name.values(), key=lambda each: each.name)
+    assert rows[2:] == [_render_row(provider) for provider in known]
+
+
 def test_finish_reasons_are_read_as_they_are_written() -> None:
     for provider in registry.get_registry().by_name.values():
         for reason in ("length", "content_filter", "other"):

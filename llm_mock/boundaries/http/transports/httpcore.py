@@ -71,7 +71,7 @@ def _handle_request(
     if isinstance(response.body, bytes):
         content = response.body
     else:
-        content = wire.read_chunks(httpcore, clock.read_body(response.body))
+        content = wire.read_chunks(httpcore, response.body, clock)
     built: Response = wire.build_response(httpcore, response, content=content)
     return built
 
@@ -113,7 +113,7 @@ async def _handle_async_request(
     if isinstance(response.body, bytes):
         content = response.body
     else:
-        content = wire.read_chunks_async(httpcore, clock.read_body(response.body))
+        content = wire.read_chunks_async(httpcore, response.body, clock)
     built: Response = wire.build_response(httpcore, response, content=content)
     return built
 

@@ -16,6 +16,7 @@ from llm_mock.boundaries.http.dispatch import dispatch_request, dispatch_request
 from llm_mock.boundaries.http.errors import ConnectionFailure
 from llm_mock.boundaries.http.interception import sleep
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+from llm_mock.core.events import Wait
 
 if TYPE_CHECKING:
     import httpcore
@@ -127,32 +128,39 @@ def build_response(library: ModuleType, response: WireResponse, **body: object) 
     )
 
 
-def read_chunks(library: ModuleType, body: Iterable[bytes | float]) -> Iterator[bytes]:
-    """Yield the chunks of a body, and wait where it has seconds.
+def read_chunks(
+    library: ModuleType, body: Iterable[bytes | Wait], clock: ClientClock
+) -> Iterator[bytes]:
+    """Yield the chunks of a body, and wait as long as the clock of the client says.
 
     Raises:
         Exception: the library's exception, if the connection fails.
     """
     try:
         for chunk in body:
+            # Not `ClientClock.read_body`, which would be one more generator for each chunk.
             if isinstance(chunk, bytes):
+                clock.silence = 0.0
                 yield chunk
             else:
-                time.sleep(chunk)
+                for seconds in clock.advance(chunk):
+                    time.sleep(seconds)
     except ConnectionFailure as error:
         raise _build_exception(library, error) from None
 
 
 async def read_chunks_async(
-    library: ModuleType, body: Iterable[bytes | float]
+    library: ModuleType, body: Iterable[bytes | Wait], clock: ClientClock
 ) -> AsyncIterator[bytes]:
     """Yield the chunks of a body; the asynchronous form of `read_chunks`."""
     try:
         for chunk in body:
             if isinstance(chunk, bytes):
+                clock.silence = 0.0
                 yield chunk
             else:
-                await sleep(chunk)
+                for seconds in clock.advance(chunk):
+                    await sleep(seconds)
     except ConnectionFailure as error:
         raise _build_exception(library, error) from None
 

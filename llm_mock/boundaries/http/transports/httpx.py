@@ -90,7 +90,7 @@ def _handle_request(
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
-        chunks = wire.read_chunks(httpx, clock.read_body(response.body))
+        chunks = wire.read_chunks(httpx, response.body, clock)
         stream = transports.ResponseStream(chunks)
     built: Response = wire.build_response(httpx, response, stream=stream)
     return built
@@ -127,7 +127,7 @@ async def _handle_async_request(
     if isinstance(response.body, bytes):
         stream = httpx.ByteStream(response.body)
     else:
-        chunks = wire.read_chunks_async(httpx, clock.read_body(response.body))
+        chunks = wire.read_chunks_async(httpx, response.body, clock)
         stream = transports.AsyncResponseStream(chunks)
     built: Response = wire.build_response(httpx, response, stream=stream)
     return built
