@@ -80,12 +80,13 @@ class Terminal:
             for column in table.columns:
                 if not column.no_wrap:
                     continue
-                # rich cuts off such cells unless the column has this width.
+                # rich cuts off such cells unless the column has this width. Otherwise it would
+                # also measure each cell, three times.
                 width = 0
                 for cell in (column.header, *column.cells):
                     for line in str(cell).split("\n"):
                         width = max(width, cell_len(line))
-                column.min_width = width
+                column.width = width
             unlimited = self._console.options.update(max_width=sys.maxsize)
             measured = self._console.measure(table, options=unlimited)
             self._console.width = max(PIPE_WIDTH, _get_columns(), measured.minimum)
