@@ -216,6 +216,28 @@ def count_suite() -> dict[str, Sequence[int]]:
     }
 
 
+def count_cassette() -> dict[str, Sequence[int]]:
+    """Count a call that a cassette records, and one that it replays."""
+    from llm_mock import create_mock_get_model
+    from llm_mock.cassettes import Cassette
+    from llm_mock.core.context import activate
+
+    model = BareModel("text")
+    path = Path("cassette.yaml")
+    counts: dict[str, Sequence[int]] = {}
+    previous = activate(None)
+    for kind, mode in (("recorded call", "rewrite"), ("replayed call", "none")):
+        mock = create_mock_get_model()
+        cassette = mock.cassette = Cassette(path, mode)
+        activate(mock)
+        model.prompt("warm").text()
+        stops, files = walk(lambda: model.prompt(PROMPT).text())
+        cassette.save(passed=True)
+        counts |= {f"stops, {kind}": [stops], f"files, {kind}": [files]}
+    activate(previous)
+    return counts
+
+
 def count_http() -> dict[str, Count]:
     """Count calls of SDKs: over fixed bytes, mocked, and mocked by respx."""
     import openai
@@ -264,7 +286,7 @@ def test_budget(mock_llm_responses: Any) -> None:
         kinds = count_kinds(mock_llm_responses, llm.get_model, llm.get_async_model, name)
         counts |= {f"{kind}, {label}": counted for kind, counted in kinds.items()}
     mock_llm_responses.reset()
-    counts |= count_suite()
+    counts |= count_suite() | count_cassette()
     mock_llm_responses.set("*", ANSWER)
     known = llm.get_model(KNOWN)
     client: Any = openai.OpenAI(api_key="none")

@@ -196,7 +196,7 @@ class Cassette:
             # Before the call, which may cost money.
             storage.check_writable(self.path)
         self._is_known_writable = True
-        encoded = encode_attachments(request)
+        encoded = {} if request.is_simple else encode_attachments(request)
         recording = Recording(cleaned, mock, record, self._as_user, encoded, self._write_if_at_once)
         self._recordings.append(recording)
         return recording

@@ -88,7 +88,9 @@ class CassetteConfig:
 
     def get_key(self, request: RecordedRequest) -> str:
         """Return the key that a call shares with the recorded calls that match it."""
-        parts = [self.normalize_value(request.get_part(part)) for part in self.match]
+        parts = request.list_parts(self.match)
+        if self.normalize:
+            parts = self.normalize_value(parts)
         # Not in ASCII, so that redacted text looks in keys as it does in texts.
         return json.dumps(parts, sort_keys=True, ensure_ascii=False)
 

@@ -77,7 +77,9 @@ class Recording:
     def hide(self, *secrets: str | None) -> None:
         """Redact these values from now on."""
         # A plugin may pass a key object of its own.
-        hide(*(secret for secret in secrets if isinstance(secret, str)))
+        texts = [secret for secret in secrets if isinstance(secret, str)]
+        if texts:
+            hide(*texts)
 
     def report_not_made(self, error: Exception) -> None:
         """Report that the real call could not be started."""
@@ -167,7 +169,10 @@ class Recording:
     def _build_response(
         self, outcome: AnswerMetadata, error: JSONObject | None, is_unfinished: bool
     ) -> schema.RecordedResponse:
-        sent, repeats = shorten_prompt_json(outcome.sent, outcome.sent_before, self._encoded)
+        sent: Any = None
+        repeats: dict[str, int] = {}
+        if outcome.sent is not None:
+            sent, repeats = shorten_prompt_json(outcome.sent, outcome.sent_before, self._encoded)
         attributes = {name: value for name, value in outcome.attributes.items() if is_json(value)}
         try:
             response = schema.RecordedResponse(

@@ -130,6 +130,8 @@ class RecordedReply(Reply):
         Args:
             before: the payload of the call before in the conversation.
         """
+        if self._recorded.prompt_json is None:
+            return None
         return restore_prompt_json(self._recorded, before, self._encoded)
 
     def _raise_after(self, chunks: Iterable[object]) -> Iterator[Any]:

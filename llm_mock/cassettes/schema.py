@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
@@ -132,26 +133,38 @@ class RecordedRequest(_StrictModel):
     @classmethod
     def from_request(cls, request: Request) -> RecordedRequest:
         """Return the record of a request, without the history that earlier calls recorded."""
-        options = request.common_options()
-        return cls(
-            model=request.model_id,
-            turn=request.turn,
-            system=request.system_message(),
-            prompt=request.prompt,
-            tool_results=[
+        fields: JSONObject = {
+            "model": request.model_id,
+            "turn": request.turn,
+            "prompt": request.prompt,
+        }
+        if request.is_simple:
+            options = request.options
+            fields["system"] = request.system
+        else:
+            options = request.common_options()
+            fields["system"] = request.system_message()
+            fields["tool_results"] = [
                 RecordedToolResult.from_result(result) for result in request.tool_results
-            ],
-            attachments=[
+            ]
+            fields["attachments"] = [
                 RecordedAttachment.from_sent(attachment) for attachment in request.attachments
-            ],
-            messages=_remove_prompt(request.given_messages(), request.prompt),
-            options={name: value for name, value in options.items() if value is not None},
-            schema=to_plain_json(request.schema) or None,
-            tools=[RecordedTool.from_tool(tool) for tool in request.tools],
-        )
+            ]
+            fields["messages"] = _remove_prompt(request.given_messages(), request.prompt)
+        if request.schema:
+            fields["schema"] = to_plain_json(request.schema)
+        if request.tools:
+            fields["tools"] = [RecordedTool.from_tool(tool) for tool in request.tools]
+        given_options = {name: value for name, value in options.items() if value is not None}
+        if given_options:
+            fields["options"] = given_options
+        return cls(**fields)
 
-    def get_part(self, name: RequestPart) -> Any:
-        """Return one of the parts that calls are matched by, as a JSON value."""
+    def list_parts(self, names: Iterable[RequestPart]) -> list[Any]:
+        """Return the parts that calls are matched by, as JSON values."""
+        return [self._get_part(name) for name in names]
+
+    def _get_part(self, name: RequestPart) -> Any:
         if name == "prompt":
             results = [result.to_json() for result in self.tool_results]
             attachments = [attachment.to_json() for attachment in self.attachments]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Literal
 
 from llm_mock.agents.result import ToolCallRecord
@@ -100,7 +101,8 @@ class Attempt:
             return self.turns[-1].output
         return ""
 
-    @property
+    # The summary of a suite asks for it many times.
+    @cached_property
     def status(self) -> Status:
         """The status: failed, skipped if all its assertions were, or passed."""
         if self.error is not None:

@@ -152,14 +152,17 @@ def cover_forms(text: str) -> str:
     return "".join(pieces)
 
 
+@functools.lru_cache(1_000)
+def has_secret_name(name: str) -> bool:
+    """Return whether a field of this name may hold a secret."""
+    return bool(_SECRET_FIELD().fullmatch(name.lower()[-LONGEST_NAME:]))
+
+
 def is_secret_field(name: str, value: str) -> bool:
-    """Return whether the text of a field is secret, judged by the name of the field."""
+    """Return whether the text of a field with the name of a secret is one."""
     if not value:
         return False
-    lower_name = name.lower()
-    if not _SECRET_FIELD().fullmatch(lower_name[-LONGEST_NAME:]):
-        return False
-    if lower_name != "token":
+    if name.lower() != "token":
         return True
     # Providers call a piece of text `token`, too.
     return len(value) >= 16 and any(char.isdigit() for char in value)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from llm_mock.support.redaction.forms import cover_forms, is_secret_field
+from llm_mock.support.redaction.forms import cover_forms, has_secret_name, is_secret_field
 from llm_mock.support.redaction.known_secrets import KNOWN, KnownSecrets, cover_known
 from llm_mock.support.redaction.marks import FORM, REDACTED, make_mark, protect_marks, render_marks
 
@@ -53,7 +53,7 @@ class Redactor:
         self._update_known()
         # Most values are texts, such as what a line shows of a call.
         if isinstance(value, str):
-            return render_marks(self._cover(value))
+            return self._clean_text(value)
         return self._clean(value, True)
 
     def clean_pieces(self, pieces: Sequence[str]) -> list[str]:
@@ -80,9 +80,7 @@ class Redactor:
 
     def _clean(self, value: object, by_name: bool) -> Any:
         if isinstance(value, str):
-            covered = self._cover(value)
-            # Most texts have no secret.
-            return value if covered == value else render_marks(covered)
+            return self._clean_text(value)
         if isinstance(value, Mapping):
             return {
                 self._clean(name, by_name): self._clean_field(name, item, by_name)
@@ -92,8 +90,14 @@ class Redactor:
             return [self._clean(item, by_name) for item in value]
         return value
 
+    def _clean_text(self, text: str) -> str:
+        covered = self._cover(text)
+        # Most texts have no secret.
+        return text if covered == text else render_marks(covered)
+
     def _clean_field(self, name: object, value: object, by_name: bool) -> Any:
-        if by_name and isinstance(value, str) and is_secret_field(str(name), value):
+        is_named = by_name and has_secret_name(str(name))
+        if is_named and isinstance(value, str) and is_secret_field(str(name), value):
             return REDACTED
         # The arguments of a tool have names of the tool's own.
         return self._clean(value, by_name and name != "arguments")
@@ -106,8 +110,9 @@ class Redactor:
     def _cover_secrets(self, text: str) -> str:
         """Return a text of the same length with each secret covered."""
         # Earlier marks first, and known values before forms, as a form may contain a value.
-        text = protect_marks(text)
-        if self._known is not None:
+        if REDACTED[:-1] in text:
+            text = protect_marks(text)
+        if self._known is not None and self._known.forms:
             text = cover_known(text, self._known)
         text = cover_forms(text)
         for pattern in self._patterns:
