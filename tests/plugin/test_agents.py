@@ -13,7 +13,6 @@ import pytest
 from tests.agents.processes import wait_until_gone
 
 RAW_SERVER = Path(__file__).parents[1] / "agents" / "raw_server.py"
-EXAMPLES = Path(__file__).parents[2] / "examples"
 ASYNC = "-oasyncio_mode=auto"
 AGENTS = """
     import pytest
@@ -579,13 +578,10 @@ def test_no_server_outlives_the_run(
             f"""
             from llm_mock.agents import MCPServer, call_every_tool
 
-            EXAMPLES = {str(EXAMPLES)!r}
-
             def test_it(mock_llm_responses):
-                mock_llm_responses.set("*", call_every_tool(skip=["transfer", "history", "balance_chart"]))
-                code = "import sys; del sys.argv[1:]; from bank.server import main; main()"
-                bank = MCPServer([sys.executable, "-c", code, {marker!r}], cwd=EXAMPLES)
-                assert aitest_run_sync(Agent("m", [bank]), "Hello").tool_was_called("accounts")
+                mock_llm_responses.set("*", call_every_tool())
+                server = MCPServer([sys.executable, {str(RAW_SERVER)!r}, {marker!r}], tools=["echo"])
+                assert aitest_run_sync(Agent("m", [server]), "Hello").tool_was_called("echo")
                 assert {marker!r} in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)
                 {end}
             """  # noqa: E501

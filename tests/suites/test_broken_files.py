@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -45,6 +48,17 @@ cases:
     rows: [{{a: 1}}, {{a: 2}}]
     turns: [{{prompt: "${{a}}"}}, {{prompt_file: suite.yaml}}]
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def schemas_are_generated_once() -> Iterator[None]:
+    """Keep generated schemas: most of the time of a broken suite, and always the same."""
+    of_models = functools.cache(pydantic.BaseModel.model_json_schema.__func__)  # type: ignore[attr-defined]
+    of_types = functools.cache(pydantic.TypeAdapter.json_schema)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pydantic.BaseModel, "model_json_schema", classmethod(of_models))
+        patch.setattr(pydantic.TypeAdapter, "json_schema", lambda self: of_types(self))
+        yield
 
 
 def problem_of(path: Path) -> str:

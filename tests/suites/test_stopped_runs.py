@@ -85,22 +85,31 @@ def test_a_dry_run_leaves_nothing_behind(project: Project) -> None:
     assert sorted(path.name for path in project.path.iterdir()) == ["role.yaml", "tests.yaml"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+WAITS_FOR_A_SUITE = """
+import runpy, sys
+
+def wait(event, arguments):
+    if event == "open" and str(arguments[0]).endswith("tests.yaml"):
+        print("reading", flush=True)
+        sys.stdin.read()
+
+sys.addaudithook(wait)
+runpy.run_module("llm_mock", run_name="__main__")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
 def test_ctrl_c_while_a_suite_is_read_ends_the_command_quietly(
     project: Project, process_environment: dict[str, str]
 ) -> None:
-    os.mkfifo("suite.yaml")
-    command = command_line("test", "role.yaml", "-s", "suite.yaml", "--dry-run")
-    with (
-        subprocess.Popen(
-            command, env=process_environment, stderr=subprocess.PIPE, text=True
-        ) as process,
-        open("suite.yaml", "wb"),  # waits for the command to read
-    ):
+    arguments = ["test", "role.yaml", "-s", "tests.yaml", "--dry-run"]
+    command = [sys.executable, "-c", WAITS_FOR_A_SUITE, *arguments]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=process_environment, text=True, **pipes) as process:  # type: ignore[call-overload]
+        assert process.stdout.readline() == "reading\n"
         process.send_signal(signal.SIGINT)
         errors = process.communicate(timeout=60)[1]
-    assert process.returncode == 130
-    assert errors == "\n"
+    assert (process.returncode, errors) == (130, "\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT")
@@ -139,7 +148,7 @@ def test_ctrl_c_ends_the_commands_of_all_threads(
 ) -> None:
     marker = f"interrupted-{os.getpid()}-{tmp_path.name}"
     os.mkfifo("started")
-    words = json.dumps(["sh", "-c", f"echo up > started; sleep 600 # {marker}"])
+    words = json.dumps(["sh", "-c", f"cat; echo up > started; sleep 600 # {marker}"])
     cases = "cases: [{name: a, prompt: Hi}, {name: b, prompt: Hi}]\n"
     project.write(
         "tests.yaml", HEAD.replace("cases:\n", "") + f"target: {{command: {words}}}\n{cases}"

@@ -192,6 +192,7 @@ def empty_log() -> bytes:
     """Return the database that `llm` makes for its log."""
     path = Path(sys.argv[2], "empty.db")
     database = sqlite_utils.Database(path)
+    database.execute("pragma synchronous = off")  # hundreds of commits, each waiting for the disk
     migrate(database)
     database.conn.close()
     return path.read_bytes()
@@ -202,6 +203,7 @@ def logged(response: Any) -> Any:
     path = Path(sys.argv[2], "logs.db")
     path.write_bytes(empty_log())
     database = sqlite_utils.Database(path)
+    database.execute("pragma synchronous = off")
     response.log_to_db(database)
     tables = [
         table for table in database.table_names() if not re.search("migrations|fts|search", table)
