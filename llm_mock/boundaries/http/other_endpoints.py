@@ -11,15 +11,16 @@ from typing import Any
 from urllib.parse import unquote
 
 from llm_mock.behaviour.provider_errors import resolve_error
+from llm_mock.behaviour.refusals import REFUSALS
 from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
 from llm_mock.boundaries.http.protocols.protocol import parse_json_body, validate_body
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.providers.google import GOOGLE
-from llm_mock.boundaries.http.providers.mistral import MISTRAL
 from llm_mock.boundaries.http.providers.openai import OPENAI
-from llm_mock.boundaries.http.providers.registry import get_error_format
+from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.request import read_key
-from llm_mock.boundaries.http.routing import load_protocol
+from llm_mock.boundaries.http.routing import find_protocol, load_protocol
 from llm_mock.boundaries.http.wire import (
     WireRequest,
     WireResponse,
@@ -36,8 +37,6 @@ from llm_mock.core.vectors import EmbeddingRecord
 from llm_mock.support.json_types import JSONObject
 
 MAX_DIMENSIONS = 100_000
-MODEL_CREATED = 1_700_000_000
-"""The time when each model was created, in seconds, for APIs that have one."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
@@ -47,7 +46,8 @@ MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
 
 def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     """Answer `POST …/embeddings` of OpenAI and Mistral."""
-    errors = MISTRAL.errors if provider == "mistral" else OPENAI.errors
+    dialect = _find_chat_dialect(sent, provider)
+    errors = dialect.errors
     body = validate_body(parse_json_body(sent.body), EMBEDDINGS, errors, "model")
     # Mistral accepts `inputs` too.
     inputs = body.get("input")
@@ -72,9 +72,18 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
         "model": model,
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
-    if provider == "mistral":
-        response = {"id": f"embd_mock_{model}", **response}
+    if dialect.embedding_id is not None:
+        response = {"id": dialect.embedding_id.format(model=model), **response}
     return json_response(response)
+
+
+def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:
+    """Return the provider in whose format the paths of OpenAI are answered.
+
+    Most providers have OpenAI's format at these paths, even if they have another one elsewhere.
+    """
+    protocol = find_protocol(sent.method, "/chat/completions", provider)
+    return OPENAI if protocol is None else protocol.provider
 
 
 def find_embedding_model(sent: WireRequest) -> str | None:
@@ -133,7 +142,7 @@ def _embed(
         return [state.embed(item, dimensions) for item in items]
     except Exception as configured:
         # All others have OpenAI's error format here.
-        words = provider if provider in ("google", "mistral") else "openai"
+        words = provider if provider in REFUSALS else "openai"
         error = resolve_error(configured, model, words)
         record["error"] = str(error) or type(error).__name__
         raise error from None
@@ -214,51 +223,13 @@ def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     The list has the models with configured replies and those that were called. A single model is
     always there.
     """
+    models = get_descriptor(provider).models
     match = MODEL_ID_OF_PATH.search(sent.path)
     if match:
-        return json_response(_describe_model(provider, unquote(match[1])))
+        return json_response(models.describe(unquote(match[1])))
     known = {name for name in mock.get_named_ids() if not is_glob(name)}
     known.update(call["model_id"] for call in mock.calls)
-    names = sorted(known)
-    models = [_describe_model(provider, name) for name in names]
-    if provider == "google":
-        return json_response({"models": models})
-    if provider == "anthropic":
-        page = {
-            "data": models,
-            "has_more": False,
-            "first_id": names[0] if names else None,
-            "last_id": names[-1] if names else None,
-        }
-        return json_response(page)
-    return json_response({"object": "list", "data": models})
-
-
-def _describe_model(provider: str, model: str) -> JSONObject:
-    if provider == "google":
-        return {
-            "name": f"models/{model}",
-            "displayName": model,
-            "supportedGenerationMethods": ["generateContent"],
-        }
-    if provider == "anthropic":
-        return {
-            "type": "model",
-            "id": model,
-            "display_name": model,
-            "created_at": datetime.fromtimestamp(MODEL_CREATED).astimezone().isoformat(),
-            "lifecycle": "active",
-        }
-    description: JSONObject = {
-        "id": model,
-        "object": "model",
-        "created": MODEL_CREATED,
-        "owned_by": "llm-mock",
-    }
-    if provider == "mistral":
-        # Mistral's SDK chooses the class of a model by its type.
-        description |= {"type": "base", "capabilities": {"completion_chat": True}}
-    return description
+    return json_response(models.build_list(sorted(known)))
 
 
 Handler = Callable[[WireRequest, str, Mock], WireResponse]
@@ -284,7 +255,7 @@ def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireR
     for method, path, handler in ENDPOINTS:
         if sent.method != method or not path.search(sent.path):
             continue
-        errors = get_error_format(provider)
+        errors = get_descriptor(provider).errors
         try:
             return add_request_id(handler(sent, provider, mock), errors)
         except Exception as error:

@@ -8,7 +8,7 @@ from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import convert_to_wire_error, refusal_headers
 from llm_mock.boundaries.http.interception import TELEMETRY
 from llm_mock.boundaries.http.other_endpoints import find_embedding_model
-from llm_mock.boundaries.http.providers.registry import get_error_format
+from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, error_response, json_response
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.source_location import find_project_line
@@ -36,7 +36,7 @@ def refuse_request(
     embedding_model = find_embedding_model(sent)
     if embedding_model is None:
         return None
-    return refuse_model_call(sent, embedding_model, get_error_format(provider), mock)
+    return refuse_model_call(sent, embedding_model, get_descriptor(provider).errors, mock)
 
 
 def refuse_model_call(
@@ -67,7 +67,7 @@ def _refuse_client_version(message: str, provider: str, mock: Mock) -> WireRespo
     """Refuse a request of a library that is too old, and note it for the test to fail with."""
     mock.note_problem(message)
     wire_error = WireError(400, message, headers=refusal_headers(message))
-    return error_response(get_error_format(provider), wire_error)
+    return error_response(get_descriptor(provider).errors, wire_error)
 
 
 def _drop_telemetry(sent: WireRequest) -> WireResponse:
@@ -99,7 +99,7 @@ def refuse_unknown_path(
         )
     mock.note_refusal(message)
     wire_error = WireError(404, message, headers=refusal_headers(message))
-    return error_response(get_error_format(provider), wire_error)
+    return error_response(get_descriptor(provider).errors, wire_error)
 
 
 def _describe_caller() -> str:

@@ -20,7 +20,7 @@ from llm_mock.boundaries.http.dispatch import parse_request, respond_async
 from llm_mock.boundaries.http.errors import refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
-from llm_mock.boundaries.http.providers.registry import get_error_format
+from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.responder import ModelRequest
 from llm_mock.boundaries.http.wire import (
     WireRequest,
@@ -205,7 +205,7 @@ class MockServer:
         # The client gets any exception in the format of its provider. A `ConnectionFailure` is
         # raised again, and makes the connection fail.
         except Exception as error:
-            return exception_response(get_error_format(provider), error)
+            return exception_response(get_descriptor(provider).errors, error)
 
     def _refuse_host(self, host: str, provider: str) -> WireResponse:
         message = (
@@ -217,7 +217,7 @@ class MockServer:
         if mock is not None:
             mock.note_problem(message)
         error = WireError(421, message, headers=refusal_headers(message))
-        return error_response(get_error_format(provider), error)
+        return error_response(get_descriptor(provider).errors, error)
 
 
 @lru_cache(1_000)
@@ -252,4 +252,4 @@ def _list_credentials(sent: WireRequest) -> Iterator[str]:
 
 def _refuse_malformed(head: RequestHead | None, error: WireError) -> WireResponse:
     provider = "openai" if head is None else resolve_request(head, b"")[1]
-    return error_response(get_error_format(provider), error)
+    return error_response(get_descriptor(provider).errors, error)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.error_formats import PYDANTIC_TERMS, ErrorFormat, choose_type
+from llm_mock.boundaries.http.model_formats import CREATED, ModelFormat
 from llm_mock.boundaries.http.providers.descriptor import (
     ClientKey,
     ProviderDescriptor,
@@ -74,6 +77,29 @@ class AnthropicFormat(ErrorFormat):
         return WireError(400, f"{path}: Input should be a valid {term}")
 
 
+class AnthropicModelFormat(ModelFormat):
+    """The format of Anthropic's models."""
+
+    def describe(self, model: str) -> JSONObject:
+        """Return the object that describes a model."""
+        return {
+            "type": "model",
+            "id": model,
+            "display_name": model,
+            "created_at": datetime.fromtimestamp(CREATED).astimezone().isoformat(),
+            "lifecycle": "active",
+        }
+
+    def build_list(self, models: Sequence[str]) -> JSONObject:
+        """Return the body that lists models, which has all of them on one page."""
+        return {
+            "data": [self.describe(model) for model in models],
+            "has_more": False,
+            "first_id": models[0] if models else None,
+            "last_id": models[-1] if models else None,
+        }
+
+
 ANTHROPIC = ProviderDescriptor(
     "anthropic",
     domains=("api.anthropic.com",),
@@ -93,6 +119,7 @@ ANTHROPIC = ProviderDescriptor(
         }
     },
     errors=AnthropicFormat(),
+    models=AnthropicModelFormat(),
     finish_reasons={
         "stop": "end_turn",
         "tool_calls": "tool_use",

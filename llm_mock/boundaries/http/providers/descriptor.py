@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
+from llm_mock.boundaries.http.model_formats import OPENAI_MODELS, ModelFormat
 
 
 class ClientKey(NamedTuple):
@@ -56,6 +57,10 @@ class ProviderDescriptor(NamedTuple):
     """The clients of its SDKs that refuse to start without a key, by package and class."""
     errors: ErrorFormat = OPENAI
     """The format of its error responses."""
+    models: ModelFormat = OPENAI_MODELS
+    """The format of its models."""
+    embedding_id: str | None = None
+    """The id of its responses with embeddings, with the placeholder `{model}`; None for no id."""
     finish_reasons: Mapping[str, str] = {}
     """Its finish reasons by those of Chat Completions; others are the same."""
     protocols: Mapping[str, str | None] = {}

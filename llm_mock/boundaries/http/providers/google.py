@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.error_formats import (
@@ -10,6 +11,7 @@ from llm_mock.boundaries.http.error_formats import (
     format_path,
     get_details,
 )
+from llm_mock.boundaries.http.model_formats import ModelFormat
 from llm_mock.boundaries.http.providers.descriptor import (
     ClientKey,
     ProviderDescriptor,
@@ -74,6 +76,22 @@ class GoogleFormat(ErrorFormat):
         return WireError(400, f"Invalid value at '{path}' ({kind}), {text}")
 
 
+class GoogleModelFormat(ModelFormat):
+    """The format of Google's models."""
+
+    def describe(self, model: str) -> JSONObject:
+        """Return the object that describes a model."""
+        return {
+            "name": f"models/{model}",
+            "displayName": model,
+            "supportedGenerationMethods": ["generateContent"],
+        }
+
+    def build_list(self, models: Sequence[str]) -> JSONObject:
+        """Return the body that lists models."""
+        return {"models": [self.describe(model) for model in models]}
+
+
 GOOGLE = ProviderDescriptor(
     "google",
     domains=(
@@ -91,6 +109,7 @@ GOOGLE = ProviderDescriptor(
     user_agents=("google-genai-sdk/",),
     clients={"google.genai": {"Client": _GOOGLE}},
     errors=GoogleFormat(),
+    models=GoogleModelFormat(),
     finish_reasons={
         "stop": "STOP",
         "tool_calls": "STOP",

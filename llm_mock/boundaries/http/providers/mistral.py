@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.error_formats import PYDANTIC_TERMS, ErrorFormat, choose_type
+from llm_mock.boundaries.http.model_formats import ModelFormat
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
@@ -61,6 +62,16 @@ class MistralFormat(ErrorFormat):
         return WireError(422, message, body={"detail": [detail]})
 
 
+class MistralModelFormat(ModelFormat):
+    """The format of Mistral's models."""
+
+    def describe(self, model: str) -> JSONObject:
+        """Return the object that describes a model."""
+        # Mistral's SDK chooses the class of a model by its type.
+        further = {"type": "base", "capabilities": {"completion_chat": True}}
+        return {**super().describe(model), **further}
+
+
 MISTRAL = ProviderDescriptor(
     "mistral",
     domains=(
@@ -74,6 +85,8 @@ MISTRAL = ProviderDescriptor(
     ),
     user_agents=("mistral-client-python/|mistralai",),
     errors=MistralFormat(),
+    models=MistralModelFormat(),
+    embedding_id="embd_mock_{model}",
     finish_reasons={"content_filter": "error"},
     protocols={"openai_chat": "mistral_chat", "anthropic_messages": None},
     reads_retry_after_ms=True,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from llm_mock.boundaries.http.providers import MODULES
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.http.error_formats import ErrorFormat
     from llm_mock.boundaries.http.providers.descriptor import ClientKey, ProviderDescriptor
 
 
@@ -79,7 +78,6 @@ def find_provider(name: str) -> ProviderDescriptor | None:
     return get_registry().by_name.get(name)
 
 
-def get_error_format(name: str) -> ErrorFormat:
-    """Return the error format of a provider; that of OpenAI for a host that the project listed."""
-    provider = find_provider(name) or get_registry().by_name["openai"]
-    return provider.errors
+def get_descriptor(name: str) -> ProviderDescriptor:
+    """Return the descriptor of a name; that of OpenAI for a host that the project listed."""
+    return find_provider(name) or get_registry().by_name["openai"]
