@@ -26,7 +26,7 @@ from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, Unus
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from llm_mock.core.call_log import LoggedCall
     from llm_mock.core.latency import Latency
@@ -324,8 +324,15 @@ class Mock:
             self._fail(record, error, request.describe_failure(error, begun=False))
             raise
 
-    async def answer_async(self, request: Request) -> Answer | PassthroughCall:
-        """Return the answer as `answer` does; a reply function may be a coroutine function."""
+    async def answer_async(
+        self, request: Request, before_function: Callable[[], Awaitable[None]] | None = None
+    ) -> Answer | PassthroughCall:
+        """Return the answer as `answer` does; a reply function may be a coroutine function.
+
+        Args:
+            request: the request.
+            before_function: is awaited before a reply function is called; nothing else waits.
+        """
         __tracebackhide__ = True
         record = self._begin(request)
         try:
@@ -333,6 +340,8 @@ class Mock:
             if not isinstance(decision, Reply):
                 if not callable(decision):
                     return decision
+                if before_function is not None:
+                    await before_function()
                 decision = await call_reply_function_async(decision, request.native)
             return self._finish(record, request, decision)
         except BaseException as error:

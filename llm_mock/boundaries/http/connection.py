@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable, Iterable
+import types
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
@@ -28,11 +29,26 @@ SEND_BUFFER_BYTES = 64 * 1024
 """The bytes of a stream that are sent at once."""
 
 
+@types.coroutine
+def _yield_once() -> Generator[None, None, None]:
+    yield
+
+
+async def enter_task() -> None:
+    """Have the rest of an answer run in a task; await this before anything that may wait.
+
+    Most answers wait for nothing, and a task for each would take a seventh of the server's time.
+    So a connection runs the coroutine itself, up to here.
+    """
+    if asyncio.current_task() is None:
+        await _yield_once()
+
+
 class ServerContext:
     """The state that all connections of a server share.
 
     Args:
-        respond: makes the response to a request.
+        respond: makes the response to a request; it awaits `enter_task` before it waits.
         refuse: makes the response to a malformed request; its head is None if it was not read.
         keep_alive: True if a connection may serve several requests, if the client wants that.
     """
@@ -58,7 +74,7 @@ class Connection(asyncio.Protocol):
         self._reader = RequestReader()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
-        """The task that answers the current request."""
+        """The task that answers the current request, if the answer has to wait."""
         self._timer: asyncio.TimerHandle | None = None
         self._closes_at: float | None = None
         """The time of the loop at which the connection is closed; None for never."""
@@ -134,21 +150,35 @@ class Connection(asyncio.Protocol):
             self.abort()
 
     def _read(self) -> None:
-        try:
-            request = self._reader.read_request()
-        except WireError as error:
-            self._refuse(error)
-            return
-        if request is not None:
+        """Answer the requests that have arrived, until an answer has to wait."""
+        while self._task is None and not self._transport.is_closing():
+            try:
+                request = self._reader.read_request()
+            except WireError as error:
+                self._refuse(error)
+                return
+            if request is None:
+                self._continue()
+                return
             self._closes_at = None
             self._has_sent_continue = False
-            self._task = self._loop.create_task(self._answer(*request))
-            return
+            self._start(self._answer(*request))
+
+    def _continue(self) -> None:
+        """Ask the client for the body of its request, if it waits for that."""
         head = self._reader.head
         # Such a client sends the body only after this (RFC 9110, 10.1.1).
         if head is not None and "expect" in head.headers and not self._has_sent_continue:
             self._has_sent_continue = True
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def _start(self, answer: Coroutine[None, None, None]) -> None:
+        """Run an answer to its end, or have a task run the rest of it."""
+        try:
+            answer.send(None)
+        except StopIteration:
+            return
+        self._task = self._loop.create_task(answer)
 
     def _refuse(self, error: WireError) -> None:
         self._is_refused = True
@@ -168,25 +198,27 @@ class Connection(asyncio.Protocol):
             response = await self._context.respond(head, body)
             stays_open = self._context.keep_alive and head.has_keep_alive
             if response.delay.served:
+                await enter_task()
                 await asyncio.sleep(response.delay)
             await self._send(head, response, closes=not stays_open)
         except ConnectionFailure as error:
             stays_open = False
             if error.kind == "timeout":
+                await enter_task()
                 await asyncio.sleep(HANG_SECONDS)
         except (ConnectionError, TimeoutError):
             # The client is gone, or does not read.
             stays_open = False
             self.abort()
         finally:
-            self._task = None
+            task, self._task = self._task, None
             if not stays_open:
                 self._transport.close()
         if stays_open:
-            self._transport.resume_reading()
             self._close_after(CLIENT_TIMEOUT_SECONDS)
-            # The next request may have arrived already.
-            if self._reader.buffered_bytes:
+            if task is not None:
+                # The next request may have arrived already.
+                self._transport.resume_reading()
                 self._read()
 
     # Responses
@@ -216,6 +248,7 @@ class Connection(asyncio.Protocol):
             for chunk in chunks:
                 if isinstance(chunk, Wait):
                     if chunk.served:
+                        await enter_task()
                         await self._flush(pending)
                         await asyncio.sleep(chunk)
                     continue
@@ -223,6 +256,7 @@ class Connection(asyncio.Protocol):
                 is_framed = is_chunked and chunk
                 pending += b"%x\r\n%b\r\n" % (len(chunk), chunk) if is_framed else chunk
                 if len(pending) > SEND_BUFFER_BYTES:
+                    await enter_task()
                     await self._flush(pending)
             if is_chunked:
                 pending += b"0\r\n\r\n"
@@ -251,6 +285,7 @@ class Connection(asyncio.Protocol):
         if self._transport.is_closing():
             raise ConnectionError
         if self._writable is not None:
+            await enter_task()
             try:
                 await asyncio.wait_for(self._writable, CLIENT_TIMEOUT_SECONDS)
             except asyncio.TimeoutError:

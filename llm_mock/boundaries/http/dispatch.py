@@ -22,6 +22,8 @@ from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.context import passes_through
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from llm_mock.boundaries.http.client_clock import ClientClock
     from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
@@ -85,11 +87,17 @@ async def dispatch_request_async(
     return response
 
 
-async def respond_async(parsed: ModelRequest) -> WireResponse | WireRecording:
+async def respond_async(
+    parsed: ModelRequest, before_function: Callable[[], Awaitable[None]] | None = None
+) -> WireResponse | WireRecording:
     """Return the mock's response to a request that calls a model.
 
     A reply function may be a coroutine function. An error becomes an error response in the
     provider's format.
+
+    Args:
+        parsed: the request.
+        before_function: is awaited before a reply function is called; nothing else waits.
 
     Returns:
         The response; or a recording, if the request is to be sent to the provider.
@@ -101,7 +109,8 @@ async def respond_async(parsed: ModelRequest) -> WireResponse | WireRecording:
     try:
         if mock.is_unknown(parsed.request.model_id):
             raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
-        return build_response(parsed, await mock.answer_async(parsed.request))
+        answer = await mock.answer_async(parsed.request, before_function)
+        return build_response(parsed, answer)
     except Exception as error:
         return build_failure_response(parsed, error)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
-from llm_mock.boundaries.http.connection import Connection, ServerContext
+from llm_mock.boundaries.http.connection import Connection, ServerContext, enter_task
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.dispatch import parse_request, respond_async
 from llm_mock.boundaries.http.errors import refusal_headers
@@ -198,9 +198,10 @@ class MockServer:
             request = parse_request(sent, provider, mock, served=True)
             if not isinstance(request, ModelRequest):
                 return request
-            response = await respond_async(request)
+            response = await respond_async(request, enter_task)
             if isinstance(response, WireResponse):
                 return response
+            await enter_task()
             return await forward(sent, response)
         # The client gets any exception in the format of its provider. A `ConnectionFailure` is
         # raised again, and makes the connection fail.

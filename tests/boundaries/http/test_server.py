@@ -248,6 +248,32 @@ def test_several_requests_at_once_are_answered_in_order(mock: LLMMock) -> None:
     ]
 
 
+def test_thousands_of_requests_at_once_are_all_answered(mock: LLMMock) -> None:
+    number = 3_000
+    with MockServer(lambda: mock, keep_alive=True) as server, closing(connected(server)) as client:
+        requests = b"HEAD / HTTP/1.1\r\nhost: localhost\r\n\r\n" * (number - 1)
+        requests += b"HEAD / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n"
+        client.sendall(requests)
+        with client.makefile("rb") as file:
+            assert file.read().count(b"HTTP/1.1 200 OK\r\n") == number
+
+
+def test_a_reply_function_may_wait_in_a_task_of_its_own(server: MockServer, mock: LLMMock) -> None:
+    tasks = set()
+
+    async def wait(prompt: object) -> str:
+        tasks.add(asyncio.current_task())
+        event = asyncio.Event()
+        asyncio.get_running_loop().call_soon(event.set)
+        await asyncio.wait_for(event.wait(), 10)
+        return "Waited."
+
+    mock.set("m", wait)
+    for _ in range(2):
+        assert said(sent(server, request_of())) == "Waited."
+    assert len(tasks - {None}) == 2
+
+
 def test_clients_of_http_1_0_are_answered_without_chunks(server: MockServer) -> None:
     answer = sent(
         server, request_of({**QUESTION, "stream": True}).replace(b"HTTP/1.1", b"HTTP/1.0")
