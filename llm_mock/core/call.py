@@ -9,7 +9,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from llm_mock.core.keys import make_passed_key
-from llm_mock.core.request import describe_attachments, describe_tool, to_plain_json
+from llm_mock.core.request import copy_json, describe_attachments, describe_tool
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import suggest_nearest
@@ -293,7 +293,7 @@ def new_call(request: Request, test: str | None) -> Call:
     schema_name = schema = None
     if request.schema:
         schema_name = get_schema_name(request.schema)
-        schema = to_plain_json(request.schema)
+        schema = copy_json(request.schema)
     model_id = request.model_id
     defaults = NOT_PASSED if request.passed else UNKNOWN
     call = Call(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -130,6 +131,15 @@ def to_plain_json(value: Any, depth: int = 0) -> JSON:
     if hasattr(type(value), "model_dump"):
         return to_plain_json(value.model_dump(mode="json", by_alias=True), depth + 1)
     return _format_object(value)
+
+
+def copy_json(value: Any) -> JSON:
+    """Return the same as `to_plain_json`, several times as fast for a value that is JSON."""
+    try:
+        copied: JSON = json.loads(json.dumps(value))
+    except (TypeError, ValueError, RecursionError):
+        return to_plain_json(value)
+    return copied
 
 
 def _format_object(value: object) -> str:

@@ -58,7 +58,7 @@ class LLMRequest(Request):
         self.turn = 1 + self._earlier
         if given:
             self.is_simple = False
-            self._characters, answers = versions.count_messages(given, prompt, conversation)
+            self._characters, answers = versions.count_messages(given, conversation)
             self.turn = 1 + answers
 
     @property

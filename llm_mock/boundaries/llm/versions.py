@@ -18,7 +18,7 @@ from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm import Conversation, Prompt
-    from llm.parts import Message, StreamEvent
+    from llm.parts import Message, StreamEvent, TextPart
     from sqlite_utils import Database
 
 
@@ -51,6 +51,16 @@ def get_stream_event_class() -> type[StreamEvent] | None:
     except ImportError:
         return None
     return StreamEvent
+
+
+@functools.cache
+def get_text_part_class() -> type[TextPart] | None:
+    """Return the class of the texts in messages; None before llm 0.32, which has no messages."""
+    try:
+        from llm.parts import TextPart
+    except ImportError:
+        return None
+    return TextPart
 
 
 def get_sync_execution(response_class: type) -> str:
@@ -117,43 +127,43 @@ def describe_messages(prompt: Prompt, earlier: Sequence[object]) -> list[JSONObj
 
 
 class _MessageCounts(NamedTuple):
-    """The counts of the messages of a prompt."""
+    """The counts of the messages of one turn."""
 
-    messages: Sequence[Message]
+    last: Message
+    number: int
     characters: int
     answers: int
 
 
 def count_messages(
-    messages: Sequence[Message], prompt: Prompt, conversation: Conversation | None
+    messages: Sequence[Message], conversation: Conversation | None
 ) -> tuple[int, int]:
     """Return the number of characters and of answers in the given messages of a prompt.
 
     A turn of a conversation has the messages of the turn before and a few more. So the counts are
-    kept on the prompt, and only the new messages are counted: else a long conversation would take
-    quadratic time.
+    kept on the conversation, and only the new messages are counted: else a long conversation would
+    take quadratic time.
     """
     characters = answers = start = 0
-    if conversation and conversation.responses:
-        previous: _MessageCounts | None
-        previous = vars(conversation.responses[-1].prompt).get(_COUNTS)
-        if previous is not None and _begins_with(messages, previous.messages):
-            start = len(previous.messages)
-            characters = previous.characters
-            answers = previous.answers
+    previous: _MessageCounts | None
+    previous = vars(conversation).get(_COUNTS) if conversation else None
+    # `llm` extends the list of the turn before by new messages, so its last one tells.
+    if previous and messages[previous.number - 1 : previous.number] == [previous.last]:
+        _, start, characters, answers = previous
+    text_part = get_text_part_class()
+    part: Any
     for message in messages[start:]:
-        characters += sum(map(_measure_part, message.parts))
+        for part in message.parts:
+            # Most parts are texts, and save the call of the function.
+            characters += len(part.text) if type(part) is text_part else _measure_part(part)
         answers += message.role == "assistant"
-    vars(prompt)[_COUNTS] = _MessageCounts(messages, characters, answers)
+    if conversation:
+        counts = _MessageCounts(messages[-1], len(messages), characters, answers)
+        vars(conversation)[_COUNTS] = counts
     return characters, answers
 
 
 _COUNTS = "llm_mock_counts"
-
-
-def _begins_with(messages: Sequence[Message], first: Sequence[Message]) -> bool:
-    # `llm` extends the list of the turn before by new messages, so its last one tells.
-    return 0 < len(first) <= len(messages) and messages[len(first) - 1] is first[-1]
 
 
 def count_characters(prompt: Prompt, conversation: Any) -> int:
