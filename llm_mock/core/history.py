@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from llm_mock.core.ownership import get_running_test
 from llm_mock.core.records import Totals, add_call
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
-from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, count_input_tokens
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
@@ -108,28 +107,6 @@ class History:
             return known
         parent = self._parent._states.get(model_id) if self._parent else None
         return self._states.setdefault(model_id, ModelState(parent))
-
-    def complete(self, record: Call, reply: Reply, request: Request | None) -> None:
-        """Record the answer to a call, or the part of it before an error.
-
-        Args:
-            record: the record of the call.
-            reply: the reply.
-            request: the request, to estimate tokens; see `Reply.tokens`.
-        """
-        if reply.is_text_alone and request is not None and not reply.is_recorded:
-            # Most replies, for which the general way takes four more calls.
-            record["response"] = reply.content
-            if request.is_text:
-                record["input_tokens"] = -(-record["prompt_length"] // CHARACTERS_PER_TOKEN) or 1
-            else:
-                record["input_tokens"] = count_input_tokens(request)
-            record["output_tokens"] = reply.estimated_tokens
-        else:
-            record["response"] = reply.outcome
-            record["input_tokens"], record["output_tokens"] = reply.tokens(request)
-        if self.log is not None:
-            self.log.add_response(record, reply)
 
     def fail(self, record: Call, error: BaseException, more: JSONObject | None = None) -> None:
         """Record the error of a call.

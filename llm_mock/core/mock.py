@@ -22,6 +22,7 @@ from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
+from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, count_input_tokens
 from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, UnusedReplies
 from llm_mock.support.locks import Lock
 
@@ -418,12 +419,34 @@ class Mock:
             real_time = latency.real_time
             reply, waits = self._apply_latency(reply, latency, record)
         if reply.error is None:
-            self.history.complete(record, reply, request)
+            self._complete(record, reply, request)
             if self.folder is not None or logger.isEnabledFor(logging.DEBUG):
                 self._report(record)
         else:
             self._complete_with_error(record, request, reply)
         return Answer(reply, record, waits, real_time, self.settings.raw_json)
+
+    def _complete(self, record: Call, reply: Reply, request: Request | None) -> None:
+        """Record the answer to a call, or the part of it before an error.
+
+        Args:
+            record: the record of the call.
+            reply: the reply.
+            request: the request, to estimate tokens; see `Reply.tokens`.
+        """
+        if reply.is_text_alone and request is not None and not reply.is_recorded:
+            # Most replies, for which the general way takes four more calls.
+            record["response"] = reply.content
+            if request.is_text:
+                record["input_tokens"] = -(-record["prompt_length"] // CHARACTERS_PER_TOKEN) or 1
+            else:
+                record["input_tokens"] = count_input_tokens(request)
+            record["output_tokens"] = reply.estimated_tokens
+        else:
+            record["response"] = reply.outcome
+            record["input_tokens"], record["output_tokens"] = reply.tokens(request)
+        if self.history.log is not None:
+            self.history.log.add_response(record, reply)
 
     def _apply_latency(
         self, reply: Reply, latency: Latency, record: Call
@@ -443,7 +466,7 @@ class Mock:
         error = reply.exception()
         if reply.error_after is None:
             raise error
-        self.history.complete(record, reply, request)
+        self._complete(record, reply, request)
         # The boundary raises the error later, after the chunks before it.
         self._fail(record, error, request.describe_failure(error, begun=True))
 
@@ -480,7 +503,7 @@ class Mock:
 
     def record_answer(self, record: Call, reply: Reply) -> None:
         """Complete the record of a real call with its recorded reply."""
-        self.history.complete(record, reply, None)
+        self._complete(record, reply, None)
         self._report(record)
 
     def record_failure(self, record: Call, error: BaseException) -> None:

@@ -210,8 +210,8 @@ class LLMMock(Mock):
             llm.UnknownModelError: the test made the name unknown with `set_unknown`.
         """
         __tracebackhide__ = True
-        entry = self._find_entry(name, MODELS)
-        return cast("MockLLMModel", self.resolve_model("model", name, entry))
+        model_id, entry = self._find_entry(name, MODELS)
+        return cast("MockLLMModel", self.resolve_model("model", name, model_id, entry))
 
     def get_async_model(self, name: str) -> AsyncMockLLMModel:
         """Return the async model of an id or alias; it shares its history with the sync one.
@@ -221,8 +221,9 @@ class LLMMock(Mock):
                 registers no async model.
         """
         __tracebackhide__ = True
-        entry = self._find_entry(name, MODELS)
-        return cast("AsyncMockLLMModel", self.resolve_model("async_model", name, entry))
+        model_id, entry = self._find_entry(name, MODELS)
+        model = self.resolve_model("async_model", name, model_id, entry)
+        return cast("AsyncMockLLMModel", model)
 
     def get_embedding_model(self, name: str) -> MockEmbeddingModel:
         """Return the embedding model of an id or alias, always the same one, to set its vectors.
@@ -231,23 +232,26 @@ class LLMMock(Mock):
             llm.UnknownModelError: the test made the name unknown with `set_unknown`.
         """
         __tracebackhide__ = True
-        entry = self._find_entry(name, EMBEDDING_MODELS)
-        return cast("MockEmbeddingModel", self.resolve_model("embedding_model", name, entry))
+        model_id, entry = self._find_entry(name, EMBEDDING_MODELS)
+        model = self.resolve_model("embedding_model", name, model_id, entry)
+        return cast("MockEmbeddingModel", model)
 
-    def _find_entry(self, name: str, listing: str) -> Any:
+    def _find_entry(self, name: str, listing: str) -> tuple[str, Any]:
+        """Return the id of a name, and the entry that registers it or None."""
         __tracebackhide__ = True
         check_name(name)
         entry = find_registered(name, listing) if self._at_boundary else None
         model_id = name if entry is None else get_model_id(entry)
         self.responses.script.named.add(model_id)
-        return entry
+        return model_id, entry
 
-    def resolve_model(self, kind: str, name: str, entry: Any) -> Any:
+    def resolve_model(self, kind: str, name: str, model_id: str, entry: Any) -> Any:
         """Return the mocked model of a name, always the same one.
 
         Args:
             kind: `model`, `async_model` or `embedding_model`.
             name: the id or alias that the application asked for.
+            model_id: the id.
             entry: the entry of `llm`'s listing that has the name; None if no plugin registers it.
 
         Raises:
@@ -255,7 +259,6 @@ class LLMMock(Mock):
                 registers no async model, or no plugin registers it and the project refuses that.
         """
         __tracebackhide__ = True
-        model_id = name if entry is None else get_model_id(entry)
         if self.is_unknown(model_id):
             raise build_unknown_model_error(f"Unknown model: {name}")
         if entry is None:

@@ -61,7 +61,6 @@ def play_at_once(answered: Answer | PassthroughCall, response: Response) -> bool
     reply = answered.reply
     if not reply.is_text or reply.is_recorded:
         return False
-    mark_read(response)
     # The attributes that `Response.__iter__` of llm sets; all but the events have been there in
     # every supported version.
     response._start = time.monotonic()
@@ -74,6 +73,7 @@ def play_at_once(answered: Answer | PassthroughCall, response: Response) -> bool
     _complete(response, answered)
     response._end = time.monotonic()
     response._done = True
+    mark_read(response)
     response._on_done()  # type: ignore[no-untyped-call]
     return True
 

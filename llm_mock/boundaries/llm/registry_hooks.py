@@ -110,13 +110,12 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
     model = None if entry is None else getattr(entry, attribute)
     if model is not None and _is_used_as_it_is(model):
         return model
-    if model is None:
-        model_id = name if entry is None else get_model_id(entry)
-        # It would have to run for real, and no plugin registers it in this kind.
-        if passes_through(model_id):
-            raise KeyError(name)
+    model_id = name if entry is None else get_model_id(entry)
+    # It would have to run for real, and no plugin registers it in this kind.
+    if model is None and passes_through(model_id):
+        raise KeyError(name)
     mock.requested_models.append(name)
-    return mock.resolve_model(kind, name, entry)
+    return mock.resolve_model(kind, name, model_id, entry)
 
 
 def _is_used_as_it_is(model: Any) -> bool:
