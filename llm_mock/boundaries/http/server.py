@@ -6,7 +6,7 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from types import TracebackType
@@ -183,9 +183,7 @@ class MockServer:
     async def _respond(self, head: RequestHead, body: bytes) -> WireResponse:
         sent, provider = resolve_request(head, body)
         # Before anything can be reported about the request.
-        credentials = list(_list_credentials(sent))
-        if credentials:
-            hide_carried(*credentials)
+        _hide_credentials(sent)
         if not self._any_host and not is_local_host(head.host):
             return self._refuse_host(head.host or "", provider)
         # Programs and people look at this path to see if the server is up.
@@ -239,16 +237,20 @@ def is_local_host(host: str | None) -> bool:
         return False
 
 
-def _list_credentials(sent: WireRequest) -> Iterator[str]:
-    """Yield the credentials in a request, which must not appear in any output."""
+def _hide_credentials(sent: WireRequest) -> None:
+    """Hide the credentials in a request, which must not appear in any output."""
+    credentials = []
     for value in sent.secrets():
         if PLACEHOLDER_KEY in value:
             continue
-        yield value
+        credentials.append(value)
         # Without the scheme, such as `Bearer`.
-        yield value.rpartition(" ")[2]
+        credentials.append(value.rpartition(" ")[2])
         for cookie in value.split(";"):
-            yield cookie.partition("=")[2]
+            credentials.append(cookie.partition("=")[2])
+    # Most requests have none, and save the call.
+    if credentials:
+        hide_carried(*credentials)
 
 
 def _refuse_malformed(head: RequestHead | None, error: WireError) -> WireResponse:
