@@ -1,33 +1,51 @@
 """Dispatch of a request to the mock, for all HTTP libraries and for the server.
 
-`interception.py` finds the provider of the request before, `responder.py` builds the response.
+`interception.py` finds the provider of the request before. What few requests need is elsewhere:
+`refusals.py`, `streaming.py`, `recording.py` and `replay.py`.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
+from llm_mock.boundaries.http.errors import ReplyFunctionError, convert_to_wire_error
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
-from llm_mock.boundaries.http.responder import (
-    ModelRequest,
-    build_failure_response,
-    build_response,
-)
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
 from llm_mock.boundaries.http.supported_versions import explain_user_agent, outdated_call
-from llm_mock.boundaries.http.wire import error_response
+from llm_mock.boundaries.http.wire import (
+    add_request_id,
+    error_response,
+    exception_response,
+    json_response,
+)
 from llm_mock.boundaries.http.wire_error import WireError
+from llm_mock.core.answer import Answer
 from llm_mock.core.context import passes_through
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from llm_mock.boundaries.http.client_clock import ClientClock
+    from llm_mock.boundaries.http.protocols.protocol import WireProtocol
     from llm_mock.boundaries.http.recording import WireRecording
+    from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
     from llm_mock.core.mock import Mock
+    from llm_mock.core.protocols import PassthroughCall
+
+
+class ModelRequest(NamedTuple):
+    """A parsed request that calls a model."""
+
+    protocol: WireProtocol
+    request: HTTPRequest
+    sent: WireRequest
+    mock: Mock
+    """The mock that answers."""
 
 
 def dispatch_request(
@@ -60,9 +78,9 @@ def dispatch_request(
         # `set_unknown` made the model unknown.
         if mock.is_unknown(parsed.request.model_id):
             raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
-        response = build_response(parsed, mock.answer(parsed.request))
+        response = _build_response(parsed, mock.answer(parsed.request))
     except Exception as error:
-        response = build_failure_response(parsed, error)
+        response = _build_failure_response(parsed, error)
     if response.delay:
         for seconds in clock.advance(response.delay):
             time.sleep(seconds)
@@ -110,9 +128,9 @@ async def respond_async(
         if mock.is_unknown(parsed.request.model_id):
             raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
         answer = await mock.answer_async(parsed.request, before_function)
-        return build_response(parsed, answer)
+        return _build_response(parsed, answer)
     except Exception as error:
-        return build_failure_response(parsed, error)
+        return _build_failure_response(parsed, error)
 
 
 def _parse_or_respond(
@@ -171,3 +189,50 @@ def parse_request(
         return ModelRequest(protocol, protocol.parse_request(sent, mock), sent, mock)
     except WireError as error:
         return error_response(protocol.provider.errors, error)
+
+
+def _build_response(
+    parsed: ModelRequest,
+    answer: Answer | PassthroughCall,
+) -> WireResponse | WireRecording:
+    """Return the response for an answer; or a recording, if the call is made for real."""
+    if not isinstance(answer, Answer):
+        # Imported late: few tests record calls.
+        from llm_mock.boundaries.http.recording import start_recording
+
+        return start_recording(answer, parsed.request, parsed.sent, parsed.mock)
+    protocol = parsed.protocol
+    context = ResponseContext(parsed.request, answer, parsed.mock)
+    if answer.reply.is_recorded:
+        # Imported late: it needs the readers, and most replies are scripted.
+        from llm_mock.boundaries.http.replay import read_finish_reason, replay_response
+
+        context.recorded_reason = read_finish_reason(answer.reply)
+        response = replay_response(context)
+        if response:
+            if isinstance(response.body, bytes):
+                return response
+            events = encode_errors(protocol, context, response.body)
+            return response._replace(body=events)
+    if parsed.request.stream:
+        events = encode_errors(protocol, context, protocol.stream(context))
+        return add_request_id(start_stream(answer, events), protocol.provider.errors)
+    reply = collect_reply(context)
+    response = json_response(protocol.build_body(context, reply))
+    add_request_id(response, protocol.provider.errors)
+    if not reply.seconds:
+        return response
+    return response._replace(delay=choose_wait_type(answer)(reply.seconds))
+
+
+def _build_failure_response(parsed: ModelRequest, error: Exception) -> WireResponse:
+    """Return the response for an exception, in the format of the provider.
+
+    Raises:
+        ConnectionFailure: the exception stands for a failed connection.
+    """
+    wire_error = convert_to_wire_error(error)
+    if isinstance(wire_error, ReplyFunctionError):
+        # The test fails with it, because the application may catch the SDK's exception.
+        parsed.mock.note_problem(wire_error.explanation)
+    return exception_response(parsed.protocol.provider.errors, wire_error, parsed.request.provider)

@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from llm_mock.behaviour.provider_errors import ReceivedError
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.chunks import ToolCallCollector
 from llm_mock.boundaries.http.protocols.protocol import parse_json_or_text
 from llm_mock.boundaries.http.protocols.responses_items import store_provider_response
+from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
 from llm_mock.boundaries.http.readers.text_slots import TextSlots
 from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.core.events import Wait
 from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 from llm_mock.core.tool_calls import BrokenToolCall
-from llm_mock.errors import NotRecordable
+from llm_mock.errors import LLMMockError, NotRecordable
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
@@ -40,6 +42,28 @@ SDK_ERRORS = {
 """The exceptions of OpenAI's and Anthropic's SDKs, by the status."""
 RECORDED_SDKS = ("openai", "anthropic")
 """The SDKs whose exceptions are recorded by name."""
+
+
+def start_recording(
+    call: PassthroughCall, request: HTTPRequest, sent: WireRequest, mock: Mock
+) -> WireRecording:
+    """Return the recording of a call that is made for real.
+
+    Raises:
+        LLMMockError: the application has no key for the provider.
+    """
+    host = sent.host
+    secrets = sent.secrets()
+    has_placeholder = any(PLACEHOLDER_KEY in secret for secret in secrets)
+    # A server of the application's own may do without a key.
+    if has_placeholder and find_provider_of_host(host, None):
+        problem = LLMMockError(
+            f"There is no key for {host}, so nothing was sent: set the environment variable "
+            "in which the SDK looks for it, and record again."
+        )
+        call.report_not_made(problem)
+        raise problem
+    return WireRecording(call, request, sent, mock)
 
 
 class WireRecording:

@@ -16,12 +16,11 @@ from urllib.parse import urlsplit
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.connection import Connection, ServerContext, enter_task
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
-from llm_mock.boundaries.http.dispatch import parse_request, respond_async
+from llm_mock.boundaries.http.dispatch import ModelRequest, parse_request, respond_async
 from llm_mock.boundaries.http.errors import refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.providers.registry import get_descriptor
-from llm_mock.boundaries.http.responder import ModelRequest
 from llm_mock.boundaries.http.wire import (
     WireRequest,
     WireResponse,

@@ -1,0 +1,73 @@
+"""Streamed responses: their start, the waits in them, and errors on the way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from llm_mock.behaviour.pacing import SlowStart
+from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
+from llm_mock.boundaries.http.errors import ConnectionFailure, convert_to_wire_error
+from llm_mock.boundaries.http.wire import WireResponse, event_stream_response
+from llm_mock.core.events import RealWait, Silence, Wait
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.chunks import ResponseContext
+    from llm_mock.boundaries.http.protocols.protocol import WireProtocol
+    from llm_mock.core.answer import Answer
+
+
+def choose_wait_type(answer: Answer) -> type[Wait]:
+    """Return the type of the waits of an answer, which says who sees them."""
+    if answer.real_time:
+        return RealWait
+    # A slow first token is silence, in which a read timeout runs out.
+    return Silence if isinstance(answer.reply.latency, SlowStart) else Wait
+
+
+def start_stream(answer: Answer, events: Iterator[bytes | Wait]) -> WireResponse:
+    """Return a streamed response that starts with its first chunk, as those of providers do.
+
+    The wait before the first chunk becomes the delay of the response.
+    """
+    if not (answer.waits and answer.waits[0]):
+        return event_stream_response(events)
+    events_before: list[bytes | Wait] = []
+    for event in events:
+        if isinstance(event, Wait):
+            response = event_stream_response(itertools.chain(events_before, events))
+            return response._replace(delay=event)
+        events_before.append(event)
+    return event_stream_response(events_before)
+
+
+def encode_errors(
+    protocol: WireProtocol,
+    context: ResponseContext,
+    chunks: Iterable[bytes | Wait],
+) -> Iterator[bytes | Wait]:
+    """Yield the events of a stream, in which an error is the last event or ends the connection."""
+    wait_type = choose_wait_type(context.answer)
+    event = b""
+    count = 0
+    try:
+        for chunk in chunks:
+            if isinstance(chunk, bytes):
+                event = chunk
+                count += 1
+                yield chunk
+            else:
+                yield wait_type(chunk)
+    except StreamStalls:
+        yield Silence(math.inf)
+    except StreamEnds as end:
+        if end.malformed:
+            # Half an event, which the SDK finds but cannot parse.
+            yield event[: len(event) // 2].rstrip() + b"\n\n"
+    except Exception as error:
+        wire_error = convert_to_wire_error(error)
+        if isinstance(wire_error, ConnectionFailure):
+            raise wire_error from None
+        yield protocol.encode_error_event(wire_error, count)
