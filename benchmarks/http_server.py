@@ -37,6 +37,24 @@ CPU_REQUESTS = 3_200
 CPU_ROUNDS = 6
 WARM_UP_ROUNDS = 2
 """The rounds that do not count: aimock's engine compiles what runs often."""
+SDK_HEADERS = {
+    "accept-encoding": "gzip, deflate",
+    "connection": "keep-alive",
+    "accept": "application/json",
+    "content-type": "application/json",
+    "user-agent": "OpenAI/Python 3.54.0",
+    "x-stainless-lang": "python",
+    "x-stainless-package-version": "3.54.0",
+    "x-stainless-os": "Linux",
+    "x-stainless-arch": "x64",
+    "x-stainless-runtime": "CPython",
+    "x-stainless-runtime-version": "3.11.7",
+    "authorization": "Bearer sk-mock",
+    "x-stainless-async": "false",
+    "x-stainless-retry-count": "0",
+    "x-stainless-read-timeout": "600",
+}
+"""The headers of OpenAI's SDK, beside `host` and `content-length`."""
 CHUNKS = ["Hel", "lo, ", "wor", "ld", "!"]
 SECONDS_TO_START = 20
 OURS = f"""
@@ -165,8 +183,9 @@ def _request(stream: bool) -> bytes:
     body = json.dumps(
         {"model": "m", "stream": stream, "messages": [{"role": "user", "content": "hello"}]}
     )
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n\r\n"  # noqa: E501
-    return (head + body).encode()
+    headers = {"host": "localhost", **SDK_HEADERS, "content-length": len(body)}
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join(["POST /v1/chat/completions HTTP/1.1", *lines, "", body]).encode()
 
 
 async def _ask_on_connections(port: int, stream: bool, connections: int, requests: int) -> None:

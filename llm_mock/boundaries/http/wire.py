@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
 
@@ -25,6 +26,10 @@ DEFAULT_PORTS = {"https": 443, "http": 80}
 
 # Counted per process, as SDKs only show the id, and no two responses of a test may share one.
 _request_numbers = itertools.count(1)
+
+
+SECRET_HEADERS = ("authorization", "cookie")
+"""The secret headers that `is_secret_name` does not know."""
 
 
 class WireRequest(NamedTuple):
@@ -53,11 +58,18 @@ class WireRequest(NamedTuple):
 
     def secrets(self) -> list[str]:
         """Return the values of all headers and query parameters that are secret."""
-        secrets = []
-        for name, value in [*self.headers.items(), *parse_qsl(self.query)]:
-            if name in ("authorization", "cookie") or is_secret_name(name):
-                secrets.append(value)
+        secrets = [self.headers[name] for name in _find_secret_names(tuple(self.headers))]
+        if self.query:
+            for name, value in parse_qsl(self.query):
+                if _find_secret_names((name,)):
+                    secrets.append(value)
         return secrets
+
+
+# A client sends the same headers with each request.
+@lru_cache(256)
+def _find_secret_names(names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if name in SECRET_HEADERS or is_secret_name(name)]
 
 
 class WireResponse(NamedTuple):

@@ -7,7 +7,6 @@ Recordings have a redactor of their own, with the patterns of the project.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.support.lazy_names import lazy_names
@@ -35,17 +34,18 @@ hide_carried = KNOWN.hide_carried
 """Register the credentials of a request as secret, for the rest of the process."""
 
 
+_output: Redactor | None = None
+
+
 def redact(value: object) -> Any:
     """Return a copy of a text or of a JSON value without secrets."""
-    return _load_redactor().clean(value)
+    global _output
+    # Kept, because an import takes half as long as to redact a short text.
+    if _output is None:
+        from llm_mock.support.redaction.redactor import OUTPUT
 
-
-@functools.cache
-def _load_redactor() -> Redactor:
-    # Cached, because an import within `redact` takes half as long as to redact a short text.
-    from llm_mock.support.redaction.redactor import OUTPUT
-
-    return OUTPUT
+        _output = OUTPUT
+    return _output.clean(value)
 
 
 __getattr__, __dir__ = lazy_names(__name__, {"redactor": "OUTPUT Redactor"})
