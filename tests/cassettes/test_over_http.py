@@ -309,7 +309,7 @@ def test_a_conversation_is_found_after_pytester_has_dropped_modules(
 ) -> None:
     run("all", lambda: converse(provider.url))
     for name in [name for name in sys.modules if name.startswith("llm_mock.boundaries.http.")]:
-        if name.rpartition(".")[2] in ("recording", "responses_items", "openai_responses"):
+        if name.rpartition(".")[2] in ("recording", "openai_responses"):
             monkeypatch.delitem(sys.modules, name)
     run("all", lambda: converse(provider.url))
     assert [call["turn"] for call in run.calls] == [1, 2, 3]

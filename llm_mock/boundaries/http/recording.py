@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from llm_mock.behaviour.provider_errors import ReceivedError
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.chunks import ToolCallCollector
+from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
 from llm_mock.boundaries.http.protocols.protocol import parse_json_or_text
-from llm_mock.boundaries.http.protocols.responses_items import store_provider_response
 from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
 from llm_mock.boundaries.http.readers.text_slots import TextSlots
 from llm_mock.boundaries.http.routing import create_reader

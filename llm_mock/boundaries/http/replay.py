@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from llm_mock.boundaries.http.chunks import ResponseContext
-from llm_mock.boundaries.http.protocols.responses_items import store_provider_response
+from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
 from llm_mock.boundaries.http.readers.text_slots import RecordedChunks, TextSlots
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.routing import create_reader

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 from collections.abc import Iterator
 
 from llm_mock.boundaries.http.body_types import RESPONSES
-from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     extract_options,
@@ -18,13 +20,6 @@ from llm_mock.boundaries.http.protocols.protocol import (
     parse_parts,
     validate_body,
 )
-from llm_mock.boundaries.http.protocols.responses_items import (
-    build_function_call_item,
-    build_message_item,
-    build_reasoning_item,
-    finish_response,
-)
-from llm_mock.boundaries.http.protocols.responses_stream import ResponsesStream
 from llm_mock.boundaries.http.providers.openai import OPENAI
 from llm_mock.boundaries.http.request import (
     HTTPRequest,
@@ -35,7 +30,7 @@ from llm_mock.boundaries.http.request import (
 )
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.boundaries.http.wire_error import WireError
-from llm_mock.core.events import Wait
+from llm_mock.core.events import Event, Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
 
@@ -57,6 +52,15 @@ URL_FIELDS = {
     "input_file": ("file_data", "file_url", "file_id"),
 }
 """The fields of a part that may have its URL, in order of preference."""
+INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
+"""The reasons of an incomplete response, by the finish reasons of Chat Completions."""
+NO_INPUT_DETAILS = {"cached_tokens": 0, "cache_write_tokens": 0}
+DELTA_NAMES = {
+    "message": "output_text",
+    "reasoning": "reasoning_summary_text",
+    "function_call": "function_call_arguments",
+}
+"""The name of a delta event, by the type of its item."""
 
 
 class OpenAIResponses:
@@ -106,15 +110,15 @@ class OpenAIResponses:
         """Return the body of a response that is not streamed."""
         output: list[JSONObject] = []
         if reply.reasoning:
-            output.append(build_reasoning_item(context, reply.reasoning))
+            output.append(_build_reasoning_item(context, reply.reasoning))
         if reply.text or not reply.tool_calls:
-            output.append(build_message_item(context, reply.text))
-        output += map(build_function_call_item, reply.tool_calls)
-        return finish_response(context, output, reply.finish_reason)
+            output.append(_build_message_item(context, reply.text))
+        output += map(_build_function_call_item, reply.tool_calls)
+        return _finish_response(context, output, reply.finish_reason)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Return the events of a streamed response."""
-        return ResponsesStream(context).build_events()
+        return _Stream(context).build_events()
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
@@ -227,3 +231,267 @@ def _parse_tool_choice(choice: object) -> str | None:
     if isinstance(choice, dict):
         return str(choice["name"]) if choice.get("name") else None
     return choice if isinstance(choice, str) else None
+
+
+def store_provider_response(mock: Mock | None, request: HTTPRequest, data: object) -> None:
+    """Store a response of the provider, so that later requests can refer to it.
+
+    Args:
+        mock: the mock that stores it.
+        request: the request.
+        data: the response: its body, one event of its stream, or a list of all events.
+    """
+    for body in data if isinstance(data, list) else [data]:
+        response = body.get("response", body) if isinstance(body, dict) else None
+        if not isinstance(response, dict) or response.get("object") != "response":
+            continue
+        if response.get("output"):
+            items = [item for item in response["output"] if isinstance(item, dict)]
+            # A copy, because the recording replaces the texts of the original by placeholders.
+            items = copy.deepcopy(items)
+            _store(mock, str(response.get("id")), request.conversation, items)
+
+
+def _store(
+    mock: Mock | None, response_id: str, conversation: list[Message], output: list[JSONObject]
+) -> None:
+    """Store the conversation before a response, and the items of the response."""
+    if mock is None:
+        return
+    responses = mock.stored_responses
+    responses[response_id] = conversation, output
+    # No more responses are kept than calls: a server that runs for days must not grow.
+    limit = mock.history.limit
+    if limit is not None and len(responses) > limit:
+        responses.pop(next(iter(responses)), None)
+
+
+def _build_empty_message_item(context: ResponseContext) -> JSONObject:
+    """Return the message item of a reply before its text."""
+    # The id is the same in all events of the item, by which SDKs bring them together.
+    return {
+        "id": f"msg_mock_{context.number}",
+        "type": "message",
+        "role": "assistant",
+        "status": "in_progress",
+        "content": [],
+    }
+
+
+def _build_message_item(context: ResponseContext, text: str) -> JSONObject:
+    """Return the message item of a reply."""
+    content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    return {**_build_empty_message_item(context), "status": "completed", "content": [content]}
+
+
+def _build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
+    """Return the reasoning item of a reply."""
+    summary = [{"type": "summary_text", "text": text}] if text else []
+    return {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
+
+
+def _build_function_call_item(call: ToolCallText, status: str = "completed") -> JSONObject:
+    """Return the item of a tool call."""
+    return {
+        "id": f"fc_{call.id}",
+        "type": "function_call",
+        "status": status,
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+    }
+
+
+def _build_response(context: ResponseContext, status: str, output: list[JSONObject]) -> JSONObject:
+    """Return a response object without usage.
+
+    Args:
+        context: the call and its reply.
+        status: `in_progress`, `completed` or `incomplete`.
+        output: its items.
+    """
+    body = context.request.body
+    # SDKs validate the whole object, which repeats the request's settings or their defaults.
+    return {
+        "id": f"resp_mock_{context.number}",
+        "object": "response",
+        "created_at": context.created,
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "instructions": body.get("instructions"),
+        "metadata": body.get("metadata") or {},
+        "model": context.model,
+        "output": output,
+        "parallel_tool_calls": body.get("parallel_tool_calls", True),
+        "previous_response_id": body.get("previous_response_id"),
+        "reasoning": {"effort": None, "summary": None, **(body.get("reasoning") or {})},
+        "store": body.get("store", True),
+        "temperature": body.get("temperature", 1.0),
+        "text": body.get("text") or {"format": {"type": "text"}},
+        "tool_choice": body.get("tool_choice") or "auto",
+        "tools": body.get("tools") or [],
+        "top_p": body.get("top_p", 1.0),
+        "truncation": body.get("truncation") or "disabled",
+        "usage": None,
+    }
+
+
+def _finish_response(context: ResponseContext, output: list[JSONObject], reason: str) -> JSONObject:
+    """Return a finished response, and store it for the next request of its conversation.
+
+    Args:
+        context: the call and its reply.
+        output: the items.
+        reason: the finish reason in the terms of Chat Completions.
+    """
+    _store(context.mock, f"resp_mock_{context.number}", context.request.conversation, output)
+    if reason in INCOMPLETE_REASONS:
+        body = _build_response(context, "incomplete", output)
+        body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
+    else:
+        body = _build_response(context, "completed", output)
+    body["usage"] = _build_usage(context)
+    return body
+
+
+def _build_usage(context: ResponseContext) -> JSONObject:
+    details = context.usage_details
+    input_details = details.get("input_tokens_details") or {}
+    output_details = details.get("output_tokens_details") or {}
+    return {
+        "input_tokens": context.input_tokens,
+        "input_tokens_details": {**NO_INPUT_DETAILS, **input_details},
+        "output_tokens": context.output_tokens,
+        "output_tokens_details": {"reasoning_tokens": 0, **output_details},
+        "total_tokens": context.input_tokens + context.output_tokens,
+    }
+
+
+class _Stream:
+    """A streamed response, whose items are opened, filled and closed one after the other.
+
+    Args:
+        context: the call and its reply.
+    """
+
+    def __init__(self, context: ResponseContext) -> None:
+        self._context = context
+        self._numbers = itertools.count()
+        """The numbers of the events."""
+        self._output: list[JSONObject] = []
+        """The closed items."""
+        self._open_item: tuple[str, str] | None = None
+        """The type of the open item, and the id of its tool call."""
+        self._position: JSONObject = {}
+        """The fields that say where in the response the open item is."""
+        # The name is part of an item's final event, long after the chunk that has it.
+        self._tool_name = ""
+        self._text = ""
+        """The text or the arguments of the open item so far."""
+
+    def build_events(self) -> Iterator[bytes | Wait]:
+        """Yield the events, and the waits between them."""
+        context = self._context
+        response = _build_response(context, "in_progress", [])
+        yield self._encode("response.created", {"response": response})
+        yield self._encode("response.in_progress", {"response": response})
+        for chunk in context.read_chunks(stream=True):
+            if isinstance(chunk, Wait):
+                yield chunk
+            else:
+                yield from self._add_chunk(chunk)
+        if self._open_item is None and not self._output:
+            # An empty reply has one empty message, as it has when it is not streamed.
+            yield from self._open("message", "")
+        yield from self._close()
+        final = _finish_response(context, self._output, context.get_finish_reason())
+        yield self._encode(f"response.{final['status']}", {"response": final})
+
+    def _encode(self, kind: str, fields: JSONObject) -> bytes:
+        """Encode an event under the next number."""
+        data = {"type": kind, "sequence_number": next(self._numbers), **fields}
+        return server_sent_event(data, kind)
+
+    def _add_chunk(self, chunk: str | Event) -> list[bytes]:
+        if isinstance(chunk, str):
+            return self._add_text("message", "", chunk)
+        if chunk.type == "reasoning":
+            return self._add_text("reasoning", "", chunk.chunk)
+        if chunk.type == "tool_call_name":
+            self._tool_name = chunk.chunk
+            return self._add_text("function_call", chunk.tool_call_id or "", "")
+        if chunk.type == "tool_call_args":
+            return self._add_text("function_call", chunk.tool_call_id or "", chunk.chunk)
+        return []
+
+    def _add_text(self, kind: str, call_id: str, text: str) -> list[bytes]:
+        """Add a text to the item of a type and a call, which is opened first if need be."""
+        events = []
+        # Chunks of several calls may alternate; each change starts a new item.
+        if self._open_item != (kind, call_id):
+            events += self._close()
+            events += self._open(kind, call_id)
+        if text:
+            self._text += text
+            fields = {**self._position, "delta": text}
+            if kind == "message":
+                fields["logprobs"] = []
+            events.append(self._encode(f"response.{DELTA_NAMES[kind]}.delta", fields))
+        return events
+
+    def _open(self, kind: str, call_id: str) -> list[bytes]:
+        self._open_item = (kind, call_id)
+        self._text = ""
+        if kind == "message":
+            item = _build_empty_message_item(self._context)
+        else:
+            item = self._build_item(kind, call_id, "in_progress")
+        index = len(self._output)
+        self._position = {"item_id": item["id"], "output_index": index}
+        added = self._encode("response.output_item.added", {"output_index": index, "item": item})
+        # A tool call has no parts, and therefore no index of one.
+        if kind == "function_call":
+            return [added]
+        self._position["content_index" if kind == "message" else "summary_index"] = 0
+        return [added, self._encode_part("added", kind)]
+
+    def _close(self) -> list[bytes]:
+        if self._open_item is None:
+            return []
+        kind, call_id = self._open_item
+        item = self._build_item(kind, call_id, "completed")
+        fields = {**self._position}
+        if kind == "function_call":
+            fields |= {"name": self._tool_name, "arguments": self._text}
+        else:
+            fields["text"] = self._text
+        if kind == "message":
+            fields["logprobs"] = []
+        events = [self._encode(f"response.{DELTA_NAMES[kind]}.done", fields)]
+        if kind != "function_call":
+            events.append(self._encode_part("done", kind))
+        done = {"output_index": len(self._output), "item": item}
+        events.append(self._encode("response.output_item.done", done))
+        self._output.append(item)
+        self._open_item = None
+        return events
+
+    def _build_item(self, kind: str, call_id: str, status: str) -> JSONObject:
+        """Return the open item with its text so far."""
+        if kind == "message":
+            return _build_message_item(self._context, self._text)
+        if kind == "reasoning":
+            return _build_reasoning_item(self._context, self._text)
+        call = ToolCallText(call_id, self._tool_name, self._text)
+        return _build_function_call_item(call, status)
+
+    def _encode_part(self, stage: str, kind: str) -> bytes:
+        """Encode the event that the part of the open item is `added` or `done`."""
+        if kind == "message":
+            name = f"response.content_part.{stage}"
+            part = {"type": "output_text", "text": self._text, "annotations": [], "logprobs": []}
+        else:
+            name = f"response.reasoning_summary_part.{stage}"
+            part = {"type": "summary_text", "text": self._text}
+        return self._encode(name, {**self._position, "part": part})
