@@ -75,26 +75,36 @@ def replace(owner: Any, name: str, replacement: Callable[..., Any]) -> None:
         replacement: called with the original function, and then with the arguments of the call;
             for a coroutine function it must return an awaitable.
     """
+
+    def wrap(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call_replacement(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            return replacement(original, *args, **kwargs)
+
+        @functools.wraps(original)
+        async def await_replacement(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            return await replacement(original, *args, **kwargs)
+
+        # A coroutine function stays one, as frameworks ask `inspect.iscoroutinefunction`.
+        flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
+        return await_replacement if flags & CO_COROUTINE else call_replacement
+
+    decorate(owner, name, wrap)
+
+
+def decorate(
+    owner: Any, name: str, decorator: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> None:
+    """Replace a function of a module or class by what a decorator makes of it, once."""
     original = getattr(owner, name)
     # A mark of our own, as decorators such as botocore's set `__wrapped__`, too. It is found again
     # on the classes of the first import when a library is imported anew, and on a method that a
     # class inherits, which is replaced on its base class.
     if is_replaced(original):
         return
-
-    @functools.wraps(original)
-    def call_replacement(*args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        return replacement(original, *args, **kwargs)
-
-    @functools.wraps(original)
-    async def await_replacement(*args: Any, **kwargs: Any) -> Any:
-        __tracebackhide__ = True
-        return await replacement(original, *args, **kwargs)
-
-    # A coroutine function stays one, as frameworks ask `inspect.iscoroutinefunction`.
-    flags = getattr(getattr(original, "__code__", None), "co_flags", 0)
-    wrapper = await_replacement if flags & CO_COROUTINE else call_replacement
+    wrapper = decorator(original)
     setattr(wrapper, MARK, True)
     setattr(owner, name, wrapper)
 

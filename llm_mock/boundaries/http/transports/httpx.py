@@ -27,7 +27,7 @@ from llm_mock.boundaries.http.interception import (
 )
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.transports import httpcore
-from llm_mock.boundaries.patching import replace
+from llm_mock.boundaries.patching import decorate, replace
 from llm_mock.core.context import current_mock, has_passthrough
 
 if TYPE_CHECKING:
@@ -55,82 +55,90 @@ def attach(httpx: ModuleType) -> None:
     if hasattr(transports, "create_ssl_context"):
         replace(transports, "create_ssl_context", _create_ssl_context)
     if hasattr(transports, "ResponseStream"):
-        handle = functools.partial(_handle_request, httpx, transports)
-        replace(httpx.HTTPTransport, "handle_request", handle)
-        handle_async = functools.partial(_handle_async_request, httpx, transports)
-        replace(httpx.AsyncHTTPTransport, "handle_async_request", handle_async)
+        decorator = functools.partial(_decorate_handle_request, httpx, transports)
+        decorate(httpx.HTTPTransport, "handle_request", decorator)
+        async_decorator = functools.partial(_decorate_handle_async_request, httpx, transports)
+        decorate(httpx.AsyncHTTPTransport, "handle_async_request", async_decorator)
 
 
-def _handle_request(
+def _decorate_handle_request(
     httpx: ModuleType,
     transports: ModuleType,
     original: Callable[[HTTPTransport, Request], Response],
-    transport: HTTPTransport,
-    request: Request,
-) -> Response:
-    __tracebackhide__ = True
-    found = _find_provider_and_mock(transport, "handle_request", request)
-    if found is None:
-        return original(transport, request)
-    provider, mock = found
-    from llm_mock.boundaries.http.transports import httpcore_wire as wire
+) -> Callable[[HTTPTransport, Request], Response]:
+    """Return a method that answers what the mock answers, and sends the rest with the original."""
 
-    url = request.url
-    origin = url.raw_scheme, url.raw_host, url.port
-    sent = wire.build_wire_request(
-        request.method, origin, url.raw_path, request.headers.raw, request.read()
-    )
-    if provider == UNDECIDED:
-        identified = identify_provider(sent)
-        if identified is None:
+    @functools.wraps(original)
+    def handle_request(transport: HTTPTransport, request: Request) -> Response:
+        __tracebackhide__ = True
+        found = _find_provider_and_mock(transport, "handle_request", request)
+        if found is None:
             return original(transport, request)
-        provider = identified
-    response: Any
-    response, clock = wire.answer_request(httpx, request, sent, provider, mock, can_send=False)
-    if isinstance(response.body, bytes):
-        stream = httpx.ByteStream(response.body)
-    else:
-        chunks = wire.read_chunks(httpx, response.body, clock)
-        stream = transports.ResponseStream(chunks)
-    built: Response = wire.build_response(httpx, response, stream=stream)
-    return built
+        provider, mock = found
+        from llm_mock.boundaries.http.transports import httpcore_wire as wire
+
+        url = request.url
+        origin = url.raw_scheme, url.raw_host, url.port
+        sent = wire.build_wire_request(
+            request.method, origin, url.raw_path, request.headers.raw, request.read()
+        )
+        if provider == UNDECIDED:
+            identified = identify_provider(sent)
+            if identified is None:
+                return original(transport, request)
+            provider = identified
+        response: Any
+        response, clock = wire.answer_request(httpx, request, sent, provider, mock, can_send=False)
+        if isinstance(response.body, bytes):
+            stream = httpx.ByteStream(response.body)
+        else:
+            chunks = wire.read_chunks(httpx, response.body, clock)
+            stream = transports.ResponseStream(chunks)
+        built: Response = wire.build_response(httpx, response, stream=stream)
+        return built
+
+    return handle_request
 
 
-async def _handle_async_request(
+def _decorate_handle_async_request(
     httpx: ModuleType,
     transports: ModuleType,
     original: Callable[[AsyncHTTPTransport, Request], Awaitable[Response]],
-    transport: AsyncHTTPTransport,
-    request: Request,
-) -> Response:
-    __tracebackhide__ = True
-    found = _find_provider_and_mock(transport, "handle_async_request", request)
-    if found is None:
-        return await original(transport, request)
-    provider, mock = found
-    from llm_mock.boundaries.http.transports import httpcore_wire as wire
+) -> Callable[[AsyncHTTPTransport, Request], Awaitable[Response]]:
+    """Return the asynchronous form of the method of `_decorate_handle_request`."""
 
-    url = request.url
-    origin = url.raw_scheme, url.raw_host, url.port
-    sent = wire.build_wire_request(
-        request.method, origin, url.raw_path, request.headers.raw, await request.aread()
-    )
-    if provider == UNDECIDED:
-        identified = identify_provider(sent)
-        if identified is None:
+    @functools.wraps(original)
+    async def handle_async_request(transport: AsyncHTTPTransport, request: Request) -> Response:
+        __tracebackhide__ = True
+        found = _find_provider_and_mock(transport, "handle_async_request", request)
+        if found is None:
             return await original(transport, request)
-        provider = identified
-    response: Any
-    response, clock = await wire.answer_request_async(
-        httpx, request, sent, provider, mock, can_send=False
-    )
-    if isinstance(response.body, bytes):
-        stream = httpx.ByteStream(response.body)
-    else:
-        chunks = wire.read_chunks_async(httpx, response.body, clock)
-        stream = transports.AsyncResponseStream(chunks)
-    built: Response = wire.build_response(httpx, response, stream=stream)
-    return built
+        provider, mock = found
+        from llm_mock.boundaries.http.transports import httpcore_wire as wire
+
+        url = request.url
+        origin = url.raw_scheme, url.raw_host, url.port
+        sent = wire.build_wire_request(
+            request.method, origin, url.raw_path, request.headers.raw, await request.aread()
+        )
+        if provider == UNDECIDED:
+            identified = identify_provider(sent)
+            if identified is None:
+                return await original(transport, request)
+            provider = identified
+        response: Any
+        response, clock = await wire.answer_request_async(
+            httpx, request, sent, provider, mock, can_send=False
+        )
+        if isinstance(response.body, bytes):
+            stream = httpx.ByteStream(response.body)
+        else:
+            chunks = wire.read_chunks_async(httpx, response.body, clock)
+            stream = transports.AsyncResponseStream(chunks)
+        built: Response = wire.build_response(httpx, response, stream=stream)
+        return built
+
+    return handle_async_request
 
 
 def _find_provider_and_mock(
