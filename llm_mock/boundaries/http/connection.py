@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
 
     def _read(self) -> None:
         """Answer the requests that have arrived, until an answer has to wait."""
-        while self._task is None and not self._transport.is_closing():
+        while self._reader.buffered_bytes and not self._transport.is_closing():
             try:
                 request = self._reader.read_request()
             except WireError as error:
@@ -163,6 +163,8 @@ class Connection(asyncio.Protocol):
             self._closes_at = None
             self._has_sent_continue = False
             self._start(self._answer(*request))
+            if self._task is not None:
+                return
 
     def _continue(self) -> None:
         """Ask the client for the body of its request, if it waits for that."""
