@@ -168,7 +168,9 @@ def _discard_stale_models(llm: ModuleType) -> None:
     package = sys.modules["llm_mock"]
     for name in MODULES_OF_MODELS:
         sys.modules.pop(f"{__package__}.{name}", None)
-    sys.modules[f"{__package__}.versions"].get_stream_event_class.cache_clear()
+    versions = sys.modules[f"{__package__}.versions"]
+    versions.get_stream_event_class.cache_clear()
+    versions.get_text_part_class.cache_clear()
     # The package imports its public names lazily and keeps them.
     for name in ("AsyncMockLLMModel", "MockEmbeddingModel", "MockLLMModel"):
         vars(package).pop(name, None)

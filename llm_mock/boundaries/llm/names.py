@@ -26,6 +26,11 @@ _real_listings: dict[str, Callable[[], list[Any]]] = {}
 _loading_lock = threading.RLock()
 
 
+class _State:
+    is_loading = False
+    """Whether a thread loads the plugins at this moment."""
+
+
 class LLMNames:
     """Resolver of model names as in `llm`; see `llm_mock.core.protocols.NameResolver`."""
 
@@ -58,9 +63,12 @@ def load_plugins_once(original: Callable[[], None]) -> None:
     `llm` alone marks them as loaded before it loads them, so another thread would see no models.
     """
     is_locked = _loading_lock.acquire(timeout=MAX_LOADING_SECONDS)
+    was_loading = _State.is_loading
+    _State.is_loading = True
     try:
         original()
     finally:
+        _State.is_loading = was_loading
         if is_locked:
             _loading_lock.release()
 
@@ -140,7 +148,9 @@ def _load_entries(listing: str) -> dict[str, Any]:
     if not _real_listings:  # `llm` is not patched
         return {}
     loader: Any = importlib.import_module("llm.plugins")
-    loader.load_plugins()
+    # `llm` sets the private `_loaded` before it loads them, so another thread may still do so.
+    if _State.is_loading or not loader._loaded:
+        loader.load_plugins()
     plugins = frozenset(loader.pm.list_name_plugin())
     distributed = {plugin for plugin, _ in loader.pm.list_plugin_distinfo()}
     list_entries: Callable[..., dict[str, Any]] = _list_entries

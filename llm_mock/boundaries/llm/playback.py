@@ -6,13 +6,11 @@ import asyncio
 import copy
 import time
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from llm.models import ToolCall
 
 from llm_mock.boundaries.llm import recording, versions
-from llm_mock.boundaries.llm.unconsumed_responses import mark_read
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import PassthroughCall
@@ -20,7 +18,6 @@ from llm_mock.core.reply import Reply
 
 if TYPE_CHECKING:
     from llm.models import (
-        Response,
         _BaseResponse,  # private: the common base of both kinds
     )
 
@@ -48,34 +45,6 @@ def play(
         return recording.record(answered, response)
     chunks = _play_answer(answered, stream, response)
     return _sleep_between(chunks) if answered.real_time else chunks
-
-
-def play_at_once(answered: Answer | PassthroughCall, response: Response) -> bool:
-    """Complete an unread response with a text that comes at once, without streaming it.
-
-    Returns:
-        False if the answer is of another kind, and was not played.
-    """
-    if not isinstance(answered, Answer) or answered.waits is not None:
-        return False
-    reply = answered.reply
-    if not reply.is_text or reply.is_recorded:
-        return False
-    # The attributes that `Response.__iter__` of llm sets; all but the events have been there in
-    # every supported version.
-    response._start = time.monotonic()
-    response._start_utcnow = datetime.now(timezone.utc)
-    for chunk in reply.stream(response.stream):
-        response._chunks.append(chunk)
-        if _STREAM_EVENT is not None:
-            event = _STREAM_EVENT(type="text", chunk=chunk, part_index=0)
-            response._stream_events.append(event)
-    _complete(response, answered)
-    response._end = time.monotonic()
-    response._done = True
-    mark_read(response)
-    response._on_done()  # type: ignore[no-untyped-call]
-    return True
 
 
 async def play_async(
@@ -113,10 +82,10 @@ def _play_answer(answer: Answer, stream: bool, response: _BaseResponse) -> Itera
     elif answer.waits is None and answer.reply.is_text:
         # Most replies: plain text needs no events.
         yield from answer.reply.stream(stream)
-        _complete(response, answer)
+        complete(response, answer)
     else:
         yield from _play_events(answer, stream, response, [])
-        _complete(response, answer)
+        complete(response, answer)
 
 
 def _play_recorded(answer: Answer, stream: bool, response: _BaseResponse) -> Iterator[Any]:
@@ -135,7 +104,7 @@ def _play_recorded(answer: Answer, stream: bool, response: _BaseResponse) -> Ite
     if _STREAM_EVENT is not None:  # before, events are plain texts or None
         for event, attributes in completed:
             vars(event).update(attributes)
-    _complete(response, answer)
+    complete(response, answer)
     # `_prompt_json` is private, but plugins set it, too: llm logs it as the request.
     response._prompt_json = answer.reply.sent(sent_before)
     vars(response).update(copy.deepcopy(dict(answer.reply.attributes)))
@@ -188,8 +157,10 @@ def _to_stream_event(event: Any) -> Any:
     return copy.copy(event)  # as `llm` numbers events in place
 
 
-def _complete(response: _BaseResponse, answer: Answer) -> None:
+def complete(response: _BaseResponse, answer: Answer) -> None:
+    """Set what a response has beside its chunks: usage, attachments, model and payload."""
     reply, record = answer.reply, answer.record
+    # Most replies, as in `MockResponse`.
     if reply.is_text_alone and not reply.is_recorded and not answer.raw_json:
         response.set_usage(input=record["input_tokens"], output=record["output_tokens"])
         return

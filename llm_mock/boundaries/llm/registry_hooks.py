@@ -108,12 +108,14 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
         entry = find_registered(name, MODELS)
         attribute = kind
     model = None if entry is None else getattr(entry, attribute)
-    if model is not None and _is_used_as_it_is(model):
-        return model
     model_id = name if entry is None else get_model_id(entry)
-    # It would have to run for real, and no plugin registers it in this kind.
-    if model is None and passes_through(model_id):
-        raise KeyError(name)
+    if is_mock(model):
+        return model
+    if passes_through(model_id):
+        # It would have to run for real, and no plugin registers it in this kind.
+        if model is None:
+            raise KeyError(name)
+        return model
     mock.requested_models.append(name)
     return mock.resolve_model(kind, name, model_id, entry)
 

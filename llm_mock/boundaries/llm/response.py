@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable, Mapping
+from datetime import datetime, timezone
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +14,17 @@ import llm
 import llm.models
 
 from llm_mock.boundaries.llm import versions
-from llm_mock.boundaries.llm.playback import play_at_once
+from llm_mock.boundaries.llm.playback import complete
 from llm_mock.boundaries.llm.provider_classes import get_original_function, keep_original
+from llm_mock.boundaries.llm.unconsumed_responses import UNREGISTER
+from llm_mock.core.answer import Answer
 from llm_mock.errors import LLMMockError
 
 if TYPE_CHECKING:
-    from llm_mock.core.answer import Answer
     from llm_mock.core.protocols import PassthroughCall
+
+
+_STREAM_EVENT = versions.get_stream_event_class()
 
 
 class CallableText(str):
@@ -66,6 +72,9 @@ class MockResponse(llm.Response):
     `llm`'s own responses have methods there, and their `json()` is the provider's raw payload.
     """
 
+    # `ScriptedModel.prompt` registers it as unread, as it knows the mock.
+    __init__ = getattr(llm.Response.__init__, "__wrapped__", llm.Response.__init__)
+
     decided: Answer | PassthroughCall | None = None
     """The answer, if `prompt()` has fixed it; None if reading the response fixes it."""
     raw_json = False
@@ -78,8 +87,47 @@ class MockResponse(llm.Response):
         # guards, `get_key`, which reads the user's folder, and `execute`, none of which can change
         # an answer that is fixed already. Where llm has no such method, its own way is taken.
         answer = self.decided
-        if answer is None or self._done or not play_at_once(answer, self):
+        if answer is None or self._done or not self._play_at_once(answer):
             llm.Response._force(self)  # type: ignore[no-untyped-call]
+
+    def _play_at_once(self, answer: Answer | PassthroughCall) -> bool:
+        """Complete this response with a text that comes at once, without streaming it.
+
+        Returns:
+            False if the answer is of another kind, and was not played.
+        """
+        if not isinstance(answer, Answer) or answer.waits is not None:
+            return False
+        reply = answer.reply
+        if not reply.is_text or reply.is_recorded:
+            return False
+        # The attributes that `Response.__iter__` of llm sets; all but the events have been there in
+        # every supported version.
+        self._start = time.monotonic()
+        self._start_utcnow = datetime.now(timezone.utc)
+        # The same as `reply.stream`, whose call is saved.
+        if self.stream and reply.chunks:
+            chunks = reply.chunks
+        else:
+            chunks = (reply.content,) if reply.content else ()
+        for chunk in chunks:
+            self._chunks.append(chunk)
+            if _STREAM_EVENT is not None:
+                event = _STREAM_EVENT(type="text", chunk=chunk, part_index=0)
+                self._stream_events.append(event)
+        if reply.is_text_alone and not answer.raw_json:
+            record = answer.record
+            self.set_usage(input=record["input_tokens"], output=record["output_tokens"])
+        else:
+            complete(self, answer)
+        self._end = time.monotonic()
+        self._done = True
+        # The same as `mark_read`, whose call is saved.
+        unregister = vars(self).pop(UNREGISTER, None)
+        if unregister is not None:
+            unregister(id(self), None)
+        self._on_done()  # type: ignore[no-untyped-call]
+        return True
 
     @property
     def text(self) -> CallableText:

@@ -25,7 +25,13 @@ from llm_mock.boundaries.llm.response import (
     build_mock_response,
     has_original_classes,
 )
-from llm_mock.boundaries.llm.unconsumed_responses import mark_read
+from llm_mock.boundaries.llm.unconsumed_responses import (
+    UNREGISTER,
+    Watch,
+    mark_read,
+    register_unread,
+)
+from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 from llm_mock.core.request import to_plain_json
 from llm_mock.support.schemas import to_json_schema
@@ -205,6 +211,13 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
             prompt_class: Any = llm.models.Prompt
             native = prompt_class(prompt, self, options=self.Options())
             response = MockResponse(native, self, True)
+            # The same as `register_unread` does, for a mock that is known.
+            if self.mock is current_mock:
+                unread = mock.history.unread
+                unread[id(response)] = response
+                vars(response)[UNREGISTER] = unread.pop
+            elif Watch.is_on:
+                register_unread(response)
             request = TextRequest(self.model_id, native, prompt, self.key)
         else:
             response = self._respond(prompt, kwargs)
@@ -247,6 +260,7 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         text = self._get_prompt_text(prompt, kwargs)
         for_llm, others = split_arguments(self, kwargs)
         response: MockResponse = build_mock_response(self, text, **for_llm)
+        register_unread(response)
         if others:
             response.passed = to_plain_json(others)
         return response

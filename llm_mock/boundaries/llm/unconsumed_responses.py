@@ -19,12 +19,19 @@ UNREGISTER = "_llm_mock_unregister"
 """The attribute of an unread response with the function that removes it from the unread ones."""
 
 
+class Watch:
+    """Whether responses are registered: once `llm` is patched."""
+
+    is_on = False
+
+
 def watch(models: ModuleType) -> None:
     """Register each response, and each chain of responses, until it is read.
 
     Args:
         models: the module `llm.models`.
     """
+    Watch.is_on = True
     # Private bases, as the classes of responses have no public one in common.
     for name in ("_BaseResponse", "_BaseChainResponse"):
         _watch_class(getattr(models, name))
@@ -42,15 +49,20 @@ def _watch_class(base: Any) -> None:
     def init(response: object, *args: Any, **kwargs: Any) -> None:
         __tracebackhide__ = True
         original(response, *args, **kwargs)
-        mock = None if is_live() else current_mock()
-        if mock is not None:
-            # By `id`, as the class of a response may define equality, and so no hash.
-            unread = mock.history.unread
-            unread[id(response)] = response
-            # Kept on the response, as another mock may be current when it is read.
-            vars(response)[UNREGISTER] = unread.pop
+        register_unread(response)
 
     base.__init__ = init
+
+
+def register_unread(response: object) -> None:
+    """Register a response, or a chain of responses, with the current mock until it is read."""
+    mock = current_mock() if Watch.is_on and not is_live() else None
+    if mock is not None:
+        # By `id`, as the class of a response may define equality, and so no hash.
+        unread = mock.history.unread
+        unread[id(response)] = response
+        # Kept on the response, as another mock may be current when it is read.
+        vars(response)[UNREGISTER] = unread.pop
 
 
 def mark_read(response: object) -> None:
