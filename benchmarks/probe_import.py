@@ -1,4 +1,4 @@
-"""Import a plugin inside a configured pytest, and print the cost as JSON.
+"""Import a plugin inside a configured pytest and start it, and print the cost as JSON.
 
     python probe_import.py MODULE ARGUMENT…
 
@@ -8,10 +8,13 @@ there is no such module.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import pytest
 
@@ -19,21 +22,43 @@ WATCHED = ("llm", "pydantic", "yaml", "openai")
 
 
 class Probe:
-    """A plugin that imports the other one."""
-
-    result: tuple[float, list[str]] | None = None
+    """A plugin that imports and registers the other one, and times what this does at the start."""
 
     def __init__(self, module: str) -> None:
         self._module = module
+        self._seconds = 0.0
+        self.result: tuple[float, list[str]] | None = None
 
-    def pytest_configure(self, config: pytest.Config) -> None:
-        config.pluginmanager.rewrite_hook.mark_rewrite(self._module.split(".")[0])
-        start = perf_counter()
+    def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = perf_counter()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self._seconds += perf_counter() - start
+
+        return timed
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_load_initial_conftests(self, early_config: pytest.Config) -> None:
+        manager = early_config.pluginmanager
+        manager.rewrite_hook.mark_rewrite(self._module.split(".")[0])
         try:
-            importlib.import_module(self._module)
+            module: Any = self._timed(importlib.import_module)(self._module)
         except ModuleNotFoundError:
             return
-        self.result = perf_counter() - start, [name for name in WATCHED if name in sys.modules]
+        module.pytest_configure = self._timed(module.pytest_configure)
+        self._timed(manager.register)(module, self._module)
+        # pytest is calling this hook already.
+        start = getattr(module, "pytest_load_initial_conftests", None)
+        if start is not None:
+            self._timed(start)(early_config)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        if self._seconds:
+            self.result = self._seconds, [name for name in WATCHED if name in sys.modules]
 
 
 if __name__ == "__main__":

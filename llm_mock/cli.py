@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from llm_mock import __version__
-from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.cassettes import RECORD_MODES
 from llm_mock.commands.errors import print_message, report_errors
 from llm_mock.commands.parameters import (
     FiniteNumber,
@@ -21,7 +21,8 @@ from llm_mock.commands.parameters import (
 )
 from llm_mock.errors import LLMMockError
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
-from llm_mock.support.redaction import KNOWN, redact
+from llm_mock.support.redaction import redact
+from llm_mock.support.secret_sources import SECRET_SOURCES
 from llm_mock.support.strictness import EITHER_LEVEL, Strictness
 
 
@@ -42,7 +43,7 @@ def main() -> None:
     """
     # No output may show a key. They are read when the first text is redacted, which most commands
     # never do.
-    KNOWN.add_source(_get_stored_keys)
+    SECRET_SOURCES.append(_get_stored_keys)
 
 
 def _get_stored_keys() -> list[str]:

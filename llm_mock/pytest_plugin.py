@@ -29,7 +29,7 @@ if not any(getattr(finder, "__qualname__", "") == "_OwnModules" for finder in sy
 
 # ruff: noqa: E402, F401 (the names that pytest finds here are hooks and fixtures)
 from llm_mock.boundaries.threads import follow_threads
-from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.cassettes import RECORD_MODES
 from llm_mock.plugin import autouse, markers
 from llm_mock.plugin.fixtures import (
     OnRequest,
@@ -40,13 +40,16 @@ from llm_mock.plugin.fixtures import (
     aitest_run,
     aitest_run_sync,
     debug_llm,
+    llm_assert,
     llm_mock_cassette,
     llm_mock_cassette_config,
     llm_mock_misbehaviour,
     llm_mock_server,
     llm_mock_session_server,
+    llm_score,
     mock_llm_calls,
     mock_llm_responses,
+    pytest_assertrepr_compare,
 )
 from llm_mock.plugin.guard import begin, guard, reporting_hook
 from llm_mock.plugin.hooks import (
@@ -54,7 +57,6 @@ from llm_mock.plugin.hooks import (
     pytest_addhooks,
     pytest_plugin_registered,
 )
-from llm_mock.plugin.judge_fixtures import llm_assert, llm_score, pytest_assertrepr_compare
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
 from llm_mock.plugin.run import get_run

@@ -5,7 +5,7 @@ The names are loaded when they are first used.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from llm_mock.support.lazy_names import lazy_names
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from llm_mock.cassettes.config import IDS as IDS
     from llm_mock.cassettes.config import TEMPORARY_PATHS as TEMPORARY_PATHS
     from llm_mock.cassettes.config import CassetteConfig as CassetteConfig
+
+# Here, because each run of pytest needs the names of the modes, and few need more.
+RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
+RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
 
 # Lazy, because pytest loads this package in runs that use no cassette, too.
 _MODULES = {

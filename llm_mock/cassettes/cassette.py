@@ -8,11 +8,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.cassettes import schema, storage
+from llm_mock.cassettes import RecordMode, schema, storage
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.lookup import CallLookup, explain_miss
 from llm_mock.cassettes.prompt_json import encode_attachments
-from llm_mock.cassettes.record_modes import RecordMode
 from llm_mock.cassettes.recording import AsUser, Recording, format_call
 from llm_mock.cassettes.redaction import redact_response
 from llm_mock.cassettes.replay import RecordedReply
@@ -197,13 +196,12 @@ class Cassette:
             storage.check_writable(self.path)
         self._is_known_writable = True
         encoded = {} if request.is_simple else encode_attachments(request)
-        recording = Recording(cleaned, mock, record, self._as_user, encoded, self._write_if_at_once)
+        on_end = self._write_now if self._at_once else None
+        recording = Recording(cleaned, mock, record, self._as_user, encoded, on_end)
         self._recordings.append(recording)
         return recording
 
-    def _write_if_at_once(self, mock: Mock) -> None:
-        if not self._at_once:
-            return
+    def _write_now(self, mock: Mock) -> None:
         try:
             self._write(self._get_successful_recordings(), incomplete=True)
         except LLMMockError as error:

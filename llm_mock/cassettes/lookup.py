@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from llm_mock.cassettes.record_modes import get_recording_command, is_recorded_by_pytest
+from llm_mock.cassettes.recording_command import get_recording_command, is_recorded_by_pytest
 from llm_mock.support.redaction import REDACTED_SECRET
 from llm_mock.support.text import format_path, shorten_name
 from llm_mock.support.yaml_files import dump

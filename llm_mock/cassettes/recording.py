@@ -56,7 +56,7 @@ class Recording:
         record: Call,
         as_user: AsUser,
         encoded: Mapping[str, str],
-        on_end: Callable[[Mock], None] = lambda _: None,
+        on_end: Callable[[Mock], None] | None = None,
     ) -> None:
         self.request = request
         self.response: schema.RecordedResponse | None = None
@@ -134,7 +134,8 @@ class Recording:
             wants_json = self._record["kwargs"]["schema"] is not None
             reply = RecordedReply(self.response, self.contents, wants_json)
             self._mock.record_answer(self._record, reply)
-            self._on_end(self._mock)
+            if self._on_end is not None:
+                self._on_end(self._mock)
 
     def _set_response(self, error: BaseException | None) -> None:
         # llm and the SDKs close the stream when the application stops reading.

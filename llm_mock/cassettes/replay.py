@@ -13,7 +13,7 @@ from typing import Any
 from llm_mock.boundaries.llm.parts import create_attachment
 from llm_mock.cassettes import exceptions, schema
 from llm_mock.cassettes.prompt_json import restore_prompt_json
-from llm_mock.cassettes.record_modes import get_recording_command
+from llm_mock.cassettes.recording_command import get_recording_command
 from llm_mock.core.events import CompletedEvent, Event
 from llm_mock.core.reply import Received, Reply
 from llm_mock.core.tool_calls import ToolCall

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, overload
 
 from llm_mock.cassettes import schema
-from llm_mock.cassettes.record_modes import get_recording_command
+from llm_mock.cassettes.recording_command import get_recording_command
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import files
 from llm_mock.support.json_types import JSONObject

@@ -14,7 +14,8 @@ import click
 
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.environment import hide_secrets_of
-from llm_mock.cassettes.record_modes import RecordMode, override_recording_command
+from llm_mock.cassettes import RecordMode
+from llm_mock.cassettes.recording_command import override_recording_command
 from llm_mock.commands.changes import show_changes
 from llm_mock.commands.errors import INTERRUPTED, describe_write_error, print_message
 from llm_mock.commands.progress import Progress

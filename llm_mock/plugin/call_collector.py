@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Generator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,7 +15,6 @@ from llm_mock.core.call_log import LoggedCall
 from llm_mock.core.context import current_mock
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message, read_traceback
 from llm_mock.plugin.guard import reporting_hook
-from llm_mock.plugin.judge_fixtures import take_verdicts
 from llm_mock.report.calls import (
     PROPERTIES,
     describe_calls,
@@ -118,7 +118,7 @@ class CallCollector:
             item.user_properties[:] = others + get_junit_properties(calls)
         if not self._detailed:
             return None
-        return self._serialize(calls, item.stash.get(STEPS, []), take_verdicts(), not_mocked)
+        return self._serialize(calls, item.stash.get(STEPS, []), _take_verdicts(), not_mocked)
 
     def _take_test_calls(self) -> list[JSONObject]:
         """Return the calls of the running test, each once."""
@@ -169,3 +169,9 @@ class CallCollector:
 
 def _to_json_value(value: object) -> Any:
     return float(value) if isinstance(value, Decimal) else repr(value)
+
+
+def _take_verdicts() -> list[dict[str, str]]:
+    """Return the verdicts since the last call of this function, in the form of the report."""
+    assertions = sys.modules.get("llm_mock.agents.assertions")
+    return assertions.take_checks() if assertions else []

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from llm_mock.cassettes import RECORD_MODES
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import format_file_name, get_cassette_path
-from llm_mock.cassettes.record_modes import RECORD_MODES
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.stash import RECORDINGS
@@ -24,7 +24,7 @@ from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import format_path, shorten, shorten_name
 
 if TYPE_CHECKING:
-    from llm_mock.cassettes.record_modes import RecordMode
+    from llm_mock.cassettes import RecordMode
     from llm_mock.plugin.run import TestRun
 
 SHOWN_CALLS = 5

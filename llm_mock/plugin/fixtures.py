@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.core.context import LazyMock, current_mock
 from llm_mock.errors import LLMMockError, MissingExtra
-from llm_mock.plugin.marker_checks import get_strictness
+from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import RUN, activate_test_mock, create_run
 from llm_mock.plugin.runtest import CURRENT_TEST
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
-    from llm_mock.agents import AgentResult
+    from llm_mock.agents import AgentResult, Score
+    from llm_mock.agents.result import Finding
     from llm_mock.boundaries.http.server import MockServer
     from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.boundaries.llm.model import MockLLMModel
@@ -71,6 +74,58 @@ def _import_agent_function(name: str) -> Callable[..., Any]:
         pytest.fail(problem, pytrace=False)
     function: Callable[..., Any] = getattr(run, name)
     return function
+
+
+@pytest.fixture
+def llm_assert(pytestconfig: pytest.Config) -> Callable[..., Finding]:
+    """Ask a model whether a text or an image meets a criterion.
+
+    Example: `llm_assert(text, "Is a greeting")`.
+    """
+    from llm_mock.agents import assertions
+
+    return _bind_judge(pytestconfig, assertions.llm_assert)
+
+
+@pytest.fixture
+def llm_score(pytestconfig: pytest.Config) -> Callable[..., Score]:
+    """Ask a model for a score from 0 to 1.
+
+    Example: `assert llm_score(text, "Is polite") >= 0.8`.
+    """
+    from llm_mock.agents import assertions
+
+    return _bind_judge(pytestconfig, assertions.llm_score)
+
+
+def _bind_judge(config: pytest.Config, function: Callable[..., object]) -> Callable[..., Any]:
+    """Return a function that takes its judge from the command line, its call or the ini file."""
+
+    @wraps(function)
+    def ask_judge(*arguments: Any, judge: str = "", **more: Any) -> Any:
+        __tracebackhide__ = True
+        # As everywhere in pytest, the command line overrides the code, and the code the ini file.
+        chosen = config.getoption("--llm-mock-judge") or judge or config.getini("llm_mock_judge")
+        return function(*arguments, judge=chosen, **more)
+
+    return ask_judge
+
+
+@reporting_hook()
+def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
+    """Explain a failed comparison with a score: the judge's reason and the model."""
+    # Where the module was not imported, no value is a score.
+    assertions = sys.modules.get("llm_mock.agents.assertions")
+    if assertions is None:
+        return None
+    scores = [value for value in (left, right) if isinstance(value, assertions.Score)]
+    if not scores:
+        return None
+    return [f"{_format_value(left)} {op} {_format_value(right)}", *scores[0].explain()]
+
+
+def _format_value(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else repr(value)
 
 
 @pytest.fixture(scope="session")
@@ -189,6 +244,8 @@ def _llm_mock_live(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock) -> None:
     mock = _llm_mock_of_test.get()
+    from llm_mock.plugin.marker_checks import get_strictness
+
     marker = request.node.get_closest_marker("llm_mock_strict")
     mock.settings = mock.settings._replace(strict=get_strictness(marker))
 

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.marker_checks import SIGNATURES, describe_invalid_markers
 from llm_mock.plugin.stash import CASSETTE_CLAIMS, WRONG_MARKERS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
@@ -50,6 +49,8 @@ def _fail_generated(fault: str, metafunc: pytest.Metafunc) -> None:
 
 def _fail_marked(fault: str, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Make all tests fail that have a marker of this plugin."""
+    from llm_mock.plugin.marker_checks import SIGNATURES
+
     for item in items:
         if any(marker.name in SIGNATURES for marker in item.iter_markers()):
             config.stash[WRONG_MARKERS][item.nodeid] = fault
@@ -68,6 +69,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         node = node.parent
     if not markers:
         return
+    from llm_mock.plugin.marker_checks import describe_invalid_markers
+
     # The test itself fails with the message, see `pytest_collection_modifyitems`.
     if describe_invalid_markers(markers, metafunc.config):
         return
@@ -95,6 +98,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             node = node.parent
         if not markers:
             continue
+        from llm_mock.plugin.marker_checks import describe_invalid_markers
+
         wrong = describe_invalid_markers(markers, config)
         if wrong:
             config.stash[WRONG_MARKERS][item.nodeid] = wrong

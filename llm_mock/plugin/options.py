@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from llm_mock.cassettes.record_modes import RECORD_MODES
+from llm_mock.cassettes import RECORD_MODES
 from llm_mock.errors import LLMMockError
-from llm_mock.support.numbers import MOST_REPETITIONS
 from llm_mock.support.strictness import EITHER_LEVEL, STRICTNESS_LEVELS, Strictness
 
 if TYPE_CHECKING:
@@ -236,6 +235,8 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
 
 def _parse_repetitions(text: str) -> int:
     number = int(text) if text.isdecimal() else 0
+    from llm_mock.support.numbers import MOST_REPETITIONS
+
     if not 1 <= number <= MOST_REPETITIONS:
         raise argparse.ArgumentTypeError(
             f"{text!r} must be a whole number from 1 to {MOST_REPETITIONS:,}"

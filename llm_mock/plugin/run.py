@@ -28,8 +28,7 @@ from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard
 from llm_mock.plugin.options import read_boolean, read_choice, read_settings, read_strictness
-from llm_mock.support.environment import set_environment
-from llm_mock.support.redaction import KNOWN
+from llm_mock.support.secret_sources import SECRET_SOURCES
 from llm_mock.support.strictness import EITHER_LEVEL
 from llm_mock.support.temporary_folders import TemporaryFolder
 
@@ -111,7 +110,7 @@ class TestRun:
         os.environ.pop(FOLDER_VARIABLE, None)
         self.user_environment: Mapping[str, str | None] = self._environment
         """The variables of the user; a worker of pytest-xdist gets them from its controller."""
-        KNOWN.add_source(self._get_stored_keys)
+        SECRET_SOURCES.append(self._get_stored_keys)
         self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
@@ -147,6 +146,8 @@ class TestRun:
         first = self._previous_mock is None and not self._within_opted_out_run
         if self.pending is not None and first and _is_process_of_run():
             return
+        from llm_mock.support.environment import set_environment
+
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
         set_real_models(self._previous_real_models)
@@ -171,6 +172,8 @@ class TestRun:
     @contextmanager
     def live(self) -> Iterator[None]:
         """Use real models, with the user's own folder and keys, within the context."""
+        from llm_mock.support.environment import set_environment
+
         mocked = {name: os.environ.get(name) for name in self._environment}
         set_environment({**self.user_environment, TESTING_VARIABLE: "0"})
         set_live(True)

@@ -13,8 +13,7 @@ import pytest
 from llm_mock.core.context import current_mock_if_created, is_mocked
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard, reporting_hook
-from llm_mock.plugin.hand_patches import HandPatches
-from llm_mock.plugin.legacy import LegacyMockDetector
+from llm_mock.plugin.hand_patches import HandPatches, LegacyMockDetector
 from llm_mock.plugin.stash import IS_OURS, WRONG_MARKERS
 
 if TYPE_CHECKING:

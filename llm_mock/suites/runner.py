@@ -32,7 +32,7 @@ from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
-    from llm_mock.cassettes.record_modes import RecordMode
+    from llm_mock.cassettes import RecordMode
     from llm_mock.suites.suite_cassettes import SuiteCassettes
 
 MAX_JOBS = 1_000

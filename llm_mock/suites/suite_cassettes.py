@@ -13,10 +13,10 @@ from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES
 from llm_mock.boundaries.http.dialects import list_base_urls, make_environment
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.get_model import LLMMock
+from llm_mock.cassettes import RECORD_MODES, RecordMode
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import get_cassette_path, get_run_path
-from llm_mock.cassettes.record_modes import RECORD_MODES, RecordMode
 from llm_mock.cassettes.recording import AsUser
 from llm_mock.core.context import ContextMocks, current_mock
 from llm_mock.core.settings import Settings

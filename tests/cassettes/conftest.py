@@ -11,7 +11,7 @@ import pytest
 from llm_mock import LLMMock
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.cassettes import Cassette, CassetteConfig
-from llm_mock.cassettes.record_modes import RecordMode
+from llm_mock.cassettes.recording_command import RecordMode
 from llm_mock.core.context import activate
 from tests.provider_server import ProviderServer, served
 

@@ -14,7 +14,7 @@ from llm.default_plugins.openai_models import AsyncChat, Chat
 
 from llm_mock.boundaries.llm.get_model import LLMMock
 from llm_mock.cassettes import Cassette
-from llm_mock.cassettes.record_modes import RecordMode
+from llm_mock.cassettes.recording_command import RecordMode
 from llm_mock.core.context import activate
 from tests.openai_server import OpenAIServer, openai_server
 

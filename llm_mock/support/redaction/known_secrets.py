@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from urllib.parse import quote, quote_plus
 
 from llm_mock.support.redaction.marks import SECRET, make_mark
+from llm_mock.support.secret_sources import SECRET_SOURCES
 
 SHORTEST = 8
 """The minimum length of a value: a shorter one would be found in innocent texts."""
@@ -77,14 +78,23 @@ class KnownSecrets:
     """Secret values, given or from the environment, which are kept for the rest of the process.
 
     Values that a test sets in the environment are found, too: it is read again at each `refresh`.
+
+    Args:
+        environment: the environment variables.
+        sources: functions that return further values; each is called at the next `refresh`, and
+            removed.
     """
 
-    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str] = os.environ,
+        sources: list[Callable[[], Iterable[str]]] | None = None,
+    ) -> None:
         self._environment = environment
         self._seen: dict[object, object] = {}
         """The environment at the last `refresh`."""
         self._values: set[str] = set()
-        self._sources: list[Callable[[], Iterable[str]]] = []
+        self._sources = [] if sources is None else sources
         self._carried: dict[str, frozenset[str]] = {}
         """The credentials of requests, with their forms."""
         self._forms: set[str] = set()
@@ -159,10 +169,6 @@ class KnownSecrets:
             if is_there:
                 yield form
 
-    def add_source(self, source: Callable[[], Iterable[str]]) -> None:
-        """Register a function that returns further values; it is called at the next `refresh`."""
-        self._sources.append(source)
-
     def refresh(self) -> tuple[str, ...]:
         """Read the environment again, and return all forms that a value may have in a text."""
         if self._sources:
@@ -180,7 +186,7 @@ class KnownSecrets:
         return self.forms
 
 
-KNOWN = KnownSecrets()
+KNOWN = KnownSecrets(sources=SECRET_SOURCES)
 """The secrets that this process knows by their value."""
 
 

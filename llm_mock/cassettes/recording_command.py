@@ -1,4 +1,4 @@
-"""Record modes, and the commands that record."""
+"""The commands that record."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal, get_args
 
-RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
-RECORD_MODES: tuple[RecordMode, ...] = get_args(RecordMode)
+from llm_mock.cassettes import RecordMode
 
 
 class _CommandOverride:
