@@ -23,7 +23,7 @@ from mistralai.client import Mistral
 from llm_mock import LLMMock
 from llm_mock.boundaries.http.interception import find_provider
 from llm_mock.boundaries.http.settings import http_settings
-from tests.boundaries.http.test_doors import local_server  # noqa: F401 (a fixture)
+from tests.boundaries.http.test_answered_requests import local_server  # noqa: F401 (a fixture)
 
 HOST = "llm-gateway.corp.test"
 GATEWAY = f"https://{HOST}/openai/v1"

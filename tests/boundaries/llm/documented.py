@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.boundaries.llm.worlds import Scenario, observed
+from tests.boundaries.llm.comparison import Scenario, observed
 
 PAGE = Path(__file__).parents[3] / "docs" / "differences.md"
 

@@ -11,10 +11,10 @@ import sqlite_utils
 from click.testing import CliRunner
 from llm.cli import cli
 
+from tests.boundaries.llm.comparison import World, rows
 from tests.boundaries.llm.documented import check
+from tests.boundaries.llm.plain_models import BARE, FULL, KEYED, PNG, Scripted
 from tests.boundaries.llm.test_like_a_plain_model import DOG, ONLY_TOOL_CALL, TOOL_CALL
-from tests.boundaries.llm.twins import BARE, FULL, KEYED, PNG, Scripted
-from tests.boundaries.llm.worlds import World, rows
 
 FENCED = Scripted(chunks=("Here:\n```\nprint(1)\n```\nand\n```\nprint(2)\n```\n",))
 ITEMS = Scripted(chunks=('{"items": [{"name": "a"}]}',))

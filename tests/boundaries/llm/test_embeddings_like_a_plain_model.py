@@ -10,9 +10,9 @@ import llm
 import pytest
 import sqlite_utils
 
+from tests.boundaries.llm.comparison import World, outcome, rows
 from tests.boundaries.llm.documented import check
-from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS
-from tests.boundaries.llm.worlds import World, outcome, rows
+from tests.boundaries.llm.plain_models import BLOBS, KEYED_TEXTS, TEXTS
 
 BLOB = b"\x00\xff"
 CALLS: dict[str, Callable[[Any], Any]] = {

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from llm.cli import cli
 
 from llm_mock import LLMMock
+from tests.boundaries.llm.comparison import World, awaited, outcome
 from tests.boundaries.llm.documented import check
-from tests.boundaries.llm.twins import KEYED, Scripted
-from tests.boundaries.llm.worlds import World, awaited, outcome
+from tests.boundaries.llm.plain_models import KEYED, Scripted
 
 
 def assigned(key: str | None, **passed: Any) -> str:

@@ -11,9 +11,9 @@ import llm
 import pytest
 from pydantic import BaseModel
 
+from tests.boundaries.llm.comparison import World, awaited, outcome
 from tests.boundaries.llm.documented import DOCUMENTED, PAGE, check
-from tests.boundaries.llm.twins import BARE, FULL, KEYED, PNG, Scripted, upper
-from tests.boundaries.llm.worlds import World, awaited, outcome
+from tests.boundaries.llm.plain_models import BARE, FULL, KEYED, PNG, Scripted, upper
 
 
 class Dog(BaseModel):

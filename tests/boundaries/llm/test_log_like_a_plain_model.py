@@ -13,10 +13,10 @@ import sqlite_utils
 from click.testing import CliRunner
 from llm.cli import cli, load_conversation
 
+from tests.boundaries.llm.comparison import World, normalised, outcome, rows, world
 from tests.boundaries.llm.documented import check
+from tests.boundaries.llm.plain_models import FULL, Scripted, upper
 from tests.boundaries.llm.test_like_a_plain_model import DOG, TOOL_CALL, seen_of_response
-from tests.boundaries.llm.twins import FULL, Scripted, upper
-from tests.boundaries.llm.worlds import World, normalised, outcome, rows, world
 
 BOILERPLATE = Scripted(
     payload={"id": "1", "meta": {"object": "chat.completion", "system_fingerprint": None}}

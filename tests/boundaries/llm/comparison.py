@@ -21,7 +21,7 @@ from llm.plugins import pm
 
 from llm_mock import LLMMock
 from llm_mock.core.context import activate
-from tests.boundaries.llm.twins import BLOBS, KEYED_TEXTS, TEXTS, VECTORS, Plugin, Scripted
+from tests.boundaries.llm.plain_models import BLOBS, KEYED_TEXTS, TEXTS, VECTORS, Plugin, Scripted
 
 KEYS = ("sk-passed", "sk-assigned", "sk-stored")
 """The keys that are used here; which of them was used cannot be read from the mock, only compared."""  # noqa: E501
