@@ -13,6 +13,7 @@ from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.body_types import Mismatch
+
 PYDANTIC_TYPES = {
     str: "string",
     bool: "bool",
