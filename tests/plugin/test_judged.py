@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+# pytester forgets what is first imported within a run, and the package would keep the old module.
+from llm_mock.agents import assertions as assertions
 from tests.plugin.files import write
 
 TESTS = """
