@@ -19,7 +19,7 @@ from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import format_file_name, get_cassette_path
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.stash import RECORDINGS
+from llm_mock.plugin import RECORDINGS
 from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import format_path, shorten, shorten_name
 

@@ -15,7 +15,7 @@ import pytest
 
 import llm_mock
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin.stash import IS_OURS
+from llm_mock.plugin import IS_OURS
 from llm_mock.support.redaction import OUTPUT, redact
 
 LONGEST_MESSAGE = 10_000

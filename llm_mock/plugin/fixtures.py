@@ -12,10 +12,10 @@ import pytest
 
 from llm_mock.core.context import LazyMock, current_mock
 from llm_mock.errors import LLMMockError, MissingExtra
+from llm_mock.plugin import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import RUN, activate_test_mock, create_run
 from llm_mock.plugin.runtest import CURRENT_TEST
-from llm_mock.plugin.stash import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
     from llm_mock.agents import AgentResult, Score

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from llm_mock.plugin import CASSETTE_CLAIMS, WRONG_MARKERS
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.stash import CASSETTE_CLAIMS, WRONG_MARKERS
 
 BUDGETS_OF_TESTS = "llm_mock_budgets_of_tests"
 REPEATING_TESTS = "llm_mock_repeating_tests"

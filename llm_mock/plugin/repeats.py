@@ -11,11 +11,11 @@ from typing import TypedDict
 
 import pytest
 
+from llm_mock.plugin import PASS_RATE, WRONG_MARKERS
 from llm_mock.plugin.call_collector import SHIPPED
 from llm_mock.plugin.failures import MESSAGE, read_message
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.marker_checks import parse_repeat
-from llm_mock.plugin.stash import PASS_RATE, WRONG_MARKERS
 from llm_mock.report.calls import sum_properties
 from llm_mock.suites.pass_rates import PassRate, format_percent
 from llm_mock.support.text import format_columns, shorten_name

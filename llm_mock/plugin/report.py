@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from llm_mock.plugin import PASS_RATE
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import TestRun
-from llm_mock.plugin.stash import PASS_RATE
 from llm_mock.report.document import new_document, new_test, render_json
 from llm_mock.report.page import render_page
 from llm_mock.support.files import check_writable, write_atomically

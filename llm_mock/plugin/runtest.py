@@ -12,9 +12,9 @@ import pytest
 
 from llm_mock.core.context import current_mock_if_created, is_mocked
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin import IS_OURS, WRONG_MARKERS
 from llm_mock.plugin.guard import guard, reporting_hook
 from llm_mock.plugin.hand_patches import HandPatches, LegacyMockDetector
-from llm_mock.plugin.stash import IS_OURS, WRONG_MARKERS
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call

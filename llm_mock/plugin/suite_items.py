@@ -10,9 +10,9 @@ import pytest
 
 from llm_mock.core.context import current_mock
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.run import get_run
-from llm_mock.plugin.stash import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
 from llm_mock.plugin.yaml_fixtures import make_request
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, make_failing_file
 from llm_mock.support.redaction import OUTPUT

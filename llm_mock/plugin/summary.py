@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from llm_mock.plugin import PASS_RATE, RECORDINGS, UNUSED_RECORDINGS
 from llm_mock.plugin.guard import SHIPPED_FAULTS, report_faults_of_worker, reporting_hook
 from llm_mock.plugin.run import RUN
-from llm_mock.plugin.stash import PASS_RATE, RECORDINGS, UNUSED_RECORDINGS
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
