@@ -18,13 +18,17 @@ import llm.cli  # noqa: F401
 import openai
 import pytest
 
+import llm_mock.agents.assertions
 import llm_mock.agents.run
 import llm_mock.boundaries.llm.model
+import llm_mock.boundaries.llm.payload
+import llm_mock.core.resilience
 import llm_mock.plugin.cassettes
 import llm_mock.plugin.report
 import llm_mock.plugin.spec_items
 import llm_mock.plugin.suite_items
 import llm_mock.specs.runner
+import llm_mock.suites.failure
 import llm_mock.suites.runner  # noqa: F401
 
 pytest_plugins = ["pytester"]
@@ -33,8 +37,13 @@ pytest_plugins = ["pytester"]
 openai.OpenAI(api_key="none").close()
 
 MOCKS_OF_OTHERS = ("pytest_httpx", "pytest_httpx2", "recording", "respx", "requests_mock")
+RUN_OPTIONS_OF_OTHERS = ("platformdirs", "repeat", "rerunfailures", "socket", "timeout")
+UNNEEDED_PLUGINS = (
+    *("cacheprovider", "randomly", "anyio", "hypothesispytest", "pytest_mock"),
+    *RUN_OPTIONS_OF_OTHERS,
+    *MOCKS_OF_OTHERS,
+)
 """Importing them is half of what a run takes: a run that needs one names it, as `-p recording`."""
-UNNEEDED_PLUGINS = ("cacheprovider", "randomly", "anyio", "hypothesispytest", *MOCKS_OF_OTHERS)
 NESTED_OPTIONS = " ".join(
     [
         *(f"-p no:{plugin}" for plugin in UNNEEDED_PLUGINS),

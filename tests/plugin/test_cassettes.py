@@ -680,9 +680,10 @@ def test_repetitions_of_a_test_replay_its_cassette(
         """,
         prompt_test("Hi"),
     )
-    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=5)
+    repeating = ("-p", "repeat")
+    pytester.runpytest(*repeating, "--llm-mock-record", "once").assert_outcomes(passed=5)
     assert sorted(prompts(server)) == ["1-3", "Hi", "b", "named"]
-    pytester.runpytest("--count", "3").assert_outcomes(passed=11)
+    pytester.runpytest(*repeating, "--count", "3").assert_outcomes(passed=11)
     assert len(server.requests) == 4
     names = sorted(path.name for path in Path("cassettes").rglob("*.yaml"))
     assert names == [

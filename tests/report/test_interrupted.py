@@ -36,6 +36,7 @@ def reported(pytester: pytest.Pytester, *arguments: str) -> list[dict[str, Any]]
 
 
 INTERRUPT = "raise KeyboardInterrupt", "KeyboardInterrupt"
+RERUNS = ("-p", "rerunfailures", "--reruns", "2")
 EXIT = "pytest.exit('enough')", "pytest.exit: enough"
 
 
@@ -45,8 +46,8 @@ EXIT = "pytest.exit('enough')", "pytest.exit: enough"
         ("setup", 0, *INTERRUPT, ()),
         ("call", 1, *EXIT, ()),
         ("teardown", 1, *INTERRUPT, ()),
-        ("setup", 0, *EXIT, ("--reruns", "2")),
-        ("call", 1, *INTERRUPT, ("--reruns", "2")),
+        ("setup", 0, *EXIT, RERUNS),
+        ("call", 1, *INTERRUPT, RERUNS),
     ],
 )
 def test_a_test_that_was_interrupted_has_not_passed(
@@ -119,7 +120,7 @@ def test_a_test_that_runs_again_is_one_test_with_its_reruns(
             pytester.path.joinpath(f"test_{phase}_{passes}.py").write_text(
                 FAILS_AT_FIRST + MODULE.format(**code)
             )
-    found = {test["id"]: test for test in reported(pytester, "--reruns", "2", *workers)}
+    found = {test["id"]: test for test in reported(pytester, *RERUNS, *workers)}
     assert len(found) == 18
     for phase in phases:
         for passes, outcome in ((2, "passed"), (9, "failed")):

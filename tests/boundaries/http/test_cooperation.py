@@ -190,7 +190,7 @@ def test_a_run_without_sockets_is_answered(pytester: pytest.Pytester) -> None:
                 assert "Hi!" in library.post({CHAT!r}, json={QUESTION!r}).text
         """
     )
-    pytester.runpytest_subprocess("--disable-socket").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("-p", "socket", "--disable-socket").assert_outcomes(passed=1)
 
 
 def test_the_fixtures_and_markers_of_others_win(pytester: pytest.Pytester) -> None:
