@@ -316,8 +316,7 @@ def new_call(request: Request, test: str | None) -> Call:
             "configured": True,
         }
     )
-    if test is not None:
-        call._test = test
+    call._test = test
     # Most calls are a text alone, and save the rest.
     if request.is_text:
         return call

@@ -407,9 +407,7 @@ class Mock:
             reply = self.misbehaviour.change(record, request, reply)
         if reply.error is not None:
             reply = self._behaviour.replace_provider_error(reply, record)
-        # This runs in each call, so each function is called only if there is something to do.
-        if request.schema or reply.tool_calls:
-            self._check(record, request, reply)
+        self._check(record, request, reply)
         waits = None
         real_time = False
         latency = reply.latency
@@ -473,6 +471,8 @@ class Mock:
     def _check(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply that no model could have given, and note it."""
         __tracebackhide__ = True
+        if not request.schema and not reply.tool_calls:
+            return
         # A recorded reply was given by a model, so nothing is checked of it.
         if reply is DEFAULT_REPLY or reply.is_recorded:
             return

@@ -148,9 +148,7 @@ def _load_entries(listing: str) -> dict[str, Any]:
     if not _real_listings:  # `llm` is not patched
         return {}
     loader: Any = importlib.import_module("llm.plugins")
-    # `llm` sets the private `_loaded` before it loads them, so another thread may still do so.
-    if _State.is_loading or not loader._loaded:
-        loader.load_plugins()
+    _load_plugins(loader)
     plugins = frozenset(loader.pm.list_name_plugin())
     distributed = {plugin for plugin, _ in loader.pm.list_plugin_distinfo()}
     list_entries: Callable[..., dict[str, Any]] = _list_entries
@@ -162,6 +160,12 @@ def _load_entries(listing: str) -> dict[str, Any]:
     files = [file for file in list_model_files() if file.is_file()]
     modified = tuple(file.stat().st_mtime_ns for file in files)
     return list_entries(listing, plugins, modified)
+
+
+def _load_plugins(loader: Any) -> None:
+    # `llm` sets the private `_loaded` before it loads them, so another thread may still do so.
+    if _State.is_loading or not loader._loaded:
+        loader.load_plugins()
 
 
 @functools.lru_cache(maxsize=2)

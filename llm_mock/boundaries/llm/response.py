@@ -87,20 +87,16 @@ class MockResponse(llm.Response):
         # guards, `get_key`, which reads the user's folder, and `execute`, none of which can change
         # an answer that is fixed already. Where llm has no such method, its own way is taken.
         answer = self.decided
-        if answer is None or self._done or not self._play_at_once(answer):
+        if self._done or not isinstance(answer, Answer) or answer.waits is not None:
+            llm.Response._force(self)  # type: ignore[no-untyped-call]
+        elif answer.reply.is_text and not answer.reply.is_recorded:
+            self._play_at_once(answer)
+        else:
             llm.Response._force(self)  # type: ignore[no-untyped-call]
 
-    def _play_at_once(self, answer: Answer | PassthroughCall) -> bool:
-        """Complete this response with a text that comes at once, without streaming it.
-
-        Returns:
-            False if the answer is of another kind, and was not played.
-        """
-        if not isinstance(answer, Answer) or answer.waits is not None:
-            return False
+    def _play_at_once(self, answer: Answer) -> None:
+        """Complete this response with a text that comes at once, without streaming it."""
         reply = answer.reply
-        if not reply.is_text or reply.is_recorded:
-            return False
         # The attributes that `Response.__iter__` of llm sets; all but the events have been there in
         # every supported version.
         self._start = time.monotonic()
@@ -127,7 +123,6 @@ class MockResponse(llm.Response):
         if unregister is not None:
             unregister(id(self), None)
         self._on_done()  # type: ignore[no-untyped-call]
-        return True
 
     @property
     def text(self) -> CallableText:

@@ -204,35 +204,42 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         if mock is None or mock.cassette is not None:
             # A cassette replays what `llm` returned when it recorded, so `llm` responds here, too.
             return self._prompt_by_llm(prompt, kwargs)
-        response: MockResponse
-        request: LLMRequest | None = None
-        if isinstance(prompt, str) and prompt and not kwargs:
-            # The same as `llm.Model.prompt` does without arguments, in half the time.
-            prompt_class: Any = llm.models.Prompt
-            native = prompt_class(prompt, self, options=self.Options())
-            response = MockResponse(native, self, True)
-            # The same as `register_unread` does, for a mock that is known.
-            if self.mock is current_mock:
-                unread = mock.history.unread
-                unread[id(response)] = response
-                vars(response)[UNREGISTER] = unread.pop
-            elif Watch.is_on:
-                register_unread(response)
-            request = TextRequest(self.model_id, native, prompt, self.key)
+        request: LLMRequest
+        if isinstance(prompt, str) and not kwargs:
+            response = self._respond_to_text(prompt, mock)
+            request = TextRequest(self.model_id, response.prompt, prompt, self.key)
         else:
             response = self._respond(prompt, kwargs)
-        if lazy is None:
-            lazy = mock.settings.lazy
-        # A subclass, or a test, may define an `execute` that answers by itself.
-        if lazy or getattr(self.execute, "__func__", None) is not SCRIPTED_EXECUTE:
+            request = LLMRequest(self.model_id, response.prompt, response, None)
+        if self._is_lazy(mock, lazy):
             return response
         try:
-            response.decided = mock.answer(
-                request or LLMRequest(self.model_id, response.prompt, response, None)
-            )
+            response.decided = mock.answer(request)
         except BaseException:
             mark_read(response)  # the caller gets no response that could be read
             raise
+        return response
+
+    def _is_lazy(self, mock: Mock, lazy: bool | None) -> bool:
+        """Return whether a prompt is answered only when its response is read."""
+        if lazy is None:
+            lazy = mock.settings.lazy
+        # A subclass, or a test, may define an `execute` that answers by itself.
+        function = getattr(self.execute, "__func__", None)
+        return lazy or function is not SCRIPTED_EXECUTE
+
+    def _respond_to_text(self, prompt: str, mock: Mock) -> MockResponse:
+        """Return the response that `llm.Model.prompt` returns to a text, in half the time."""
+        prompt_class: Any = llm.models.Prompt
+        native = prompt_class(prompt, self, options=self.Options())
+        response: MockResponse = MockResponse(native, self, True)
+        # The same as `register_unread` does, for a mock that is known.
+        if self.mock is current_mock:
+            unread = mock.history.unread
+            unread[id(response)] = response
+            vars(response)[UNREGISTER] = unread.pop
+        elif Watch.is_on:
+            register_unread(response)
         return response
 
     def _prompt_patched(self, prompt: str | None, kwargs: dict[str, Any]) -> MockResponse | None:

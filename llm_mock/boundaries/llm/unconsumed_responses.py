@@ -20,9 +20,10 @@ UNREGISTER = "_llm_mock_unregister"
 
 
 class Watch:
-    """Whether responses are registered: once `llm` is patched."""
+    """The state of the registration of responses."""
 
     is_on = False
+    """Whether responses are registered, as they are once `llm` is patched."""
 
 
 def watch(models: ModuleType) -> None:
