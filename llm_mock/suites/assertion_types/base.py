@@ -129,7 +129,9 @@ def quote(text: str, length: int = MAX_QUOTED) -> str:
     cut = text
     if len(text) > length:
         cut = f"{text[: length - 1]}…"
-    return f"'{escape_unprintable(cut)}'"
+    if not cut.isprintable():
+        cut = escape_unprintable(cut)
+    return f"'{cut}'"
 
 
 def format_external_text(text: str) -> str:
