@@ -187,6 +187,9 @@ def _run_process(
     )
     with process:
         _running_processes.add(process)
+        # After it was added: `_kill_all` may have ended in another thread before.
+        if _State.is_ending:
+            _kill(process)
         try:
             stdout, stderr = process.communicate(stdin, timeout)
         except BaseException:
@@ -201,8 +204,14 @@ _running_processes: set[subprocess.Popen[bytes]] = set()
 """Commands that are running. After Ctrl-C, commands of other threads still are."""
 
 
+class _State:
+    is_ending = False
+    """Whether this process ends, and a command that starts now must not outlive it."""
+
+
 @atexit.register
 def _kill_all() -> None:
+    _State.is_ending = True
     # Killing changes the set in other threads, so iterate over a copy.
     for process in list(_running_processes):
         _kill(process)

@@ -8,10 +8,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from llm_mock import LLMMock, Reply
+from llm_mock.suites import target_client
+from llm_mock.suites.target_client import TargetError
 from tests.agents.processes import processes_with, wait_until_gone
 from tests.suites.cases import EXAMPLES
 from tests.suites.conftest import HEAD, PASSING, ROLE, SUITE, Project, command_line, statuses
@@ -167,3 +170,20 @@ def test_ctrl_c_ends_the_commands_of_all_threads(
             process.kill()
     assert process.returncode == 130
     wait_until_gone(marker)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is a POSIX one")
+def test_a_command_that_starts_while_the_run_ends_is_killed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    popen = subprocess.Popen
+
+    def start_while_the_run_ends(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        process = popen(*args, **kwargs)
+        target_client._kill_all()
+        return process
+
+    monkeypatch.setattr(target_client._State, "is_ending", False)
+    monkeypatch.setattr(subprocess, "Popen", start_while_the_run_ends)
+    with pytest.raises(TargetError, match="SIGKILL"):
+        target_client.run_command(["sleep", "600"], "Hi", tmp_path, timeout=9, environment=None)
