@@ -219,9 +219,10 @@ class Connection(asyncio.Protocol):
         if stays_open:
             self._close_after(CLIENT_TIMEOUT_SECONDS)
             if task is not None:
-                # The next request may have arrived already.
                 self._transport.resume_reading()
-                self._read()
+                # The next request may have arrived already. Not read at once, as its answer would
+                # begin in the task of this one, and `enter_task` would not give it its own.
+                self._loop.call_soon(self.data_received, b"")
 
     # Responses
 

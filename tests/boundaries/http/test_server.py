@@ -248,6 +248,32 @@ def test_several_requests_at_once_are_answered_in_order(mock: LLMMock) -> None:
     ]
 
 
+async def answer_later(request: Any) -> str:
+    await asyncio.sleep(0.001)
+    return str(request.prompt)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        answer_later,
+        lambda request: request.prompt,
+        Reply("0", latency=Latency(first_chunk=0.001, real_time=True)),
+    ],
+    ids=["coroutine function", "function", "latency"],
+)
+def test_requests_at_once_whose_answers_wait_are_all_answered(
+    mock: LLMMock, reply: Any, stream: bool
+) -> None:
+    mock.set("m", reply)
+    messages = [{"role": "user", "content": "0"}]
+    last = request_of({"model": "m", "messages": messages, "stream": stream})
+    requests = last.replace(b"connection: close\r\n", b"") * 3 + last
+    with MockServer(lambda: mock, keep_alive=True) as server:
+        assert sent(server, requests).count(b"HTTP/1.1 200 OK\r\n") == 4
+
+
 def test_thousands_of_requests_at_once_are_all_answered(mock: LLMMock) -> None:
     number = 3_000
     with MockServer(lambda: mock, keep_alive=True) as server, closing(connected(server)) as client:
