@@ -205,7 +205,8 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
             # A cassette replays what `llm` returned when it recorded, so `llm` responds here, too.
             return self._prompt_by_llm(prompt, kwargs)
         request: LLMRequest
-        if isinstance(prompt, str) and not kwargs:
+        # Not of a subclass, such as an enumeration, whose `str()` may be another text.
+        if type(prompt) is str and not kwargs:
             response = self._respond_to_text(prompt, mock)
             request = TextRequest(self.model_id, response.prompt, prompt, self.key)
         else:

@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import pickle
+from enum import Enum
 from typing import Any
 
 import llm
@@ -63,6 +64,18 @@ def test_the_prompt_may_be_passed_by_either_name(arguments: Any) -> None:
     model = MockLLMModel("m")
     model.prompt(**arguments) if isinstance(arguments, dict) else model.prompt(*arguments)
     model.assert_called_with("Hello")
+
+
+class Greeting(str, Enum):
+    HELLO = "Hello"
+
+
+def test_a_prompt_that_is_an_enumeration_member_is_recorded_by_its_value() -> None:
+    get_model = create_mock_get_model()
+    get_model("m").prompt(Greeting.HELLO)
+    call = get_model.calls[0]
+    assert call.prompt == "Hello"
+    assert call.messages == [{"role": "user", "text": "Hello"}]
 
 
 def test_prompt_counts_and_raises_at_once_but_streams_when_read() -> None:
