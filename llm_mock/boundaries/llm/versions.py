@@ -147,8 +147,7 @@ def count_messages(
     characters = answers = start = 0
     previous: _MessageCounts | None
     previous = vars(conversation).get(_COUNTS) if conversation else None
-    # `llm` extends the list of the turn before by new messages, so its last one tells.
-    if previous and messages[previous.number - 1 : previous.number] == [previous.last]:
+    if previous and _continues(messages, previous):
         _, start, characters, answers = previous
     text_part = get_text_part_class()
     part: Any
@@ -164,6 +163,12 @@ def count_messages(
 
 
 _COUNTS = "llm_mock_counts"
+
+
+def _continues(messages: Sequence[Message], previous: _MessageCounts) -> bool:
+    # `llm` extends the list of the turn before by new messages, so its last one tells. An equal one
+    # does not: an application that shortens the history may repeat a prompt.
+    return len(messages) >= previous.number and messages[previous.number - 1] is previous.last
 
 
 def count_characters(prompt: Prompt, conversation: Any) -> int:

@@ -221,6 +221,15 @@ def test_messages_alone_are_a_prompt() -> None:
     assert model.call_history[0]["prompt"] == "Hello there"
 
 
+@pytest.mark.skipif(not hasattr(llm, "user"), reason="llm < 0.32 has no messages")
+def test_the_tokens_of_a_shortened_conversation_are_counted_anew() -> None:
+    get_model = create_mock_get_model()
+    talk = get_model("m").conversation()
+    for text in ("x" * 400, "x"):
+        talk.prompt("Go on", messages=[llm.user(text)]).text()
+    assert [call["input_tokens"] for call in get_model.calls] == [102, 2]
+
+
 @pytest.mark.parametrize("lazy", [False, True])
 def test_a_response_can_be_logged_before_it_is_read(lazy: bool) -> None:
     database = sqlite_utils.Database(memory=True)
