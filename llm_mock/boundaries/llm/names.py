@@ -163,8 +163,9 @@ def _load_entries(listing: str) -> dict[str, Any]:
 
 
 def _load_plugins(loader: Any) -> None:
-    # `llm` sets the private `_loaded` before it loads them, so another thread may still do so.
-    if _State.is_loading or not loader._loaded:
+    # `llm` sets the private `_loaded` before it loads them, so another thread may still do so. It
+    # may begin between these reads, so `_loaded` is read first.
+    if not loader._loaded or _State.is_loading:
         loader.load_plugins()
 
 
