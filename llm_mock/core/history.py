@@ -49,6 +49,14 @@ class ModelState:
         self.default_response = reply
 
 
+class UnreadResponses(dict[int, Any]):
+    """The unread responses by their `id()`; see `boundaries.llm.unconsumed_responses`."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Each of them refers to this, so a response that is pickled would take all others along.
+        return UnreadResponses, ()
+
+
 class History:
     """The calls of a mock, in order, and of each model.
 
@@ -71,8 +79,7 @@ class History:
             self.log = parent.log.create_child()
         self.answered_by: dict[int, StandingReply] = {}
         """The configured reply that answered a call of this process, by the number of the call."""
-        self.unread: dict[int, Any] = {}
-        """The unread responses by their `id()`; see `boundaries.llm.unconsumed_responses`."""
+        self.unread = UnreadResponses()
         self.test: str | None = None
         """The node id of the test whose calls these are."""
         self.limit: int | None = None
@@ -88,7 +95,9 @@ class History:
             states = {model_id: copy.copy(state) for model_id, state in self._states.items()}
             for state in states.values():
                 state.calls = state.calls.copy()
-            return {**self.__dict__, "calls": self.calls.copy(), "unread": {}, "_states": states}
+            unread = UnreadResponses()
+            copied = {"calls": self.calls.copy(), "unread": unread, "_states": states}
+            return {**self.__dict__, **copied}
 
     @property
     def is_empty(self) -> bool:

@@ -64,6 +64,16 @@ def test_a_response_can_be_copied_before_and_after_it_was_read(
     assert text_of(copied) == text_of(response) == "answer"
 
 
+def test_a_pickled_response_leaves_other_unread_responses_behind(
+    mock_llm_calls: LLMMock,
+) -> None:
+    model = mock_llm_calls.get_model("m")
+    other = model.prompt("Other", colour=lambda: "cannot be pickled")
+    response = model.prompt("Hi")
+    copied = pickle.loads(pickle.dumps(response))
+    assert text_of(copied) == text_of(response) == text_of(other)
+
+
 @pytest.mark.parametrize("again", WAYS.values(), ids=WAYS)
 def test_text_and_usage_can_be_copied(mock_llm_calls: LLMMock, again: Callable[[Any], Any]) -> None:
     response = mock_llm_calls.get_model("m").prompt("Hi")
