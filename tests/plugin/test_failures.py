@@ -303,6 +303,11 @@ def test_a_failure_names_the_prompts_that_nobody_read(pytester: pytest.Pytester)
             model.conversation().prompt("in a conversation")
             model.chain("a chain")
             async_model.prompt("not awaited")
+            async_model.prompt(5)
+            try:
+                model.prompt(5)
+            except TypeError:
+                pass
             assert False
 
         def test_next():
@@ -320,12 +325,13 @@ def test_a_failure_names_the_prompts_that_nobody_read(pytester: pytest.Pytester)
             "  - m  'in a conversation'",
             "  - m  'a chain'",
             "  - m  'not awaited'",
+            "  - m  (prompt is not a text)",
             "*_ test_next _*",
         ],
         consecutive=False,
     )
     result.stdout.no_fnmatch_line("*- m  '*'read*")
-    assert result.stdout.str().count("  - m  '") == 5
+    assert result.stdout.str().count("  - m  ") == 6
 
 
 def test_unused_replies_fail_a_unittest_that_passed(pytester: pytest.Pytester) -> None:

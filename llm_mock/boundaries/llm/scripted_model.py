@@ -211,7 +211,9 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
             request = TextRequest(self.model_id, response.prompt, prompt, self.key)
         else:
             response = self._respond(prompt, kwargs)
+            # Before the registration, as it fails if the prompt is not a text.
             request = LLMRequest(self.model_id, response.prompt, response, None)
+            register_unread(response)
         if self._is_lazy(mock, lazy):
             return response
         try:
@@ -255,7 +257,9 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         if find_patched_model(self) is None or mock is None or mock.cassette is not None:
             return None
         # The patched `execute` answers, which `llm` calls when the response is read.
-        return self._respond(prompt, kwargs)
+        response = self._respond(prompt, kwargs)
+        register_unread(response)
+        return response
 
     def _prompt_by_llm(self, prompt: str | None, kwargs: dict[str, Any]) -> MockResponse:
         """Return `llm`'s own response."""
@@ -268,7 +272,6 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         text = self._get_prompt_text(prompt, kwargs)
         for_llm, others = split_arguments(self, kwargs)
         response: MockResponse = build_mock_response(self, text, **for_llm)
-        register_unread(response)
         if others:
             response.passed = to_plain_json(others)
         return response

@@ -95,7 +95,11 @@ def format_unread(mock: Mock) -> str:
 
 def _format_line(response: Any) -> str:
     model_id = shorten_name(response.model.model_id)
-    prompt = shorten(response.prompt.prompt or "")
+    try:
+        prompt = shorten(response.prompt.prompt or "")
+    except Exception:
+        # `llm` joins the texts of a prompt only here, and fails if the application passed no text.
+        prompt = "(prompt is not a text)"
     # A response of `MockLLMModel.prompt` has been answered, and counted, without being read.
     record = getattr(getattr(response, "decided", None), "record", None)
     number = f"  (call {record['number']})" if record else ""
