@@ -134,7 +134,7 @@ def to_plain_json(value: Any, depth: int = 0) -> JSON:
 
 
 def copy_json(value: Any) -> JSON:
-    """Return the same as `to_plain_json`, several times as fast for a value that is JSON."""
+    """Return a copy of a JSON value; any other value is converted by `to_plain_json`."""
     try:
         copied: JSON = json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError):
