@@ -35,12 +35,6 @@ PYDANTIC_TERMS = {
     list: "list",
     dict: "dictionary",
 }
-OPENAI_TYPES = {
-    401: "invalid_request_error",
-    429: "requests",
-    500: "server_error",
-    503: "server_error",
-}
 
 
 class ErrorFormat:
@@ -54,10 +48,9 @@ class ErrorFormat:
         body = error.body
         if isinstance(body, dict) and "message" in get_details(body):
             return body
-        default = OPENAI_TYPES.get(error.status, "invalid_request_error")
         details = {
             "message": error.message,
-            "type": error.type or default,
+            "type": error.type or _get_type(error.status),
             "param": error.param,
             "code": error.code,
         }
@@ -94,6 +87,13 @@ class TextFormat(ErrorFormat):
 
 
 OPENAI = ErrorFormat()
+
+
+def _get_type(status: int) -> str:
+    """Return OpenAI's type for a status."""
+    if status == 429:
+        return "requests"
+    return "server_error" if status >= 500 else "invalid_request_error"
 
 
 def get_details(body: JSONObject) -> JSONObject:

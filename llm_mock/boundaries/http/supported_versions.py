@@ -28,8 +28,9 @@ OLDEST = {
 }
 """The oldest supported version of each library, by the name of its distribution."""
 USER_AGENTS = {
-    "openai": "openai/python ",
-    "anthropic": "anthropic/python ",
+    # The names of the clients' classes, such as `AsyncAnthropicBedrock`.
+    "openai": r"\w*openai/python ",
+    "anthropic": r"\w*anthropic\w*/python ",
     "google-genai": "google-genai-sdk/",
     "mistralai": "mistral-client-python/",
     "requests": "python-requests/",
@@ -61,7 +62,9 @@ def explain_version(library: str, version: str) -> str | None:
 def explain_user_agent(user_agent: str) -> str | None:
     """Return the message for the user agent of an unsupported version; None for other clients."""
     for library, start in USER_AGENTS.items():
-        match = re.search(rf"{start}(\d[\w.]*)", user_agent, re.IGNORECASE)
+        # Not within another name, such as `my-python-requests`.
+        pattern = rf"(?<![\w-]){start}(\d[\w.]*)"
+        match = re.search(pattern, user_agent, re.IGNORECASE)
         message = explain_version(library, match[1]) if match else None
         if message is not None:
             return message

@@ -33,8 +33,10 @@ _FOUNDRY = ClientKey(("ANTHROPIC_FOUNDRY_API_KEY",), ("azure_ad_token_provider",
 ANTHROPIC_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
+    402: "billing_error",
     403: "permission_error",
     404: "not_found_error",
+    409: "conflict_error",
     413: "request_too_large",
     429: "rate_limit_error",
     504: "timeout_error",
@@ -56,7 +58,8 @@ class AnthropicFormat(ErrorFormat):
             kind = error.type
             # A type of another provider's would not be understood.
             if kind not in ANTHROPIC_TYPES.values():
-                kind = ANTHROPIC_TYPES.get(error.status, "api_error")
+                other = "api_error" if error.status >= 500 else "invalid_request_error"
+                kind = ANTHROPIC_TYPES.get(error.status, other)
             details = {"type": kind, "message": error.message}
             body = {"type": "error", "error": details, "request_id": "req_mock"}
         # Anthropic repeats the id of the header; that of a real error stays as it is.
@@ -102,14 +105,20 @@ class AnthropicModelFormat(ModelFormat):
 
 ANTHROPIC = ProviderDescriptor(
     "anthropic",
-    domains=("api.anthropic.com",),
+    domains=(
+        "api.anthropic.com",
+        "claude.googleapis.com",
+    ),
+    host_patterns=(r"^aws-external-anthropic\.[a-z0-9-]+\.api\.aws$",),
     base_url_variables=(
         "ANTHROPIC_API_BASE",
         "ANTHROPIC_API_URL",
+        "ANTHROPIC_AWS_BASE_URL",
         "ANTHROPIC_BASE_URL",
         "ANTHROPIC_FOUNDRY_BASE_URL",
+        "ANTHROPIC_GOOGLE_CLOUD_BASE_URL",
     ),
-    user_agents=(r"anthropic\w*/(python|js)",),
+    user_agents=(r"(^|\s)\w*anthropic\w*/(python|js)\b",),
     clients={
         "anthropic": {
             "Anthropic": _ANTHROPIC,

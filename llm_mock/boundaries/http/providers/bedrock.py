@@ -7,12 +7,15 @@ from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
 
+AWS_DOMAINS = r"(amazonaws\.(com(\.cn)?|eu)|api\.aws|api\.amazonwebservices\.(com\.cn|eu))"
+"""A regular expression for the domains of AWS, those for IPv6 and of its partitions too."""
 AWS_TYPES = {
     400: "ValidationException",
     401: "UnrecognizedClientException",
     403: "AccessDeniedException",
     404: "ResourceNotFoundException",
     408: "ModelTimeoutException",
+    424: "ModelErrorException",
     429: "ThrottlingException",
     503: "ServiceUnavailableException",
 }
@@ -38,10 +41,12 @@ class AWSFormat(ErrorFormat):
 BEDROCK = ProviderDescriptor(
     "bedrock",
     host_patterns=(
-        r"(^|\.)bedrock-(agent-)?(runtime|mantle)(-fips)?\.([a-z0-9-]+\.)+(amazonaws\.com(\.cn)?|api\.aws)$",
+        rf"(^|\.)bedrock-(agent-)?(runtime|mantle)(-fips)?\.([a-z0-9-]+\.)+{AWS_DOMAINS}$",
     ),
     base_url_variables=(
         "ANTHROPIC_BEDROCK_BASE_URL",
+        "ANTHROPIC_BEDROCK_MANTLE_BASE_URL",
+        "AWS_BEDROCK_BASE_URL",
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
     ),
     errors=AWSFormat(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -69,10 +70,7 @@ class GoogleFormat(ErrorFormat):
             # Google has no name for the types of lists and objects.
             message = f"Invalid JSON payload received. Unexpected type of value at '{path}'."
             return WireError(400, message)
-        value = mismatch.value
-        text = str(value)
-        if isinstance(value, str):
-            text = f'"{value}"'
+        text = json.dumps(mismatch.value, ensure_ascii=False)
         return WireError(400, f"Invalid value at '{path}' ({kind}), {text}")
 
 
@@ -106,7 +104,7 @@ GOOGLE = ProviderDescriptor(
         "GOOGLE_GEMINI_BASE_URL",
         "GOOGLE_VERTEX_BASE_URL",
     ),
-    user_agents=("google-genai-sdk/",),
+    user_agents=(r"(^|\s)google-genai-sdk/",),
     clients={"google.genai": {"Client": _GOOGLE}},
     errors=GoogleFormat(),
     models=GoogleModelFormat(),
@@ -121,7 +119,6 @@ GOOGLE = ProviderDescriptor(
         host="generativelanguage.googleapis.com",
         base_urls={"GOOGLE_GEMINI_BASE_URL": "/gemini"},
         keys=("GEMINI_API_KEY",),
-        optional_keys=("GOOGLE_API_KEY",),
         removed_keys=("GOOGLE_API_KEY",),
     ),
 )

@@ -34,10 +34,11 @@ class MistralFormat(ErrorFormat):
         body = error.body
         if isinstance(body, dict) and (body.get("object") == "error" or "detail" in body):
             return body
+        default = "internal_server_error" if error.status >= 500 else "invalid_request_error"
         return {
             "object": "error",
             "message": error.message,
-            "type": error.type or "invalid_request_error",
+            "type": error.type or default,
             "param": None,
             "code": error.code,
             "raw_status_code": error.status,
@@ -76,15 +77,21 @@ class MistralModelFormat(ModelFormat):
 MISTRAL = ProviderDescriptor(
     "mistral",
     domains=(
+        "api.eu.mistral.ai",
         "api.mistral.ai",
+        "api.us.mistral.ai",
         "codestral.mistral.ai",
     ),
     base_url_variables=(
         "MISTRAL_API_BASE",
+        "MISTRAL_AUDIO_BASE_URL",
         "MISTRAL_BASE_URL",
         "MISTRAL_ENDPOINT",
     ),
-    user_agents=("mistral-client-python/|mistralai",),
+    user_agents=(
+        "^mistral-client-python/",
+        r"^speakeasy-sdk/.* (@mistralai/)?mistralai[\w-]*$",
+    ),
     errors=MistralFormat(),
     models=MistralModelFormat(),
     embedding_id="embd_mock_{model}",
@@ -92,7 +99,10 @@ MISTRAL = ProviderDescriptor(
     protocols={"openai_chat": "mistral_chat", "anthropic_messages": None},
     reads_retry_after_ms=True,
     server=ServerAccess(
-        prefix="mistral", base_urls={"MISTRAL_BASE_URL": "/mistral/v1"}, keys=("MISTRAL_API_KEY",)
+        prefix="mistral",
+        host="api.mistral.ai",
+        base_urls={"MISTRAL_BASE_URL": "/mistral/v1"},
+        keys=("MISTRAL_API_KEY",),
     ),
 )
 PROVIDERS = (MISTRAL,)

@@ -27,7 +27,7 @@ OPENAI = ProviderDescriptor(
         "VLLM_API_BASE",
         "VLLM_BASE_URL",
     ),
-    user_agents=("openai/(python|js)",),
+    user_agents=(r"(^|\s)\w*openai/(python|js)\b",),
     clients={"openai": {"OpenAI": _OPENAI, "AsyncOpenAI": _OPENAI}},
     protocols={"anthropic_messages": None},
     reads_retry_after_ms=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from llm_mock.boundaries.http.providers.bedrock import AWS_DOMAINS
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 
 PROVIDERS = (
@@ -136,7 +137,9 @@ PROVIDERS = (
     ProviderDescriptor("runpod", domains=("api.runpod.ai",)),
     ProviderDescriptor(
         "sagemaker",
-        host_patterns=(r"(^|\.)runtime(-fips)?\.sagemaker\.[a-z0-9-]+\.amazonaws\.com(\.cn)?$",),
+        host_patterns=(
+            rf"(^|\.)runtime(-fips)?\.sagemaker(-fips)?\.([a-z0-9-]+\.)+{AWS_DOMAINS}$",
+        ),
     ),
     ProviderDescriptor("sambanova", domains=("api.sambanova.ai",)),
     ProviderDescriptor("scaleway", domains=("api.scaleway.ai",)),

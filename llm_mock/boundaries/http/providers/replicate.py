@@ -19,7 +19,7 @@ class ProblemFormat(ErrorFormat):
 REPLICATE = ProviderDescriptor(
     "replicate",
     domains=("api.replicate.com",),
-    user_agents=("^replicate/|^replicate-python/",),
+    user_agents=("^(async)?replicate/", "^replicate-python/"),
     errors=ProblemFormat(),
 )
 PROVIDERS = (REPLICATE,)
