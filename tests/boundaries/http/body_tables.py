@@ -1,0 +1,196 @@
+"""Expected JSON types of the fields of requests, as the API references and the SDKs' types say.
+
+A row is the types that a field accepts, and the rows of the values in it: `[]` is the row of the
+items of a list. Where a value holds rows of a kind that it is in itself, that is `AGAIN`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Rows = dict[str, Any]
+AGAIN = "again"
+
+
+def _texts(*names: str) -> Rows:
+    return dict.fromkeys(names, "str")
+
+
+_AUDIO = _texts("data", "format")
+_URL = ("str dict", _texts("url"))
+_NAMED_SCHEMA = {**_texts("type", "name"), "schema": "dict"}
+
+# https://platform.openai.com/docs/api-reference/chat/create, and Mistral's bare URLs and audio
+_CHAT_PART = {
+    **_texts("type", "text", "refusal", "file_id"),
+    "image_url": _URL,
+    "document_url": _URL,
+    "input_audio": ("str dict", _AUDIO),
+    "file": ("dict", _texts("file_data", "file_id", "filename")),
+}
+_CHAT_CALL = {
+    **_texts("id", "type"),
+    "index": "int",
+    "function": ("dict", {"name": "str", "arguments": "str dict"}),
+}
+_CHAT_FUNCTION = {**_texts("name", "description"), "parameters": "dict"}
+CHAT: Rows = {
+    "model": "str",
+    "temperature": "int float",
+    "top_p": "int float",
+    "stream": "bool",
+    "n": "int",
+    "max_tokens": "int",
+    "max_completion_tokens": "int",
+    "seed": "int",
+    "stream_options": "dict",
+    "metadata": "dict",
+    "tool_choice": "str dict",
+    "function_call": "str dict",
+    "stop": "str list",
+    "messages": (
+        "list",
+        {
+            "[]": (
+                "dict",
+                {
+                    **_texts("role", "name", "tool_call_id", "reasoning_content", "reasoning"),
+                    "content": ("str list", {"[]": ("dict", _CHAT_PART)}),
+                    "tool_calls": ("list", {"[]": ("dict", _CHAT_CALL)}),
+                },
+            )
+        },
+    ),
+    "tools": ("list", {"[]": ("dict", {"type": "str", "function": ("dict", _CHAT_FUNCTION)})}),
+    "functions": ("list", {"[]": ("dict", _CHAT_FUNCTION)}),
+    "response_format": (
+        "dict",
+        {"type": "str", "json_schema": ("dict", {"name": "str", "schema": "dict"})},
+    ),
+}
+
+# https://platform.openai.com/docs/api-reference/responses/create
+_RESPONSES_PART = {
+    **_texts("type", "text", "refusal", "image_url", "file_id", "file_data", "file_url"),
+    "input_audio": ("dict", _AUDIO),
+}
+_RESPONSES_ITEM = {
+    **_texts("type", "role", "id", "call_id", "name", "arguments", "input"),
+    "content": ("str list", {"[]": ("dict", _RESPONSES_PART)}),
+    "output": ("str list dict", {"[]": ("dict", _RESPONSES_PART)}),
+}
+RESPONSES: Rows = {
+    **_texts("model", "instructions", "previous_response_id", "truncation"),
+    "temperature": "int float",
+    "top_p": "int float",
+    "stream": "bool",
+    "store": "bool",
+    "parallel_tool_calls": "bool",
+    "metadata": "dict",
+    "reasoning": "dict",
+    "max_output_tokens": "int",
+    "input": ("str list", {"[]": ("dict", _RESPONSES_ITEM)}),
+    "text": ("dict", {"format": ("dict", _NAMED_SCHEMA)}),
+    "tools": (
+        "list",
+        {"[]": ("dict", {**_texts("type", "name", "description"), "parameters": "dict"})},
+    ),
+    "tool_choice": ("str dict", _texts("type", "name")),
+}
+
+# https://docs.claude.com/en/api/messages
+_BLOCK: Rows = {
+    **_texts("type", "text", "thinking", "id", "name", "tool_use_id"),
+    "input": "dict",
+    "content": ("str list dict", {"[]": AGAIN}),
+    "source": (
+        "dict",
+        {**_texts("type", "media_type", "data", "url", "file_id"), "content": AGAIN},
+    ),
+}
+_BLOCKS = ("str list", {"[]": ("dict", _BLOCK)})
+MESSAGES: Rows = {
+    "model": "str",
+    "temperature": "int float",
+    "top_p": "int float",
+    "stream": "bool",
+    "metadata": "dict",
+    "thinking": "dict",
+    "max_tokens": "int",
+    "stop_sequences": ("list", {"[]": "str"}),
+    "messages": ("list", {"[]": ("dict", {"role": "str", "content": _BLOCKS})}),
+    "system": _BLOCKS,
+    "tools": (
+        "list",
+        {"[]": ("dict", {**_texts("type", "name", "description"), "input_schema": "dict"})},
+    ),
+    "tool_choice": ("dict", _texts("type", "name")),
+    "output_format": ("dict", _NAMED_SCHEMA),
+    "output_config": ("dict", {"format": ("dict", _NAMED_SCHEMA)}),
+}
+
+# https://ai.google.dev/api/generate-content
+_GEMINI_PART: Rows = {
+    "text": "str",
+    "thought": "bool",
+    "functionCall": ("dict", {**_texts("id", "name"), "args": "dict"}),
+    "functionResponse": ("dict", {**_texts("id", "name"), "response": "dict"}),
+    "inlineData": ("dict", _texts("mimeType", "data")),
+    "fileData": ("dict", _texts("mimeType", "fileUri")),
+}
+_GEMINI_PARTS = ("list dict", {"[]": ("dict", _GEMINI_PART), **_GEMINI_PART})
+_GEMINI_CONTENT = ("str dict", {"role": "str", "parts": _GEMINI_PARTS})
+_GEMINI_FUNCTION = {
+    **_texts("name", "description"),
+    "parameters": "dict",
+    "parametersJsonSchema": "dict",
+}
+GEMINI: Rows = {
+    "contents": ("list", {"[]": ("dict", {"role": "str", "parts": _GEMINI_PARTS})}),
+    "systemInstruction": _GEMINI_CONTENT,
+    "tools": (
+        "list",
+        {"[]": ("dict", {"functionDeclarations": ("list", {"[]": ("dict", _GEMINI_FUNCTION)})})},
+    ),
+    "toolConfig": (
+        "dict",
+        {
+            "functionCallingConfig": (
+                "dict",
+                {"mode": "str", "allowedFunctionNames": ("list", {"[]": "str"})},
+            )
+        },
+    ),
+    "generationConfig": (
+        "dict",
+        {
+            "temperature": "int float",
+            "topP": "int float",
+            "maxOutputTokens": "int",
+            "stopSequences": ("list", {"[]": "str"}),
+            "responseMimeType": "str",
+            "responseSchema": "dict",
+            "responseJsonSchema": "dict",
+        },
+    ),
+}
+
+# Texts, tokens, and the chunks of several models; Mistral says `inputs`.
+_INPUT = ("str list", {"[]": "str int list dict"})
+EMBEDDINGS: Rows = {
+    "model": "str",
+    "encoding_format": "str",
+    "input": _INPUT,
+    "inputs": _INPUT,
+    "dimensions": "int",
+}
+# https://ai.google.dev/api/embeddings
+_GEMINI_EMBEDDING = {
+    "content": _GEMINI_CONTENT,
+    "outputDimensionality": "int",
+    "embedContentConfig": "dict",
+}
+GEMINI_EMBEDDINGS: Rows = {
+    **_GEMINI_EMBEDDING,
+    "requests": ("list", {"[]": ("dict", _GEMINI_EMBEDDING)}),
+}
