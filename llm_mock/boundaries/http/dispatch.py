@@ -17,6 +17,7 @@ from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
 from llm_mock.boundaries.http.supported_versions import explain_user_agent, outdated_call
 from llm_mock.boundaries.http.wire import (
+    WireResponse,
     add_request_id,
     error_response,
     exception_response,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
     from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.request import HTTPRequest
-    from llm_mock.boundaries.http.wire import WireRequest, WireResponse
+    from llm_mock.boundaries.http.wire import WireRequest
     from llm_mock.core.mock import Mock
     from llm_mock.core.protocols import PassthroughCall
 
@@ -177,6 +178,14 @@ def parse_request(
         mock: the mock that answers.
         served: True if the client sent it to the mock server, not to the provider.
     """
+    if "content-encoding" in sent.headers:
+        # Imported late: few clients compress their requests.
+        from llm_mock.boundaries.http.content_encodings import decode_request
+
+        decoded = decode_request(sent, provider, mock)
+        if isinstance(decoded, WireResponse):
+            return decoded
+        sent = decoded
     protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
         # Imported late: most programs call models alone.
