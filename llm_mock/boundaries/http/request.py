@@ -137,8 +137,7 @@ class HTTPRequest(Request):
             self.sdk = _read_sdk(sent.headers)
             self.key = read_key(sent.headers)
         self.http_fields = self._describe_http()
-        messages, answers = _join_turns(messages)
-        self.turn = answers + 1
+        messages, self.turn = _join_turns(messages)
         self.conversation = messages
         """The messages as they were parsed, without the system prompt."""
         self.schema = schema or (self._find_forced_tool_schema() if tools else None)
@@ -306,14 +305,14 @@ def _filter_parts(messages: list[Message], kind: str) -> Iterator[Message]:
 
 
 def _join_turns(messages: list[Message]) -> tuple[list[Message], int]:
-    """Return the messages with consecutive ones of the assistant joined, and the answers' number.
+    """Return the messages with consecutive ones of the assistant joined, and the current turn.
 
     OpenAI's Responses API has an item for each tool call and for the text of one turn.
     """
     roles = [message["role"] for message in messages]
     # Most conversations have a single turn, which needs no further work.
     if "assistant" not in roles:
-        return messages, 0
+        return messages, 1
     joined: list[Message] = []
     for message in messages:
         if joined and message["role"] == joined[-1]["role"] == "assistant":
@@ -321,8 +320,9 @@ def _join_turns(messages: list[Message]) -> tuple[list[Message], int]:
             joined[-1] = {"role": "assistant", "parts": [*earlier, *message["parts"]]}
         else:
             joined.append(message)
-    answers = sum(message["role"] == "assistant" for message in joined)
-    return _name_results(joined), answers
+    # A message of the assistant at the end is the start of the answer that is asked for.
+    turn = 1 + sum(message["role"] == "assistant" for message in joined[:-1])
+    return _name_results(joined), turn
 
 
 def _name_results(messages: list[Message]) -> list[Message]:
@@ -335,18 +335,27 @@ def _name_results(messages: list[Message]) -> list[Message]:
     return messages
 
 
+def _find_last_user_turn(messages: list[Message]) -> list[Message]:
+    """Return the messages after the last answer."""
+    # A message of the assistant at the end is the start of the answer that is asked for.
+    if len(messages) > 1 and messages[-1]["role"] == "assistant":
+        messages = messages[:-1]
+    start = len(messages)
+    while start > 0 and messages[start - 1]["role"] != "assistant":
+        start -= 1
+    return messages[start:]
+
+
 def _read_last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment], list[ToolResult]]:
     """Return the prompt, the attachments and the tool results after the last answer.
 
     With tool results alone the prompt is empty, as it is in `llm`'s chains.
     """
-    start = len(messages)
-    while start > 0 and messages[start - 1]["role"] != "assistant":
-        start -= 1
+    messages = _find_last_user_turn(messages)
     texts: list[str] = []
     attachments: list[Attachment] = []
     results: list[ToolResult] = []
-    for message in messages[start:]:
+    for message in messages:
         if message["role"] == "user" and message is messages[-1]:
             # Of several messages of the user in a row only the last is the prompt; texts before
             # it are context, such as retrieved documents.
