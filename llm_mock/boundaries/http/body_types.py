@@ -80,6 +80,7 @@ _CHAT_PART = _make_object(
     _make_fields(_URL, "image_url", "document_url"),
     input_audio=Shape(str, dict, fields=_AUDIO_FIELDS),
     file=_make_object(_make_fields(TEXT, "file_data", "file_id", "filename")),
+    thinking=Shape(list, items=_make_object(text=TEXT)),
 )
 _CHAT_FUNCTION = _make_object(_make_fields(TEXT, "name", "description"), parameters=ANY_OBJECT)
 _CHAT_TOOL_CALL = _make_object(
@@ -87,17 +88,22 @@ _CHAT_TOOL_CALL = _make_object(
     index=INTEGER,
     # Mistral's SDK sends arguments as an object.
     function=_make_object(name=TEXT, arguments=TEXT_OR_OBJECT),
+    custom=_make_object(_make_fields(TEXT, "name", "input")),
 )
 _CHAT_MESSAGE = _make_object(
     _make_fields(TEXT, "role", "name", "tool_call_id", "reasoning_content", "reasoning"),
+    refusal=TEXT,
     content=Shape(str, list, items=_CHAT_PART),
+    function_call=_make_object(_make_fields(TEXT, "name", "arguments")),
     tool_calls=Shape(list, items=_CHAT_TOOL_CALL),
 )
+_ALLOWED_TOOLS = _make_object(mode=TEXT, tools=Shape(list, items=ANY_OBJECT))
 CHAT = _make_object(
     _SAMPLING_FIELDS,
     _make_fields(INTEGER, "n", "max_tokens", "max_completion_tokens", "seed"),
     _make_fields(ANY_OBJECT, "stream_options", "metadata"),
-    _make_fields(TEXT_OR_OBJECT, "tool_choice", "function_call"),
+    function_call=TEXT_OR_OBJECT,
+    tool_choice=Shape(str, dict, fields={"allowed_tools": _ALLOWED_TOOLS}),
     stop=Shape(str, list),
     messages=Shape(list, items=_CHAT_MESSAGE),
     tools=Shape(list, items=_make_object(type=TEXT, function=_CHAT_FUNCTION)),
@@ -108,12 +114,14 @@ CHAT = _make_object(
 
 _RESPONSES_PART = _make_object(
     _make_fields(TEXT, "type", "text", "refusal", "image_url", "file_id", "file_data", "file_url"),
+    filename=TEXT,
     input_audio=_make_object(_AUDIO_FIELDS),
 )
 _RESPONSES_ITEM = _make_object(
     _make_fields(TEXT, "type", "role", "id", "call_id", "name", "arguments", "input"),
     content=Shape(str, list, items=_RESPONSES_PART),
     output=Shape(str, list, dict, items=_RESPONSES_PART),
+    summary=Shape(list, items=_RESPONSES_PART),
 )
 _RESPONSES_TOOL = _make_object(
     _make_fields(TEXT, "type", "name", "description"), parameters=ANY_OBJECT
@@ -128,22 +136,21 @@ RESPONSES = _make_object(
     input=Shape(str, list, items=_RESPONSES_ITEM),
     text=_make_object(format=_RESPONSES_FORMAT),
     tools=Shape(list, items=_RESPONSES_TOOL),
-    tool_choice=Shape(str, dict, fields=_make_fields(TEXT, "type", "name")),
+    tool_choice=Shape(str, dict, fields=_make_fields(TEXT, "type", "name") | _ALLOWED_TOOLS.fields),
 )
 """The body of a request of OpenAI's Responses API."""
 
 _BLOCK = _make_object(
-    _make_fields(TEXT, "type", "text", "thinking", "id", "name", "tool_use_id"),
+    _make_fields(TEXT, "type", "text", "thinking", "id", "name", "tool_use_id", "file_id"),
     input=ANY_OBJECT,
 )
 _BLOCKS = Shape(str, list, items=_BLOCK)
 # These fields hold blocks again, and are added when the shape of a block exists. An object is the
 # error of a tool that Anthropic runs itself.
 _BLOCK.fields["content"] = Shape(str, list, dict, items=_BLOCK)
-_BLOCK.fields["source"] = _make_object(
-    _make_fields(TEXT, "type", "media_type", "data", "url", "file_id"),
-    content=_BLOCKS,
-)
+_SOURCE_FIELDS = _make_fields(TEXT, "type", "media_type", "data", "url", "file_id")
+# That of a search result is a text.
+_BLOCK.fields["source"] = Shape(str, dict, fields={**_SOURCE_FIELDS, "content": _BLOCKS})
 _MESSAGES_TOOL = _make_object(
     _make_fields(TEXT, "type", "name", "description"), input_schema=ANY_OBJECT
 )
@@ -163,14 +170,21 @@ MESSAGES = _make_object(
 """The body of a request of Anthropic's Messages API."""
 
 _GEMINI_FUNCTION_CALL = _make_object(_make_fields(TEXT, "id", "name"), args=ANY_OBJECT)
-_GEMINI_FUNCTION_RESPONSE = _make_object(_make_fields(TEXT, "id", "name"), response=ANY_OBJECT)
+_GEMINI_FILES = {
+    "inlineData": _make_object(_make_fields(TEXT, "mimeType", "data")),
+    "fileData": _make_object(_make_fields(TEXT, "mimeType", "fileUri")),
+}
+_GEMINI_FUNCTION_RESPONSE = _make_object(
+    _make_fields(TEXT, "id", "name"),
+    response=ANY_OBJECT,
+    parts=Shape(list, items=_make_object(_GEMINI_FILES)),
+)
 _GEMINI_PART = _make_object(
+    _GEMINI_FILES,
     text=TEXT,
     thought=FLAG,
     functionCall=_GEMINI_FUNCTION_CALL,
     functionResponse=_GEMINI_FUNCTION_RESPONSE,
-    inlineData=_make_object(_make_fields(TEXT, "mimeType", "data")),
-    fileData=_make_object(_make_fields(TEXT, "mimeType", "fileUri")),
 )
 _GEMINI_PARTS = Shape(list, dict, items=_GEMINI_PART, fields=_GEMINI_PART.fields)
 GEMINI_CONTENT = Shape(str, dict, fields={"role": TEXT, "parts": _GEMINI_PARTS})

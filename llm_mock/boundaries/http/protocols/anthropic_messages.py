@@ -16,6 +16,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     make_text_part,
     make_url_part,
     parse_json_body,
+    remove_format,
     split_tool_results,
     validate_body,
 )
@@ -43,7 +44,6 @@ PARSED_FIELDS = (
     "tool_choice",
     "stream",
     "output_format",
-    "output_config",
 )
 """The fields of a request that are not options."""
 BlockId = tuple[str, str | None]
@@ -63,17 +63,21 @@ class AnthropicMessages:
         if not body["messages"]:
             raise WireError(400, "messages: at least one message is required")
         messages: list[Message] = []
+        system = _parse_content(body.get("system"))
         for message in body["messages"]:
             parts = _parse_content(message.get("content"))
-            messages += split_tool_results(parts, str(message.get("role")))
+            if message.get("role") == "system":
+                system += parts
+            else:
+                messages += split_tool_results(parts, str(message.get("role")))
         return HTTPRequest(
             body["model"],
             messages,
             api="messages",
-            system=join_text(_parse_content(body.get("system"))),
+            system=join_text(system),
             tools=_parse_tools(body),
             schema=_parse_schema(body),
-            options=extract_options(body, *PARSED_FIELDS),
+            options=extract_options(remove_format(body, "output_config", "format"), *PARSED_FIELDS),
             stream=bool(body.get("stream")),
             tool_choice=_parse_tool_choice(body.get("tool_choice")),
             sent=sent,
@@ -243,13 +247,24 @@ def _parse_block(block: JSONObject) -> Iterator[Message]:
         yield make_text_part(str(block.get("text") or ""))
     elif kind == "thinking":
         yield {"type": "reasoning", "text": str(block.get("thinking") or "")}
-    elif kind in ("image", "document"):
-        yield from _parse_source(block.get("source") or {})
     elif kind == "tool_use":
         name = str(block.get("name"))
         yield make_tool_call_part(name, block.get("input"), block.get("id"))
     elif kind == "tool_result":
         yield from _parse_tool_result(block)
+    else:
+        yield from _parse_file_block(block)
+
+
+def _parse_file_block(block: JSONObject) -> Iterator[Message]:
+    """Yield the parts of a block with files or their content; none for an unknown type."""
+    kind = block.get("type")
+    if kind in ("image", "document"):
+        yield from _parse_source(block.get("source") or {})
+    elif kind == "search_result":
+        yield from _parse_content(block.get("content"))
+    elif kind == "container_upload":
+        yield make_attachment_part(None, str(block.get("file_id") or ""))
 
 
 def _parse_tool_result(block: JSONObject) -> Iterator[Message]:
@@ -261,8 +276,14 @@ def _parse_tool_result(block: JSONObject) -> Iterator[Message]:
             yield part
 
 
-def _parse_source(source: JSONObject) -> Iterator[Message]:
-    """Yield the parts of the source of an image or document."""
+def _parse_source(source: JSONObject | str) -> Iterator[Message]:
+    """Yield the parts of the source of an image or document.
+
+    Raises:
+        WireError: the source is a text, which only search results may have.
+    """
+    if isinstance(source, str):
+        raise WireError(400, "source: Input should be a valid dictionary")
     kind = source.get("type")
     media_type = source.get("media_type")
     if kind == "content":

@@ -56,6 +56,17 @@ APPLICATION_FIELDS = frozenset(
     }
 )
 """The fields whose keys are named by the application, and are not converted to camelCase."""
+PARSED_FIELDS = (
+    "model",
+    "contents",
+    "systemInstruction",
+    "tools",
+    "toolConfig",
+    "generationConfig",
+    "responseSchema",
+    "responseJsonSchema",
+)
+"""The fields of a request and of its configuration that are not options."""
 NESTED_SCHEMAS = ("items", "anyOf", "prefixItems", "additionalProperties")
 """The fields of a schema that hold schemas."""
 GEMINI_SCHEMA_FIELDS = ("type", "nullable", "propertyOrdering", "format", "example")
@@ -69,8 +80,8 @@ class Gemini:
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        content = convert_to_camel_case(parse_json_body(sent.body))
-        body = validate_body(content, GEMINI, self.provider.errors, "contents")
+        converted = convert_to_camel_case(parse_json_body(sent.body))
+        body = validate_body(converted, GEMINI, self.provider.errors, "contents")
         # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
         last_segment = sent.path.rpartition("/")[2]
         model, _, method = last_segment.partition(":")
@@ -89,7 +100,7 @@ class Gemini:
             system=join_text(_parse_content(body.get("systemInstruction"))),
             tools=_parse_tools(body),
             schema=add_schema_title(schema, None),
-            options=extract_options(config, "responseSchema", "responseJsonSchema"),
+            options=extract_options({**body, **config}, *PARSED_FIELDS),
             stream=method == "streamGenerateContent",
             tool_choice=_parse_tool_choice(body.get("toolConfig")),
             sent=sent,
@@ -236,37 +247,36 @@ def _parse_content(content: str | JSONObject | list[object] | None) -> list[Mess
     given = content.get("parts") if isinstance(content, dict) else content
     # The API accepts a single part in place of a list.
     items = [given] if isinstance(given, dict) else given or ()
-    parts = []
+    parts: list[Message] = []
     for item in items:
-        part = _parse_part(item) if isinstance(item, dict) else None
-        if part is not None:
-            parts.append(part)
+        if isinstance(item, dict):
+            parts += _parse_part(item)
     return parts
 
 
-def _parse_part(part: JSONObject) -> Message | None:
-    """Parse a part of a message; None for an unknown type."""
+def _parse_part(part: JSONObject) -> Iterator[Message]:
+    """Yield the parts of a part of a message; none for an unknown type."""
     text = part.get("text")
-    if isinstance(text, str):
-        kind = "reasoning" if part.get("thought") else "text"
-        return {"type": kind, "text": text}
     call = part.get("functionCall")
-    if call:
-        name = str(call.get("name"))
-        return make_tool_call_part(name, call.get("args") or {}, call.get("id"))
     result = part.get("functionResponse")
-    if result:
-        output = _unwrap_output(result.get("response"))
-        return make_tool_result_part(output, result.get("id"), result.get("name"))
     data = part.get("inlineData")
-    if data:
-        content = str(data.get("data") or "")
-        return make_base64_part(content, data.get("mimeType"))
     file = part.get("fileData")
-    if file:
+    if isinstance(text, str):
+        yield {"type": "reasoning" if part.get("thought") else "text", "text": text}
+    elif call:
+        name = str(call.get("name"))
+        yield make_tool_call_part(name, call.get("args") or {}, call.get("id"))
+    elif result:
+        output = _unwrap_output(result.get("response"))
+        yield make_tool_result_part(output, result.get("id"), result.get("name"))
+        # The core knows results that are text; images in them belong to the message.
+        yield from _parse_content(result.get("parts"))
+    elif data:
+        content = str(data.get("data") or "")
+        yield make_base64_part(content, data.get("mimeType"))
+    elif file:
         url = str(file.get("fileUri") or "")
-        return make_url_part(url, file.get("mimeType"))
-    return None
+        yield make_url_part(url, file.get("mimeType"))
 
 
 def _unwrap_output(response: object) -> Any:

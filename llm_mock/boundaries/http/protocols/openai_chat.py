@@ -18,8 +18,10 @@ from llm_mock.boundaries.http.protocols.protocol import (
     join_text,
     make_attachment_part,
     make_base64_part,
+    make_file_part,
     make_text_part,
     make_url_part,
+    parse_allowed_tools,
     parse_json_body,
     parse_json_or_text,
     parse_parts,
@@ -280,6 +282,8 @@ def _parse_part(part: JSONObject) -> Message | None:
         return _parse_audio(part.get("input_audio"))
     if kind == "file":
         return _parse_file({**part, **(part.get("file") or {})})
+    if kind == "thinking":
+        return _parse_thinking(part.get("thinking"))
     return None
 
 
@@ -296,8 +300,14 @@ def _parse_file(file: JSONObject) -> Message:
     """Parse a file: its data, or the id of an uploaded one."""
     data = file.get("file_data")
     if data:
-        return make_url_part(str(data), "application/pdf")
+        return make_file_part(str(data), file.get("filename"))
     return make_attachment_part(None, str(file.get("file_id") or ""))
+
+
+def _parse_thinking(chunks: list[JSONObject] | None) -> Message:
+    """Parse the thinking of Mistral: a list of texts."""
+    texts = [str(chunk.get("text") or "") for chunk in chunks or ()]
+    return {"type": "reasoning", "text": "\n".join(texts)}
 
 
 def _parse_message(message: JSONObject) -> Message:
@@ -310,12 +320,23 @@ def _parse_message(message: JSONObject) -> Message:
     reasoning = message.get("reasoning_content") or message.get("reasoning")
     if reasoning:
         parts.insert(0, {"type": "reasoning", "text": str(reasoning)})
+    # A refusal stands in a field of its own, or in a part of the content.
+    if message.get("refusal"):
+        parts.append(make_text_part(str(message["refusal"])))
+    # `function_call` was the name before tool calls; it has no id.
+    if message.get("function_call"):
+        parts.append(_parse_tool_call({"function": message["function_call"]}))
     for call in message.get("tool_calls") or ():
-        function = call.get("function") or {}
-        arguments = parse_json_or_text(function.get("arguments"))
-        name = str(function.get("name"))
-        parts.append(make_tool_call_part(name, arguments, call.get("id")))
+        parts.append(_parse_tool_call(call))
     return {"role": str(role), "parts": parts}
+
+
+def _parse_tool_call(call: JSONObject) -> Message:
+    """Parse a call of a function, or of a custom tool, which takes a text."""
+    function = call.get("function") or call.get("custom") or {}
+    arguments = function.get("arguments", function.get("input"))
+    name = str(function.get("name"))
+    return make_tool_call_part(name, parse_json_or_text(arguments), call.get("id"))
 
 
 def _parse_tools(body: JSONObject) -> list[Tool]:
@@ -346,9 +367,17 @@ def _parse_schema(response_format: object) -> JSONObject | None:
 
 def _parse_tool_choice(choice: str | JSONObject | None) -> str | None:
     if isinstance(choice, dict):
-        function = choice.get("function") or choice.get("custom") or choice
-        if isinstance(function, dict) and function.get("name"):
-            return str(function["name"])
-        return None
+        allowed = choice.get("allowed_tools")
+        if isinstance(allowed, dict):
+            tools = [_get_function(tool) for tool in allowed.get("tools") or ()]
+            return parse_allowed_tools(allowed.get("mode"), tools)
+        function = _get_function(choice)
+        return str(function["name"]) if function.get("name") else None
     # "any" is Mistral's word.
     return "required" if choice == "any" else choice
+
+
+def _get_function(choice: JSONObject) -> JSONObject:
+    """Return the object that has the name of a tool, by the type of the tool."""
+    function = choice.get("function") or choice.get("custom") or choice
+    return function if isinstance(function, dict) else {}

@@ -13,11 +13,14 @@ from llm_mock.boundaries.http.protocols.protocol import (
     extract_options,
     join_text,
     make_base64_part,
+    make_file_part,
     make_text_part,
     make_url_part,
+    parse_allowed_tools,
     parse_json_body,
     parse_json_or_text,
     parse_parts,
+    remove_format,
     validate_body,
 )
 from llm_mock.boundaries.http.providers.openai import OPENAI
@@ -41,16 +44,11 @@ PARSED_FIELDS = (
     "instructions",
     "tools",
     "tool_choice",
-    "text",
     "stream",
     "previous_response_id",
 )
 """The fields of a request that are not options."""
-URL_FIELDS = {
-    "input_image": ("image_url", "file_id"),
-    # Data goes first: it is all that the model gets, whatever else names the file.
-    "input_file": ("file_data", "file_url", "file_id"),
-}
+URL_FIELDS = {"input_image": ("image_url", "file_id"), "input_file": ("file_url", "file_id")}
 """The fields of a part that may have its URL, in order of preference."""
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reasons of an incomplete response, by the finish reasons of Chat Completions."""
@@ -98,7 +96,7 @@ class OpenAIResponses:
             system="\n".join(system),
             tools=tools,
             schema=schema,
-            options=extract_options(body, *PARSED_FIELDS),
+            options=extract_options(remove_format(body, "text", "format"), *PARSED_FIELDS),
             stream=bool(body.get("stream")),
             tool_choice=tool_choice,
             sent=sent,
@@ -181,11 +179,29 @@ def _parse_item(item: JSONObject) -> Message | None:
         call = make_tool_call_part(name, arguments, item.get("call_id"))
         return {"role": "assistant", "parts": [call]}
     if kind in ("function_call_output", "custom_tool_call_output"):
-        output = item.get("output")
-        if not isinstance(output, str):
-            output = join_text(parse_parts(output, _parse_part))
-        return {"role": "tool", "parts": [make_tool_result_part(output, item.get("call_id"))]}
+        return {"role": "tool", "parts": _parse_output(item)}
+    if kind == "reasoning":
+        # A summary by OpenAI, or the whole by models that others serve.
+        parts = parse_parts(item.get("summary"), _parse_reasoning_part)
+        parts += parse_parts(item.get("content"), _parse_reasoning_part)
+        return {"role": "assistant", "parts": parts} if parts else None
     return None
+
+
+def _parse_output(item: JSONObject) -> list[Message]:
+    """Parse the output of a tool: its text as the result, and its images and files."""
+    output = item.get("output")
+    if isinstance(output, str):
+        return [make_tool_result_part(output, item.get("call_id"))]
+    parts = parse_parts(output, _parse_part)
+    files = [part for part in parts if part["type"] == "attachment"]
+    return [make_tool_result_part(join_text(parts), item.get("call_id")), *files]
+
+
+def _parse_reasoning_part(part: JSONObject) -> Message | None:
+    """Parse a part of reasoning; None for one without text, as encrypted reasoning has."""
+    text = part.get("text")
+    return {"type": "reasoning", "text": str(text)} if text else None
 
 
 def _get_item_text(item: JSONObject) -> str:
@@ -199,6 +215,15 @@ def _parse_part(part: JSONObject) -> Message | None:
         return make_text_part(str(part.get("text") or ""))
     if kind == "refusal":
         return make_text_part(str(part.get("refusal") or ""))
+    return _parse_file_part(part)
+
+
+def _parse_file_part(part: JSONObject) -> Message | None:
+    """Parse an image, a file or audio; None for an unknown type."""
+    kind = part.get("type")
+    # Data goes first: it is all that the model gets, whatever else names the file.
+    if kind == "input_file" and part.get("file_data"):
+        return make_file_part(str(part["file_data"]), part.get("filename"))
     if kind in URL_FIELDS:
         urls = (part.get(name) for name in URL_FIELDS[kind])
         first_url = next(filter(None, urls), "")
@@ -228,9 +253,14 @@ def _parse_schema(text_config: object) -> JSONObject | None:
 
 
 def _parse_tool_choice(choice: object) -> str | None:
-    if isinstance(choice, dict):
-        return str(choice["name"]) if choice.get("name") else None
-    return choice if isinstance(choice, str) else None
+    if not isinstance(choice, dict):
+        return choice if isinstance(choice, str) else None
+    kind = choice.get("type")
+    if kind == "allowed_tools":
+        return parse_allowed_tools(choice.get("mode"), choice.get("tools") or ())
+    # A tool that OpenAI runs itself is named by its type.
+    name = choice.get("name") or kind
+    return None if name is None else str(name)
 
 
 def store_provider_response(mock: Mock | None, request: HTTPRequest, data: object) -> None:

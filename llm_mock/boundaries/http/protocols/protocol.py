@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Callable, Iterator
+import mimetypes
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from pydantic_core import from_json
@@ -191,6 +192,18 @@ def make_base64_part(data: str, type: str | None) -> Message:
     return make_attachment_part(type, None, content)
 
 
+def make_file_part(data: str, filename: str | None) -> Message:
+    """Return a message part for a file, whose data is a `data:` URL or base64.
+
+    Raises:
+        WireError: the data is not valid base64.
+    """
+    if data.startswith("data:"):
+        return make_url_part(data, "application/pdf")
+    media_type = mimetypes.guess_type(filename or "")[0]
+    return make_base64_part(data, media_type or "application/pdf")
+
+
 def extract_options(body: JSONObject, *known: str) -> JSONObject:
     """Return the fields of a body that are options: all but the known and the empty ones."""
     options = {}
@@ -198,6 +211,21 @@ def extract_options(body: JSONObject, *known: str) -> JSONObject:
         if name not in known and value is not None:
             options[name] = value
     return options
+
+
+def remove_format(body: JSONObject, config_name: str, format_name: str) -> JSONObject:
+    """Return a body without the format of the answer, which is the schema of the call.
+
+    Args:
+        body: the body.
+        config_name: the field with the format, whose other fields are options.
+        format_name: the field with the format in it.
+    """
+    config = body.get(config_name)
+    if not isinstance(config, dict) or format_name not in config:
+        return body
+    others = {name: value for name, value in config.items() if name != format_name}
+    return {**body, config_name: others or None}
 
 
 def parse_json_or_text(text: Any) -> Any:
@@ -212,6 +240,22 @@ def encode_arguments(arguments: str) -> JSONObject:
     """Return the arguments of a tool call as an object; broken JSON becomes `{"_raw": …}`."""
     value = parse_json_or_text(arguments)
     return value if isinstance(value, dict) else {"_raw": arguments}
+
+
+def parse_allowed_tools(mode: str | None, tools: Iterable[JSONObject]) -> str | None:
+    """Return the tool choice for a set of allowed tools.
+
+    Args:
+        mode: `auto` or `required`.
+        tools: the tools, each with its `name`; tools of other types have none.
+
+    Returns:
+        The name of the tool, if it is the only one and must be called; else the mode.
+    """
+    names = [tool.get("name") for tool in tools]
+    if mode == "required" and len(names) == 1 and names[0]:
+        return str(names[0])
+    return mode
 
 
 def add_schema_title(schema: object, name: object) -> JSONObject | None:
