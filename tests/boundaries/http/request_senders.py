@@ -1,0 +1,193 @@
+"""The ways to send the requests of the corpus: each SDK, synchronous and asynchronous."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import anthropic
+import openai
+from google import genai
+from google.genai import types
+from mistralai.client import Mistral
+from pydantic import BaseModel, ConfigDict
+
+from tests.boundaries.http.request_corpus import KEY, Case
+
+PREFIXES = {
+    "api.openai.com": "/openai",
+    "api.anthropic.com": "/anthropic",
+    "generativelanguage.googleapis.com": "/gemini",
+    "api.mistral.ai": "/mistral",
+}
+"""The paths at the server, by the host of the provider."""
+KEY_HEADERS = {
+    "messages": {"x-api-key": KEY},
+    "gemini": {"x-goog-api-key": KEY},
+}
+PYDANTIC_CASE = "schema of a pydantic class"
+"""The case whose schema the SDKs make of a class."""
+BEARER = {"authorization": f"Bearer {KEY}"}
+
+
+class Weather(BaseModel):
+    """The weather."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    city: str
+    degrees: int
+
+
+class GeminiWeather(BaseModel):
+    """The weather."""
+
+    city: str
+    degrees: int
+
+
+GeminiWeather.__name__ = "Weather"
+
+
+def find_served_url(case: Case, server_url: str) -> str | None:
+    """Return the address of a case at the server; None if the server does not have it."""
+    parts = urlsplit(case.url)
+    prefix = PREFIXES.get(parts.hostname or "")
+    if prefix is None:
+        return None
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{server_url}{prefix}{parts.path}{query}"
+
+
+def call_chat_completions(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `openai`."""
+    body = dict(case.body)
+    if case.name == PYDANTIC_CASE:
+        body["response_format"] = Weather
+        # The method itself says that nothing is streamed.
+        del body["stream"]
+        return client.chat.completions.parse(**body)
+    return client.chat.completions.create(**body)
+
+
+def call_responses(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `openai`."""
+    body = dict(case.body)
+    if case.name == PYDANTIC_CASE:
+        del body["text"]
+        return client.responses.parse(**body, text_format=Weather)
+    return client.responses.create(**body)
+
+
+def call_messages(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `anthropic`."""
+    body = dict(case.body)
+    if case.name == PYDANTIC_CASE:
+        del body["output_config"]
+        return client.messages.parse(**body, output_format=Weather)
+    return client.messages.create(**body)
+
+
+def call_gemini(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `google-genai`, which has all but the contents in its `config`."""
+    body = dict(case.body)
+    contents = [
+        types.Content.model_validate_json(json.dumps(content)) for content in body.pop("contents")
+    ]
+    config = {**body.pop("generationConfig", {}), **body}
+    if case.name == PYDANTIC_CASE:
+        config["responseSchema"] = GeminiWeather
+    models = (client.aio if is_async else client).models
+    method = models.generate_content_stream if case.call["stream"] else models.generate_content
+    return method(
+        model=case.call["model"],
+        contents=contents,
+        config=types.GenerateContentConfig.model_validate(config),
+    )
+
+
+def call_mistral(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `mistralai`, which has a method for streams and one for classes."""
+    body = {name: value for name, value in case.body.items() if name != "stream"}
+    name = "stream" if case.call["stream"] else "complete"
+    if case.name == PYDANTIC_CASE:
+        name = "parse"
+        body["response_format"] = Weather
+    method = getattr(client.chat, f"{name}_async" if is_async else name)
+    return method(**body)
+
+
+class SDK(NamedTuple):
+    """An SDK, for one API."""
+
+    make_client: Callable[[str | None], Any]
+    """Makes a client; the argument is the URL of the server, or None for the provider."""
+    make_async_client: Callable[[], Any]
+    call: Callable[[Any, Case, bool], Any]
+    """Sends a request; the last argument is True for the asynchronous client."""
+    name: str
+    """A regular expression for the name of the client in the record."""
+
+
+def make_openai(server_url: str | None) -> openai.OpenAI:
+    """Return a client of `openai`."""
+    url = server_url and f"{server_url}/openai/v1"
+    return openai.OpenAI(api_key=KEY, base_url=url, max_retries=0)
+
+
+def make_anthropic(server_url: str | None) -> anthropic.Anthropic:
+    """Return a client of `anthropic`."""
+    url = server_url and f"{server_url}/anthropic"
+    return anthropic.Anthropic(api_key=KEY, base_url=url, max_retries=0)
+
+
+def make_gemini(server_url: str | None = None) -> genai.Client:
+    """Return a client of `google-genai`."""
+    options = {"base_url": f"{server_url}/gemini"} if server_url else None
+    return genai.Client(api_key=KEY, http_options=options)
+
+
+def make_mistral(server_url: str | None = None) -> Mistral:
+    """Return a client of `mistralai`."""
+    return Mistral(api_key=KEY, server_url=server_url and f"{server_url}/mistral")
+
+
+SDKS = {
+    "chat_completions": SDK(
+        make_openai,
+        lambda: openai.AsyncOpenAI(api_key=KEY, max_retries=0),
+        call_chat_completions,
+        r"(Async)?OpenAI/Python",
+    ),
+    "responses": SDK(
+        make_openai,
+        lambda: openai.AsyncOpenAI(api_key=KEY, max_retries=0),
+        call_responses,
+        r"(Async)?OpenAI/Python",
+    ),
+    "messages": SDK(
+        make_anthropic,
+        lambda: anthropic.AsyncAnthropic(api_key=KEY, max_retries=0),
+        call_messages,
+        r"(Async)?Anthropic/Python",
+    ),
+    "gemini": SDK(make_gemini, make_gemini, call_gemini, r"google-genai-sdk/"),
+    "mistral": SDK(make_mistral, make_mistral, call_mistral, r"mistral-client-python/"),
+}
+
+
+def read_stream(answer: Any) -> None:
+    """Read a streamed answer to its end, and any other not at all."""
+    if not isinstance(answer, BaseModel):
+        for _ in answer:
+            pass
+
+
+async def send_async(sdk: SDK, client: Any, case: Case) -> None:
+    """Send a request by an asynchronous client, and read the whole answer."""
+    answer = await sdk.call(client, case, True)
+    if hasattr(answer, "__aiter__"):
+        async for _ in answer:
+            pass
