@@ -229,10 +229,12 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
         "candidatesTokenCount": context.output_tokens,
         "totalTokenCount": context.input_tokens + context.output_tokens,
     }
-    # Left out without reasoning, where OpenAI has a zero.
-    details = context.usage_details
-    if "thoughtsTokenCount" in details:
-        usage["thoughtsTokenCount"] = details["thoughtsTokenCount"]
+    # Left out without reasoning, where OpenAI has a zero. Thoughts are not among the tokens of
+    # the candidates.
+    thoughts = context.usage_details.get("thoughtsTokenCount")
+    if isinstance(thoughts, int):
+        usage["thoughtsTokenCount"] = thoughts
+        usage["totalTokenCount"] += thoughts
     return usage
 
 

@@ -375,6 +375,9 @@ def _finish_response(context: ResponseContext, output: list[JSONObject], reason:
         output: the items.
         reason: the finish reason in the terms of Chat Completions.
     """
+    if reason in INCOMPLETE_REASONS and output and "status" in output[-1]:
+        # The item in which the answer ended; reasoning has no status.
+        output[-1]["status"] = "incomplete"
     _store(context.mock, f"resp_mock_{context.number}", context.request.conversation, output)
     if reason in INCOMPLETE_REASONS:
         body = _build_response(context, "incomplete", output)
@@ -416,7 +419,8 @@ class _Stream:
         self._position: JSONObject = {}
         """The fields that say where in the response the open item is."""
         # The name is part of an item's final event, long after the chunk that has it.
-        self._tool_name = ""
+        self._tool_names: dict[str, str] = {}
+        """The names of the called tools, by the ids of their calls."""
         self._text = ""
         """The text or the arguments of the open item so far."""
 
@@ -434,8 +438,9 @@ class _Stream:
         if self._open_item is None and not self._output:
             # An empty reply has one empty message, as it has when it is not streamed.
             yield from self._open("message", "")
-        yield from self._close()
-        final = _finish_response(context, self._output, context.get_finish_reason())
+        reason = context.get_finish_reason()
+        yield from self._close("incomplete" if reason in INCOMPLETE_REASONS else "completed")
+        final = _finish_response(context, self._output, reason)
         yield self._encode(f"response.{final['status']}", {"response": final})
 
     def _encode(self, kind: str, fields: JSONObject) -> bytes:
@@ -449,7 +454,7 @@ class _Stream:
         if chunk.type == "reasoning":
             return self._add_text("reasoning", "", chunk.chunk)
         if chunk.type == "tool_call_name":
-            self._tool_name = chunk.chunk
+            self._tool_names[chunk.tool_call_id or ""] = chunk.chunk
             return self._add_text("function_call", chunk.tool_call_id or "", "")
         if chunk.type == "tool_call_args":
             return self._add_text("function_call", chunk.tool_call_id or "", chunk.chunk)
@@ -486,14 +491,14 @@ class _Stream:
         self._position["content_index" if kind == "message" else "summary_index"] = 0
         return [added, self._encode_part("added", kind)]
 
-    def _close(self) -> list[bytes]:
+    def _close(self, status: str = "completed") -> list[bytes]:
         if self._open_item is None:
             return []
         kind, call_id = self._open_item
-        item = self._build_item(kind, call_id, "completed")
+        item = self._build_item(kind, call_id, status)
         fields = {**self._position}
         if kind == "function_call":
-            fields |= {"name": self._tool_name, "arguments": self._text}
+            fields |= {"name": item["name"], "arguments": self._text}
         else:
             fields["text"] = self._text
         if kind == "message":
@@ -510,10 +515,10 @@ class _Stream:
     def _build_item(self, kind: str, call_id: str, status: str) -> JSONObject:
         """Return the open item with its text so far."""
         if kind == "message":
-            return _build_message_item(self._context, self._text)
+            return {**_build_message_item(self._context, self._text), "status": status}
         if kind == "reasoning":
             return _build_reasoning_item(self._context, self._text)
-        call = ToolCallText(call_id, self._tool_name, self._text)
+        call = ToolCallText(call_id, self._tool_names.get(call_id, ""), self._text)
         return _build_function_call_item(call, status)
 
     def _encode_part(self, stage: str, kind: str) -> bytes:
