@@ -126,11 +126,15 @@ _NAMES = (
     b"sig%3d",
     b"hmac",
     b"credential",
+    b"credentials",
     b"authorization",
-    b"auth=",
-    b"auth%3d",
+    b"auth",
     b"awsaccesskeyid",
     b"organization",
+    b"organization_id",
+    b"organization-id",
+    b"openai_project",
+    b"openai-project",
 )
 """The ends of the names of secrets."""
 _URL_DELIMITERS = ("?", "&", "#", ";", "%3f", "%26", "\\u0026")
