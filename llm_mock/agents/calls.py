@@ -39,7 +39,7 @@ class _Call:
 
 # The call whose tool is about to run. A context variable, because `llm` runs the tools of
 # asynchronous models as concurrent tasks.
-_current: ContextVar[_Call] = ContextVar("llm_mock_tool_call")
+_current: ContextVar[_Call | None] = ContextVar("llm_mock_tool_call", default=None)
 
 
 class ToolCalls:
@@ -83,11 +83,14 @@ class ToolCalls:
         self._turn = [_Call(call) for call in requested]
 
     def before_call(self, tool: object, requested: object) -> None:
-        """Handle the callback of `llm` before a call."""
-        _current.set(self._find(requested))
+        """Handle the callback of `llm` before a call; `tool` is None if there is no such tool."""
+        # No call of an unknown tool follows, and no `after_call`.
+        if tool is not None:
+            _current.set(self._find(requested))
 
     def after_call(self, tool: object, requested: object, result: object) -> None:
         """Handle the callback of `llm` after a call."""
+        _current.set(None)
         if self._on_tool_call is not None:
             self._on_tool_call(_new_record(self._find(requested), result))
 
@@ -131,6 +134,7 @@ class ToolCalls:
     def _finish(self, answer: ToolAnswer, start: float) -> Any:
         """Record an answer and return it as the output for `llm`."""
         call = _current.get()
+        assert call is not None, "llm did not call before_call"
         call.answer = answer
         call.duration = time.perf_counter() - start
         if answer.is_error:

@@ -41,27 +41,6 @@ def test_the_users_folder_is_neither_read_nor_written(
     assert {path.name: path.read_bytes() for path in home.iterdir()} == before
 
 
-def test_the_runs_own_folder_is_gone_afterwards(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile("import llm\ndef test_it(): print('FOLDER', llm.user_dir())")
-    result = pytester.runpytest("-s")
-    (folder,) = [Path(line.split()[-1]) for line in result.outlines if "FOLDER" in line]
-    assert "llm-mock-" in folder.name
-    assert not folder.exists()
-
-
-def test_the_environment_is_given_back(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import os
-
-    monkeypatch.setenv("LLM_USER_PATH", "mine")
-    monkeypatch.delenv("PFLOW_TESTING")
-    pytester.makepyfile("import os\ndef test_it(): assert os.environ['PFLOW_TESTING'] == '1'")
-    pytester.runpytest_inprocess().assert_outcomes(passed=1)
-    assert os.environ["LLM_USER_PATH"] == "mine"
-    assert "PFLOW_TESTING" not in os.environ
-
-
 SUBPROCESS = """
     import subprocess, sys
 
