@@ -103,62 +103,6 @@ def test_texts_of_files_beside_the_suite_are_read(tmp_path: Path) -> None:
     assert {one.prompt_file, one.expected_output_file, two.turns[0].prompt_file} == {None}
 
 
-def test_defaults_go_before_what_a_case_says(tmp_path: Path) -> None:
-    suite = suite_of(
-        tmp_path,
-        """\
-  - {name: plain, prompt: Hi}
-  - name: own
-    prompt: Hi ${who}
-    tags: [slow, daily]
-    variables: {who: Bob}
-    assertions: [{type: contains, value: b}]
-    repeat: 2
-    threshold: 0.5
-""",
-        """\
-defaults:
-  tags: [daily]
-  variables: {who: Ann}
-  assertions: [{type: contains, value: "${who}"}]
-  repeat: 3
-""",
-    )
-    plain, own = suite.cases
-    assert suite.defaults == Defaults()
-    assert (plain.tags, plain.repeat, plain.threshold) == (("daily",), 3, None)
-    assert plain.assertions == (schema.ContainsAssertion(value="Ann"),)
-    assert (own.tags, own.repeat, own.threshold, own.prompt) == (
-        ("daily", "slow"),
-        2,
-        0.5,
-        "Hi Bob",
-    )
-    assert own.assertions == (
-        schema.ContainsAssertion(value="Bob"),
-        schema.ContainsAssertion(value="b"),
-    )
-
-
-def test_assertions_beside_turns_hold_for_the_last_turn(tmp_path: Path) -> None:
-    case = suite_of(
-        tmp_path,
-        """\
-  - name: talk
-    turns:
-      - {prompt: a, assertions: [{type: contains, value: one}]}
-      - {prompt: b, assertions: [{type: contains, value: two}]}
-    assertions: [{type: contains, value: case}]
-""",
-        "defaults: {assertions: [{type: contains, value: default}]}\n",
-    ).cases[0]
-    wanted = [
-        [getattr(assertion, "value", None) for assertion in turn.assertions]
-        for turn in case.all_turns
-    ]
-    assert (wanted, case.assertions) == ([["one"], ["default", "two", "case"]], ())
-
-
 def test_variables_are_replaced_in_texts_and_nowhere_else(tmp_path: Path) -> None:
     case = suite_of(
         tmp_path,
