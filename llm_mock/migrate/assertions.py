@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TypeGuard
-
 import libcst as cst
 
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.recorded_calls import (
-    ALL_MODELS,
-    LAST_CALL,
+    REQUESTS,
     SEE_CALLS,
-    SEE_MODELS,
+    SEE_REQUESTS,
     UNSUPPORTED_KEYWORDS,
     CallReader,
+    MockRole,
     format_history,
     get_schema_name,
     new_no_equivalent,
 )
-from llm_mock.migrate.replies import quote_model
 from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 
 ASSERTIONS = (
@@ -65,38 +62,41 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
         )
     reader.checks_calls = True
     if role.is_getter:
-        return [_convert_getter_assertion(name, node, reader)]
+        reader.check_only_getter(role, node)
+        return [_convert_getter_assertion(name, node, role, reader)]
     return _convert_call_assertion(name, node, reader.find_call_owner(role), reader)
 
 
-def _convert_getter_assertion(name: str, node: cst.Call, reader: CallReader) -> str:
+def _convert_getter_assertion(
+    name: str,
+    node: cst.Call,
+    role: MockRole,
+    reader: CallReader,
+) -> str:
     without_arguments = {
-        "assert_called": f"assert {ALL_MODELS}",
-        "assert_called_once": f"assert len({ALL_MODELS}) == 1",
-        "assert_not_called": f"assert not {ALL_MODELS}",
+        "assert_called": f"assert {REQUESTS}",
+        "assert_called_once": f"assert len({REQUESTS}) == 1",
+        "assert_not_called": f"assert not {REQUESTS}",
     }
     if name in without_arguments:
         return without_arguments[name]
-    model = _get_only_model(name, node, reader)
-    if name == "assert_called_once_with":
-        return f"assert list({ALL_MODELS}) == [{model}]"
-    if name == "assert_any_call":
-        return f"assert {model} in {ALL_MODELS}"
-    return f'assert {LAST_CALL}["model_id"] == {model}'
-
-
-def _get_only_model(name: str, node: cst.Call, reader: CallReader) -> str:
-    """Return the source of the model that an assertion on `get_model` names."""
     arguments = get_arguments(node)
     if arguments is None or name == "assert_has_calls":
-        raise new_no_equivalent(node, SEE_MODELS)
+        raise new_no_equivalent(node, SEE_REQUESTS)
     positional, keywords = arguments
     if len(positional) != 1 or keywords:
-        raise new_no_equivalent(node, SEE_MODELS)
-    model = get_string(positional[0])
-    if model is None:
-        return to_source(positional[0])
-    return quote_model(reader.add_asserted_model(model))
+        raise new_no_equivalent(node, SEE_REQUESTS)
+    model = to_source(positional[0])
+    if name == "assert_any_call":
+        return f"assert {model} in {REQUESTS}"
+    if name == "assert_called_with":
+        return f"assert {REQUESTS}[-1:] == [{model}]"
+    # The other assertions say nothing about further models.
+    model_name = get_string(positional[0])
+    if model_name is not None:
+        asserted = reader.asserted_models.setdefault(role.getter.target, [])
+        asserted.append(model_name)
+    return f"assert {REQUESTS} == [{model}]"
 
 
 def _convert_call_assertion(
@@ -113,7 +113,8 @@ def _convert_call_assertion(
     if name in without_arguments:
         return [without_arguments[name]]
     arguments = get_arguments(node)
-    if arguments is None or len(arguments[0]) > 1:
+    # Without a prompt, a call that has one would pass.
+    if arguments is None or len(arguments[0]) + ("prompt" in arguments[1]) != 1:
         raise new_no_equivalent(node)
     if name not in ("assert_called_with", "assert_called_once_with"):
         raise new_no_equivalent(node)
@@ -132,21 +133,24 @@ def _convert_arguments(
     """Return assertions that a call had these arguments and no others."""
     _check_arguments(node, arguments, reader)
     positional, options = arguments
-    prompt = positional[0] if positional else options.pop("prompt", None)
-    system = options.pop("system", None)
-    schema = options.pop("schema", None)
+    prompt = positional[0] if positional else options.pop("prompt")
+    system = _pop_given(options, "system")
+    schema = _pop_given(options, "schema")
     kwargs = f'{call}["kwargs"]'
     statements = []
-    if _is_checked(prompt, reader):
+    if not _is_any(prompt, reader):
         text = to_source(prompt)
         statements.append(f'assert {call}["prompt"] == {text}')
-    if _is_checked(system, reader):
+    if system is not None:
+        # `ANY` stays: it equals any text, and the call must have one.
         text = to_source(system)
         statements.append(f'assert {kwargs}["system"] == {text}')
     if schema is None:
         # A record always has a schema, if only None.
         statements.append(f'assert {kwargs}["schema"] is None')
-    elif _is_checked(schema, reader):
+    elif _is_any(schema, reader):
+        statements.append(f'assert {kwargs}["schema"] is not None')
+    else:
         name = to_source(get_schema_name(schema))
         statements.append(f'assert {kwargs}["schema"] == {name}')
     # A record has the other keys only if the call had them.
@@ -164,15 +168,20 @@ def _convert_arguments(
     return statements
 
 
-def _is_checked(
-    node: cst.BaseExpression | None,
-    reader: CallReader,
-) -> TypeGuard[cst.BaseExpression]:
-    """Return whether an assertion has a value for an argument, and not `ANY`."""
-    if node is None:
-        return False
+def _pop_given(
+    options: dict[str, cst.BaseExpression],
+    name: str,
+) -> cst.BaseExpression | None:
+    """Remove an argument and return its value; None if it is missing or None."""
+    value = options.pop(name, None)
+    if value is not None and to_source(value) == "None":
+        return None
+    return value
+
+
+def _is_any(node: cst.BaseExpression, reader: CallReader) -> bool:
     name = reader.table.scope.qualify(node)
-    return name not in ("unittest.mock.ANY", "mock.ANY")
+    return name in ("unittest.mock.ANY", "mock.ANY", "mocker.ANY")
 
 
 def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -> None:

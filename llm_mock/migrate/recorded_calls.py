@@ -29,15 +29,14 @@ from llm_mock.migrate.syntax import (
 )
 
 ALL = "mock_llm_calls"
-LAST_CALL = f"{ALL}.last_call"
-ALL_MODELS = f"{ALL}.models"
+REQUESTS = f"{ALL}.requested_models"
 # The same calls: a project may have a fixture `mock_llm_calls` of its own.
 LEGACY_CALLS = "mock_llm_responses.calls"
 SEE_CALLS = (
     "mock_llm_calls.calls has every call: prompt, model_id, "
     "kwargs (system, schema, tools), options."
 )
-SEE_MODELS = f"{ALL_MODELS} has the models that were requested, {ALL}.calls every call of one."
+SEE_REQUESTS = f"{REQUESTS} has the names that were given to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema")
 UNSUPPORTED_KEYWORDS = (
@@ -52,7 +51,8 @@ UNSUPPORTED_KEYWORDS = (
 )
 _LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
 _GET_CALL = m.Call(m.Attribute(attr=m.Name("get")))
-CALL_ATTRIBUTES = ("call_count", "called", "call_args", "call_args_list", "mock_calls")
+# Not `mock_calls`, which has the calls of results as well, such as `call().text()`.
+CALL_ATTRIBUTES = ("call_count", "called", "call_args", "call_args_list")
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,12 @@ class CallList:
 
     Attributes:
         source: the expression.
+        is_of_getter: whether they are calls of `get_model`, of which only the names are recorded.
         is_legacy: whether the old test reads records of its own mock.
     """
 
     source: str
+    is_of_getter: bool = False
     is_legacy: bool = False
 
 
@@ -74,13 +76,18 @@ class SingleCall:
 
     Attributes:
         source: the expression.
-        is_of_getter: whether the old test reads a call of `get_model` itself.
+        is_of_getter: whether it is a call of `get_model`, recorded as the name it was given.
         is_legacy: whether the old test reads a record of its own mock.
     """
 
     source: str
     is_of_getter: bool = False
     is_legacy: bool = False
+
+    @property
+    def is_last(self) -> bool:
+        """Return whether it is another call after each call of the application."""
+        return self.source.endswith(".last_call") or "[-" in self.source
 
 
 @dataclass(frozen=True)
@@ -133,8 +140,22 @@ class CallReader:
         self.checks_calls = False
         """Whether the test reads or asserts anything about calls."""
         self.asserted_models: dict[str, list[str]] = {}
-        """The models that assertions name, by patched target."""
+        """The only models that are requested, as assertions say, by patched target."""
         self._resolve_model = resolve_model
+        self._outdated: set[str] = set()
+
+    def bind(self, name: str, value: CallValue) -> None:
+        """Let a name of the test stand for a value that is read from calls."""
+        self.names[name] = value
+        self._outdated.discard(name)
+
+    def forget_last_calls(self) -> None:
+        """Refuse names that stand for the last call from now on, because there may be another."""
+        for name, value in self.names.items():
+            if isinstance(value, (PositionalArguments, KeywordArguments)):
+                value = value.call
+            if isinstance(value, SingleCall) and value.is_last:
+                self._outdated.add(name)
 
     def find_role(self, double: Value) -> MockRole | None:
         """Return the part of `llm` that a mock replaces, or None."""
@@ -168,6 +189,20 @@ class CallReader:
             )
         return f"{ALL}.get_model({quote_model(role.model)})"
 
+    def check_only_getter(self, role: MockRole, node: cst.BaseExpression) -> None:
+        """Refuse to read calls of one `get_model` of several, which are recorded together.
+
+        Raises:
+            CannotRewrite: the test configures another patch, too.
+        """
+        for other in self.getters:
+            if other is not role.getter and not other.double.is_unconfigured:
+                raise CannotRewrite(
+                    f"{to_source(node)} is about one of several patches",
+                    f"{SEE_REQUESTS}",
+                    node,
+                )
+
     def rewrite(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """Rewrite an expression so that it reads no mock.
 
@@ -179,9 +214,17 @@ class CallReader:
         return result
 
     def rewrite_node(self, node: cst.CSTNode) -> cst.CSTNode:
-        """Rewrite a statement so that it reads no mock."""
-        result = node.visit(_ReadRewriter(self))
+        """Rewrite a statement so that it reads no mock.
+
+        Raises:
+            CannotRewrite: it reads something unknown.
+        """
+        rewriter = _ReadRewriter(self)
+        result = node.visit(rewriter)
         assert isinstance(result, cst.CSTNode)
+        if rewriter.schemas:
+            # A record has the name of the schema, not the class.
+            raise new_no_equivalent(next(iter(rewriter.schemas.values())))
         return result
 
     def find_reads(self, node: cst.CSTNode) -> set[str]:
@@ -197,8 +240,12 @@ class CallReader:
     def add_loop(self, node: cst.For | cst.CompFor) -> None:
         """Register the variable of a loop over calls."""
         calls = self.read(node.iter)
-        if not isinstance(calls, CallList) or not isinstance(node.target, cst.Name):
+        if not isinstance(calls, CallList):
             return
+        if calls.is_of_getter:
+            raise new_no_equivalent(node.iter, SEE_REQUESTS)
+        if not isinstance(node.target, cst.Name):
+            raise new_no_equivalent(node.iter)
         name = node.target.value
         if name in self.names and name not in self.loop_variables:
             raise CannotRewrite(
@@ -216,6 +263,13 @@ class CallReader:
             A value of a call, the new expression, or None if it reads nothing known.
         """
         if isinstance(node, cst.Name):
+            if node.value in self._outdated:
+                raise CannotRewrite(
+                    f"{node.value} is the last call, and the application runs again before it "
+                    "is read",
+                    "Read it at once, or by its position: mock_llm_calls.calls[0].",
+                    node,
+                )
             return self.names.get(node.value)
         if not self.find_reads(node):
             return None
@@ -243,7 +297,7 @@ class CallReader:
             self.checks_calls = True
             return CallList(LEGACY_CALLS, is_legacy=True)
         # An AsyncMock counts awaits as well.
-        name = name.replace("await_", "call_").replace("awaited", "called")
+        name = name.replace("await_", "call_")
         if not isinstance(double, TestDouble) or name not in CALL_ATTRIBUTES:
             return None
         return self._read_calls(double, name, node)
@@ -263,7 +317,8 @@ class CallReader:
             )
         self.checks_calls = True
         if role.is_getter:
-            return _read_getter_calls(name, node)
+            self.check_only_getter(role, node)
+            return _read_getter_calls(name)
         owner = self.find_call_owner(role)
         calls = format_history(owner)
         if name == "call_count":
@@ -282,12 +337,14 @@ class CallReader:
         number = get_int(index)
         name = get_string(index)
         if isinstance(owner, CallList) and number is not None:
-            return SingleCall(f"{owner.source}[{number}]", is_legacy=owner.is_legacy)
+            source = f"{owner.source}[{number}]"
+            return SingleCall(source, owner.is_of_getter, owner.is_legacy)
         if isinstance(owner, SingleCall):
             return _read_call_item(owner, number, name)
         if isinstance(owner, PositionalArguments) and number == 0:
-            key = "model_id" if owner.call.is_of_getter else "prompt"
-            return parse_expression(f'{owner.call.source}["{key}"]')
+            if owner.call.is_of_getter:
+                return parse_expression(owner.call.source)
+            return parse_expression(f'{owner.call.source}["prompt"]')
         if isinstance(owner, KeywordArguments) and name:
             return _read_keyword(owner, name, node)
         return None
@@ -324,35 +381,15 @@ class CallReader:
         left = self.read(node.left)
         if not isinstance(left, cst.BaseExpression):
             return None
-        if to_source(left).endswith('["kwargs"]["schema"]'):
-            return self._rewrite_schema_comparison(node)
+        if _is_schema(left):
+            return _rewrite_schema_comparison(node, left)
         model = get_string(target.comparator)
         if to_source(left).endswith('["model_id"]') and model is not None:
-            model_id = quote_model(self.add_asserted_model(model))
+            # A record has the id, also of a model that was requested by an alias.
+            model_id = quote_model(self._resolve_model(model))
             new_target = target.with_changes(comparator=parse_expression(model_id))
-            return node.with_changes(left=self.rewrite(node.left), comparisons=[new_target])
+            return node.with_changes(left=left, comparisons=[new_target])
         return None
-
-    def add_asserted_model(self, name: str) -> str:
-        """Register the model that an assertion names, and return its id."""
-        for getter in self.getters:
-            self.asserted_models.setdefault(getter.target, []).append(name)
-        return self._resolve_model(name)
-
-    def _rewrite_schema_comparison(self, node: cst.Comparison) -> cst.BaseExpression:
-        """Compare the recorded schema, which is a name, with the name of the class."""
-        [target] = node.comparisons
-        left = self.rewrite(node.left)
-        if to_source(target.comparator) == "None":
-            return node.with_changes(left=left)
-        operator = target.operator
-        # Names are equal but not identical.
-        if isinstance(operator, cst.Is):
-            operator = cst.Equal()
-        elif isinstance(operator, cst.IsNot):
-            operator = cst.NotEqual()
-        new_target = cst.ComparisonTarget(operator, get_schema_name(target.comparator))
-        return node.with_changes(left=left, comparisons=[new_target])
 
 
 def format_history(owner: str) -> str:
@@ -361,16 +398,14 @@ def format_history(owner: str) -> str:
     return f"{owner}.{attribute}"
 
 
-def _read_getter_calls(name: str, node: cst.BaseExpression) -> CallValue | cst.BaseExpression:
+def _read_getter_calls(name: str) -> CallValue | cst.BaseExpression:
+    if name == "call_count":
+        return parse_expression(f"len({REQUESTS})")
     if name == "called":
-        return parse_expression(f"bool({ALL_MODELS})")
+        return parse_expression(f"bool({REQUESTS})")
     if name == "call_args":
-        return SingleCall(LAST_CALL, is_of_getter=True)
-    raise CannotRewrite(
-        f"{to_source(node)}: the number of calls of get_model is not recorded",
-        SEE_MODELS,
-        node,
-    )
+        return SingleCall(f"{REQUESTS}[-1]", is_of_getter=True)
+    return CallList(REQUESTS, is_of_getter=True)
 
 
 def _read_call_item(
@@ -425,8 +460,9 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     [target] = node.comparisons
     call = keywords.call
     name = get_string(node.left)
-    # A record always has a schema, so `in` says nothing about it.
-    if name is None or name == "schema" or name in UNSUPPORTED_KEYWORDS or call.is_of_getter:
+    # A record always has a prompt and a schema, so `in` says nothing about them.
+    is_certain = name in (None, "prompt", "schema", *UNSUPPORTED_KEYWORDS)
+    if is_certain or name is None or call.is_of_getter:
         raise new_no_equivalent(node)
     section = _get_section(name)
     comparator = parse_expression(f'{call.source}["{section}"]')
@@ -475,9 +511,34 @@ def get_schema_name(node: cst.BaseExpression) -> cst.BaseExpression:
     return parse_expression(f"{to_source(node)}.__name__")
 
 
+def _rewrite_schema_comparison(
+    node: cst.Comparison,
+    left: cst.BaseExpression,
+) -> cst.BaseExpression:
+    """Compare the recorded schema, which is a name, with the name of the class."""
+    [target] = node.comparisons
+    if to_source(target.comparator) == "None":
+        return node.with_changes(left=left)
+    operator = target.operator
+    # Names are equal but not identical.
+    if isinstance(operator, cst.Is):
+        operator = cst.Equal()
+    elif isinstance(operator, cst.IsNot):
+        operator = cst.NotEqual()
+    new_target = cst.ComparisonTarget(operator, get_schema_name(target.comparator))
+    return node.with_changes(left=left, comparisons=[new_target])
+
+
+def _is_schema(node: cst.CSTNode) -> bool:
+    """Return whether a new expression reads the schema of a recorded call."""
+    return to_source(node).endswith('["kwargs"]["schema"]')
+
+
 class _ReadRewriter(cst.CSTTransformer):
     def __init__(self, reader: CallReader) -> None:
         self.reader = reader
+        self.schemas: dict[int, cst.BaseExpression] = {}
+        """The reads of schemas that are neither compared nor tested, by the id of their node."""
 
     def on_leave(  # type: ignore[override]
         self,
@@ -487,8 +548,19 @@ class _ReadRewriter(cst.CSTTransformer):
         if isinstance(original_node, (cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)):
             value = self.reader.read(original_node)
             if isinstance(value, cst.BaseExpression):
+                self._add_schema(original_node, value)
                 return value
+        if isinstance(original_node, cst.Assert):
+            self.schemas.pop(id(original_node.test), None)
+        elif m.matches(original_node, m.UnaryOperation(m.Not())):
+            self.schemas.pop(id(getattr(original_node, "expression", None)), None)
         return super().on_leave(original_node, updated_node)
+
+    def _add_schema(self, node: cst.BaseExpression, value: cst.BaseExpression) -> None:
+        if isinstance(node, cst.Comparison):
+            self.schemas.pop(id(node.left), None)
+        elif _is_schema(value):
+            self.schemas[id(node)] = node
 
     # The element of a comprehension is visited before its loop.
     def visit_ListComp(self, node: cst.ListComp) -> None:
