@@ -246,7 +246,7 @@ def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> boo
     if isinstance(node, cst.Expr):
         return _apply_configure_mock(node.value, table)
     if isinstance(node, cst.AnnAssign):
-        if node.value is None or not isinstance(node.target, cst.Name):
+        if node.value is None:
             return False
         return _assign(node.target, node.value, table)
     if not isinstance(node, cst.Assign) or len(node.targets) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -20,7 +20,7 @@ from llm_mock.migrate.doubles import (
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_dotted_name, to_source
+from llm_mock.migrate.syntax import get_dotted_name, get_string, to_source
 from llm_mock.migrate.value_types import is_data, is_error, is_text
 
 ANY_MODEL = "*"
@@ -31,6 +31,8 @@ PROMPT_METHODS = ("prompt", "chain")
 """The methods of a model, and of a conversation, that send a prompt."""
 
 
+# The attributes of `llm.Usage`, and the keys of a reply's usage.
+_USAGE_KEYS = {"input": "input_tokens", "output": "output_tokens", "details": "details"}
 _LIST_CALL = m.Call(m.Name("iter") | m.Name("list"), [m.Arg()])
 
 
@@ -53,6 +55,23 @@ def quote_model(model: str) -> str:
     """Return a model id as a string literal with double quotes."""
     escaped = model.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
+
+
+def format_reply(arguments: Sequence[str], table: SymbolTable) -> str:
+    """Return the source of a `Reply`.
+
+    Raises:
+        CannotRewrite: the name `Reply` of the file is something else.
+    """
+    scope = table.scope
+    definitions = (scope.functions, scope.classes, scope.constants)
+    is_defined = any("Reply" in names for names in definitions)
+    if is_defined or scope.imports.get("Reply") not in (None, "llm_mock.Reply"):
+        raise CannotRewrite(
+            "the reply needs llm_mock.Reply, and Reply is another name of this file",
+            "Rename it, then run this again.",
+        )
+    return f"Reply({', '.join(arguments)})"
 
 
 def find_models(getter: PatchedGetter) -> list[tuple[str, TestDouble]]:
@@ -325,7 +344,7 @@ class _PromptMethod:
                 f"mock_llm_responses.set({self.quoted_model}, …).",
                 node,
             )
-        return f"Reply(chunks={chunks})"
+        return format_reply([f"chunks={chunks}"], self.table)
 
 
 class _Response:
@@ -398,7 +417,7 @@ class _Response:
             arguments = [f"chunks={chunks}"]
         elif not contents:
             return None
-        elif len(contents) == 1 and usage is None:
+        elif usage is None and _is_plain(contents, data):
             return next(iter(contents.values()))
         elif text_source is None:
             arguments = [f"data={contents['data']}"]
@@ -408,7 +427,7 @@ class _Response:
                 arguments.append(f"response_json={contents['data']}")
         if usage is not None:
             arguments.append(f"usage={usage}")
-        return f"Reply({', '.join(arguments)})"
+        return format_reply(arguments, self.table)
 
     def _check_attributes(self) -> None:
         supported = ("text", "json", "usage", "__iter__", "__aiter__")
@@ -491,20 +510,24 @@ class _Response:
             return None
         if isinstance(value, PlainCode) and isinstance(value.node, cst.Call):
             return to_source(value.node)
-        if isinstance(value, TestDouble):
-            numbers = value.attributes
-        else:
-            numbers = {}
-        items = []
-        for name in ("input", "output"):
-            number = numbers.get(name)
-            if not isinstance(number, PlainCode):
-                raise CannotRewrite(
-                    "usage() returns no literal input and output",
-                    "Use Reply(text, usage={…}).",
-                )
-            items.append(f'"{name}_tokens": {to_source(number.node)}')
-        return f"{{{', '.join(items)}}}"
+        return _format_usage(value)
+
+
+def _format_usage(value: Value) -> str:
+    numbers = value.attributes if isinstance(value, TestDouble) else {}
+    nodes = {name: _get_node(number) for name, number in numbers.items()}
+    is_known = {"input", "output"} <= nodes.keys() <= _USAGE_KEYS.keys()
+    if not is_known or None in nodes.values():
+        raise CannotRewrite(
+            "usage() returns no literal input and output",
+            "Use Reply(text, usage={…}).",
+        )
+    items = []
+    for name, key in _USAGE_KEYS.items():
+        node = nodes.get(name)
+        if node is not None:
+            items.append(f'"{key}": {to_source(node)}')
+    return f"{{{', '.join(items)}}}"
 
 
 def _get_contents(
@@ -519,6 +542,16 @@ def _get_contents(
     if data is not None:
         contents["data"] = to_source(data)
     return contents
+
+
+def _is_plain(contents: Sized, data: cst.BaseExpression | None) -> bool:
+    """Return whether a reply can be written without `Reply(…)`."""
+    if isinstance(data, cst.List):
+        # A list of texts would be taken for a list of replies.
+        is_list_of_texts = any(get_string(element.value) is not None for element in data.elements)
+    else:
+        is_list_of_texts = isinstance(data, cst.ListComp)
+    return len(contents) == 1 and not is_list_of_texts
 
 
 def _drop_single_chunk(chunks: str | None, text: str) -> str | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import libcst as cst
+import libcst.matchers as m
 
 from llm_mock.migrate.doubles import PlainCode
 from llm_mock.migrate.symbol_table import SymbolTable
@@ -56,8 +57,8 @@ def is_data(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> boo
     if isinstance(node, (cst.Dict, cst.List, cst.DictComp, cst.ListComp)):
         return True
     if isinstance(node, cst.Call):
-        name = get_dotted_name(node.func) or ""
-        return name == "dict" or name.endswith(".model_dump")
+        function = node.func
+        return m.matches(function, m.Name("dict") | m.Attribute(attr=m.Name("model_dump")))
     return _all_values(node, table, is_data, depth)
 
 
