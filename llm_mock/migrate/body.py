@@ -4,40 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
+import libcst.matchers as m
 
 from llm_mock.migrate.syntax import collect_names, parse_statement, to_source
 
 
 @dataclass(eq=False)
 class Slot:
-    """A removed statement and the lines that replace it.
+    """A removed statement and the lines that replace it; without blank lines, a place for lines.
 
     A group of statements that configure a mock leaves a slot each; the last one gets the lines.
     """
 
-    blank_lines: Sequence[cst.EmptyLine] = ()
+    blank_lines: Sequence[cst.EmptyLine] | None = None
     comments: list[cst.EmptyLine] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
 
     @classmethod
     def replace(cls, node: cst.CSTNode) -> Slot:
         """Return the slot of a statement, which keeps its comments."""
-        slot = cls()
-        blank_lines = []
-        for line in get_leading_lines(node):
-            if line.comment is None:
-                blank_lines.append(line)
-            else:
-                slot.comments.append(line)
-        slot.blank_lines = blank_lines
-        # A comment behind the statement gets a line of its own.
-        trailing = getattr(node, "trailing_whitespace", None)
-        if trailing is not None and trailing.comment is not None:
-            comment = cst.EmptyLine(comment=trailing.comment)
-            slot.comments.append(comment)
-        return slot
+        # A comment behind the statement or inside of it gets a line of its own.
+        return cls(
+            [line for line in get_leading_lines(node) if line.comment is None],
+            collect_comments(node),
+        )
 
 
 @dataclass(eq=False)
@@ -56,46 +49,102 @@ def get_leading_lines(node: cst.CSTNode) -> list[cst.EmptyLine]:
     return list(getattr(node, "leading_lines", ()))
 
 
-def assemble_body(parts: Sequence[Part]) -> list[cst.BaseStatement]:
-    """Join the parts of a body; comments of removed statements move to the next one."""
-    return _BodyAssembler().assemble(parts)
+def get_separate_comments(node: cst.CSTNode) -> list[cst.EmptyLine]:
+    """Return the comments above a statement that a blank line separates from it."""
+    leading = get_leading_lines(node)
+    # First the comments of the statement itself, then the blank lines between.
+    while leading and leading[-1].comment is not None:
+        leading.pop()
+    while leading and leading[-1].comment is None:
+        leading.pop()
+    return leading
+
+
+def collect_comments(*nodes: cst.CSTNode) -> list[cst.EmptyLine]:
+    """Return the comments in some nodes as lines, each indented as the code around it."""
+    comments = []
+    for node in nodes:
+        for found in m.findall(node, m.Comment()):
+            comment = cst.ensure_type(found, cst.Comment)
+            comments.append(cst.EmptyLine(comment=comment))
+    return comments
+
+
+class Body(NamedTuple):
+    """The statements of a block and the comments behind them."""
+
+    statements: list[cst.BaseStatement]
+    footer: list[cst.EmptyLine]
+
+    def replace(self, block: cst.BaseSuite) -> cst.IndentedBlock:
+        """Return a block with this body."""
+        if not isinstance(block, cst.IndentedBlock):
+            block = cst.IndentedBlock([])
+        return block.with_changes(
+            body=self.statements,
+            footer=[*self.footer, *block.footer],
+        )
+
+
+def assemble_body(parts: Sequence[Part], *, is_whole: bool = False) -> Body:
+    """Join the parts of a body; comments of removed statements move to the next one.
+
+    Args:
+        parts: the parts.
+        is_whole: whether they are all parts of the function, so that a definition that none of
+            them uses is not needed.
+    """
+    kept = []
+    used = _collect_names_in_use(parts)
+    for part in parts:
+        if not isinstance(part, LocalDefinition):
+            kept.append(part)
+        elif not is_whole or part.names & used:
+            kept.append(part.node)
+    return _BodyAssembler().assemble(kept)
 
 
 class _BodyAssembler:
     def __init__(self) -> None:
         self.result: list[cst.BaseStatement] = []
         self.comments: list[cst.EmptyLine] = []
-        self.blank_lines: list[cst.EmptyLine] = []
+        self.blank_lines: Sequence[cst.EmptyLine] | None = None
 
-    def assemble(self, parts: Sequence[Part]) -> list[cst.BaseStatement]:
-        used = _collect_names_in_use(parts)
+    def assemble(self, parts: Sequence[cst.BaseStatement | Slot]) -> Body:
         for part in parts:
-            if isinstance(part, LocalDefinition):
-                if part.names & used:
-                    self.result.append(part.node)
-            elif isinstance(part, Slot):
+            if isinstance(part, Slot):
                 self._add_slot(part)
             else:
                 self._add_statement(part)
-        if self.result and not self.comments:
-            self.result[0] = strip_blank_start(self.result[0])
-        if self.result:
-            return self.result
-        return [parse_statement("pass").with_changes(leading_lines=self.comments)]
+        if not self.result:
+            only = parse_statement("pass").with_changes(leading_lines=self.comments)
+            return Body([only], [])
+        self.result[0] = strip_blank_start(self.result[0])
+        return Body(self.result, self.comments)
 
     def _add_slot(self, slot: Slot) -> None:
         self.comments += slot.comments
         # The blank lines above the first slot separate the whole group.
-        self.blank_lines = self.blank_lines or list(slot.blank_lines)
+        if self.blank_lines is None:
+            self.blank_lines = slot.blank_lines
         if not slot.lines:
             return
         first, *others = map(parse_statement, slot.lines)
-        leading = self.blank_lines + self.comments
+        leading = [*(self.blank_lines or ()), *self._take_comments(slot.lines)]
         first = first.with_changes(leading_lines=leading)
         self.result.append(first)
         self.result += others
+        self.blank_lines = None
+
+    def _take_comments(self, lines: Sequence[str]) -> list[cst.EmptyLine]:
+        """Return the comments so far without those that the new lines have."""
+        code = "\n".join(lines)
+        taken = []
+        for line in self.comments:
+            if line.comment is None or line.comment.value not in code:
+                taken.append(line)
         self.comments = []
-        self.blank_lines = []
+        return taken
 
     def _add_statement(self, node: cst.BaseStatement) -> None:
         # Blank lines at the start of a body would be new.
@@ -105,10 +154,10 @@ class _BodyAssembler:
             starts_with_gap = bool(lines) and lines[0].comment is None
             lines = self.comments + lines
             if not starts_with_gap:
-                lines = self.blank_lines + lines
+                lines = [*(self.blank_lines or ()), *lines]
             node = node.with_changes(leading_lines=lines)
         self.comments = []
-        self.blank_lines = []
+        self.blank_lines = None
         self.result.append(node)
 
 

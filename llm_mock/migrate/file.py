@@ -156,7 +156,8 @@ class _FileRewriter:
         changed = self._changed_functions()
         module = self.module
         if changed:
-            module = update_imports(module, self._replace_functions(changed))
+            new = self._replace_functions(changed)
+            module = update_imports(module, new, self.path, self._find_unused_fixtures(new))
         return FileResult(
             self.path,
             self.module.code,
@@ -291,7 +292,7 @@ class _FileRewriter:
                 new_nodes[function.node] = changed[function.name]
         module = self.module.visit(_FunctionReplacer(new_nodes))
         assert isinstance(module, cst.Module)
-        return module.visit(_FunctionRemover(self._find_unused_fixtures(module)))
+        return module
 
     def _find_unused_fixtures(self, module: cst.Module) -> set[str]:
         """Return the fixtures that only made mocks and are no longer requested."""
@@ -377,17 +378,3 @@ class _FunctionReplacer(cst.CSTTransformer):
         updated_node: cst.FunctionDef,
     ) -> cst.FunctionDef:
         return self.new_nodes.get(original_node, updated_node)
-
-
-class _FunctionRemover(cst.CSTTransformer):
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
-
-    def leave_FunctionDef(
-        self,
-        original_node: cst.FunctionDef,
-        updated_node: cst.FunctionDef,
-    ) -> cst.FunctionDef | cst.RemovalSentinel:
-        if original_node.name.value in self.names:
-            return cst.RemoveFromParent()
-        return updated_node

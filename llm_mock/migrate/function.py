@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.body import Part, assemble_body
+from llm_mock.migrate.body import Part, assemble_body, collect_comments
 from llm_mock.migrate.doubles import (
     LegacyMock,
     PatchedGetter,
@@ -22,7 +22,7 @@ from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
 from llm_mock.migrate.statements import StatementRewriter
-from llm_mock.migrate.syntax import collect_names, get_arguments, to_source
+from llm_mock.migrate.syntax import collect_names, get_arguments
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
@@ -100,6 +100,8 @@ class _FunctionRewriter:
         self.parameters = [parameter.name.value for parameter in state.function.params.params]
         self.removed_parameters: set[str] = set()
         self.fixtures: set[str] = set()
+        self.comments: list[cst.EmptyLine] = []
+        """The comments of removed decorators."""
 
     def rewrite(self) -> RewrittenFunction:
         state = self.state
@@ -146,6 +148,7 @@ class _FunctionRewriter:
                 kept.insert(0, decorator)
                 continue
             self.state.add_patch(patch)
+            self.comments[:0] = collect_comments(decorator)
             if name is not None:
                 self.state.table.values[name] = patch.value
                 self.removed_parameters.add(name)
@@ -224,22 +227,23 @@ class _FunctionRewriter:
 
     def _assemble(self, decorators: list[cst.Decorator], parts: list[Part]) -> cst.FunctionDef:
         function = self.state.function
-        body = assemble_body(parts)
-        if self.state.is_fixture and len(body) > 1 and to_source(body[-1]).strip() == "yield":
+        body = assemble_body(parts, is_whole=True)
+        statements = body.statements
+        if self.state.is_fixture and len(statements) > 1 and _is_yield(statements[-1]):
             # Nothing runs behind it, so the fixture need not be a generator.
-            body.pop()
-        for node in body:
+            last = statements.pop()
+            body.footer[:0] = collect_comments(last)
+        for node in statements:
             reads = sorted(self.state.table.find_mocks(node))
             if reads:
                 self.statements.refuse_read(reads[0], node)
-        block = function.body
-        if not isinstance(block, cst.IndentedBlock):
-            block = cst.IndentedBlock([])
+        parameters = self._convert_parameters(statements)
         return function.with_changes(
             decorators=decorators,
-            returns=self._convert_return_annotation(body),
-            params=function.params.with_changes(params=self._convert_parameters(body)),
-            body=block.with_changes(body=body),
+            lines_after_decorators=[*self.comments, *function.lines_after_decorators],
+            returns=self._convert_return_annotation(statements),
+            params=function.params.with_changes(params=parameters),
+            body=body.replace(function.body),
         )
 
     def _convert_parameters(self, body: list[cst.BaseStatement]) -> list[cst.Param]:
@@ -278,6 +282,10 @@ class _FunctionRewriter:
         if returns is None or has_yield or not self.state.is_fixture:
             return returns
         return returns.with_changes(annotation=cst.Name("None"))
+
+
+def _is_yield(node: cst.BaseStatement) -> bool:
+    return m.matches(node, m.SimpleStatementLine([m.Expr(m.Yield(value=None))]))
 
 
 def _get_last_comma(parameters: cst.Parameters) -> cst.Comma | cst.MaybeSentinel:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TypeGuard
+from collections.abc import Container, Sequence
+from pathlib import Path
 
 import libcst as cst
 
-from llm_mock.migrate.body import get_leading_lines, strip_blank_start
-from llm_mock.migrate.syntax import collect_names, get_dotted_name, parse_statement
+from llm_mock.migrate.body import get_leading_lines, get_separate_comments, strip_blank_start
+from llm_mock.migrate.reply_import import add_reply_import
+from llm_mock.migrate.syntax import get_bound_name, get_small_statement
 
 
-def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
+def update_imports(
+    old: cst.Module,
+    new: cst.Module,
+    path: Path,
+    unused_fixtures: Container[str] = (),
+) -> cst.Module:
     """Remove imports, helpers and fakes that became unused, and import `Reply` if needed.
 
     Names that the old file did not use either are left alone.
+
+    Args:
+        old: the old file.
+        new: the same with rewritten functions.
+        path: its path.
+        unused_fixtures: the names of fixtures to remove.
     """
     used_before = _collect_used_names(old)
     body: list[cst.BaseStatement] = []
@@ -24,13 +36,14 @@ def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
     while True:
         candidate = new.with_changes(body=body)
         unused = used_before - _collect_used_names(candidate)
-        remaining = _remove_unused(body, unused)
+        remaining, comments = _remove_unused(body, unused, unused_fixtures)
+        new = new.with_changes(footer=[*comments, *new.footer])
         if len(remaining) == len(body):
             break
         body = remaining
     new_names = _collect_used_names(new) - used_before
     if "Reply" in new_names:
-        remaining = _add_reply_import(remaining)
+        remaining = add_reply_import(remaining, path)
     if remaining and remaining[0] is not new.body[0]:
         # The blank lines above it separated it from a removed statement.
         remaining[0] = strip_blank_start(remaining[0])
@@ -40,30 +53,50 @@ def update_imports(old: cst.Module, new: cst.Module) -> cst.Module:
 def _remove_unused(
     nodes: Sequence[cst.BaseStatement],
     unused: set[str],
-) -> list[cst.BaseStatement]:
+    unused_fixtures: Container[str],
+) -> tuple[list[cst.BaseStatement], list[cst.EmptyLine]]:
+    """Return the remaining statements, and comments that have no statement below them."""
     body: list[cst.BaseStatement] = []
-    pending_comments: list[cst.EmptyLine] = []
+    pending_lines: list[cst.EmptyLine] = []
     for node in nodes:
-        if _is_helper(node) and node.name.value in unused:
+        if _is_unused_definition(node, unused, unused_fixtures):
+            pending_lines += get_separate_comments(node)
             continue
         kept = _remove_unused_imports(node, unused)
         if kept is None:
-            # A comment above an import may speak of the imports below it, too.
-            comments = [line for line in get_leading_lines(node) if line.comment is not None]
-            pending_comments += comments
+            # They separate a block of imports; a comment may speak of the imports below, too.
+            pending_lines += get_leading_lines(node)
             continue
-        if pending_comments:
-            lines = [*pending_comments, *get_leading_lines(kept)]
-            kept = kept.with_changes(leading_lines=lines)
-        body.append(kept)
-        pending_comments = []
-    return body
+        body.append(_add_leading_lines(pending_lines, kept))
+        pending_lines = []
+    return body, [line for line in pending_lines if line.comment is not None]
 
 
-def _is_helper(node: cst.BaseStatement) -> TypeGuard[cst.FunctionDef | cst.ClassDef]:
-    if not isinstance(node, (cst.FunctionDef, cst.ClassDef)) or node.decorators:
+def _is_unused_definition(
+    node: cst.BaseStatement,
+    unused: set[str],
+    unused_fixtures: Container[str],
+) -> bool:
+    if not isinstance(node, (cst.FunctionDef, cst.ClassDef)):
         return False
-    return not node.name.value.lower().startswith("test")
+    name = node.name.value
+    if node.decorators:
+        return name in unused_fixtures
+    return name in unused and not name.lower().startswith("test")
+
+
+def _add_leading_lines(
+    lines: Sequence[cst.EmptyLine],
+    node: cst.BaseStatement,
+) -> cst.BaseStatement:
+    """Return a statement with the lines of removed statements above its own."""
+    own = get_leading_lines(node)
+    lines = list(lines)
+    if own and own[0].comment is None:
+        # The statement is separated anyway.
+        while lines and lines[-1].comment is None:
+            lines.pop()
+    return node.with_changes(leading_lines=[*lines, *own]) if lines else node
 
 
 class _UsedNames(cst.CSTVisitor):
@@ -107,99 +140,43 @@ def _remove_unused_imports(
     unused: set[str],
 ) -> cst.BaseStatement | None:
     """Return a statement without unused imports, or None if nothing is left of it."""
-    if not isinstance(node, cst.SimpleStatementLine) or len(node.body) != 1:
-        return node
-    part = node.body[0]
-    if not isinstance(part, (cst.Import, cst.ImportFrom)):
-        return node
-    if isinstance(part.names, cst.ImportStar):
+    part = get_small_statement(node)
+    if not isinstance(part, (cst.Import, cst.ImportFrom)) or isinstance(part.names, cst.ImportStar):
         return node
     names = part.names
-    kept = [alias for alias in names if _get_bound_name(alias) not in unused]
-    if len(kept) == len(names):
+    numbers = [number for number, alias in enumerate(names) if get_bound_name(alias) not in unused]
+    if len(numbers) == len(names):
         return node
-    if not kept:
+    if not numbers:
         return None
+    kept = [names[number] for number in numbers]
     # The last name may have no comma behind it, or a trailing one.
     comma = names[-1].comma
     kept[-1] = kept[-1].with_changes(comma=comma)
     new_import = part.with_changes(names=kept)
+    if isinstance(new_import, cst.ImportFrom) and new_import.lpar is not None:
+        new_import = _move_comments(new_import.lpar, names, numbers, new_import)
     return node.with_changes(body=[new_import])
 
 
-def _get_bound_name(alias: cst.ImportAlias) -> str:
-    name = get_dotted_name(alias.asname.name if alias.asname else alias.name) or ""
-    # `import a.b` binds `a`.
-    return name.partition(".")[0]
-
-
-def _add_reply_import(body: list[cst.BaseStatement]) -> list[cst.BaseStatement]:
-    """Import `Reply`: in an import of `llm_mock`, or in a line of its own in sorted order."""
-    changed = list(body)
-    for number, node in enumerate(body):
-        extended = _extend_import(node)
-        if extended is not None:
-            changed[number] = extended
-            return changed
-    line = parse_statement("from llm_mock import Reply")
-    position = _find_import_position(body)
-    changed.insert(position, line)
-    return changed
-
-
-def _extend_import(node: cst.BaseStatement) -> cst.BaseStatement | None:
-    """Add `Reply` to `from llm_mock import …`; None for any other statement."""
-    part = _get_import(node)
-    if not isinstance(part, cst.ImportFrom) or part.module is None:
-        return None
-    if get_dotted_name(part.module) != "llm_mock":
-        return None
-    if isinstance(part.names, cst.ImportStar):
-        return node
-    space = cst.SimpleWhitespace(" ")
-    comma = cst.Comma(whitespace_after=space)
-    names = list(part.names)
-    names[-1] = names[-1].with_changes(comma=comma)
-    reply = cst.ImportAlias(cst.Name("Reply"))
-    names.append(reply)
-    new_import = part.with_changes(names=names)
-    return node.with_changes(body=[new_import])
-
-
-def _find_import_position(body: list[cst.BaseStatement]) -> int:
-    imports = [number for number, node in enumerate(body) if _get_import(node)]
-    if not imports:
-        # Behind the docstring.
-        if body and "import" not in collect_names(body[0]):
-            return 1
-        return 0
-    for number in reversed(imports):
-        if _get_module_name(body[number]) <= "llm_mock":
-            return number + 1
-    return imports[-1] + 1
-
-
-def _get_import(node: cst.BaseStatement) -> cst.Import | cst.ImportFrom | None:
-    if isinstance(node, cst.SimpleStatementLine):
-        part = node.body[0]
-    else:
-        part = None
-    if isinstance(part, (cst.Import, cst.ImportFrom)):
-        return part
-    return None
-
-
-def _get_module_name(node: cst.BaseStatement) -> str:
-    part = _get_import(node)
-    if isinstance(part, cst.ImportFrom):
-        # A relative import sorts before all others.
-        if part.module:
-            name = get_dotted_name(part.module)
-        else:
-            name = "."
-    else:
-        if part:
-            name = get_dotted_name(part.names[0].name)
-        else:
-            name = None
-    return name or ""
+def _move_comments(
+    opening: cst.LeftParen,
+    names: Sequence[cst.ImportAlias],
+    kept: Sequence[int],
+    node: cst.ImportFrom,
+) -> cst.ImportFrom:
+    """Return an import in parentheses with the comments above each name that it keeps."""
+    # The lines above a name belong to the comma before it, or to the parenthesis.
+    spaces = [opening.whitespace_after]
+    for alias in names:
+        spaces.append(getattr(alias.comma, "whitespace_after", cst.SimpleWhitespace("")))
+    before = 0
+    for number in kept:
+        source, target = spaces[number], spaces[before]
+        before = number + 1
+        if source is target or not isinstance(source, cst.ParenthesizedWhitespace):
+            continue
+        if isinstance(target, cst.ParenthesizedWhitespace):
+            new = target.with_changes(empty_lines=source.empty_lines)
+            node = cst.ensure_type(node.deep_replace(target, new), cst.ImportFrom)
+    return node

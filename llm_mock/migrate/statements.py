@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
 from collections.abc import Sequence
 from typing import cast
 
@@ -9,7 +11,15 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
-from llm_mock.migrate.body import LocalDefinition, Part, Slot, assemble_body, is_empty
+from llm_mock.migrate.body import (
+    Body,
+    LocalDefinition,
+    Part,
+    Slot,
+    assemble_body,
+    collect_comments,
+    is_empty,
+)
 from llm_mock.migrate.doubles import LegacyMock, PlainCode
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
@@ -32,6 +42,7 @@ from llm_mock.migrate.syntax import (
     is_docstring,
     parse_expression,
     parse_statement,
+    split_block,
     to_source,
 )
 
@@ -51,7 +62,7 @@ class StatementRewriter:
 
     def rewrite(self) -> list[Part]:
         """Rewrite the body of the function."""
-        body = list(self.state.function.body.body)
+        body = split_block(self.state.function.body)
         parts: list[Part] = []
         if body and is_docstring(body[0]):
             docstring = body.pop(0)
@@ -62,7 +73,7 @@ class StatementRewriter:
         parts += self._rewrite_block(body)
         return parts
 
-    def _rewrite_block(self, body: Sequence[cst.CSTNode]) -> list[Part]:
+    def _rewrite_block(self, body: Sequence[cst.BaseStatement]) -> list[Part]:
         parts: list[Part] = []
         for node in body:
             try:
@@ -72,7 +83,7 @@ class StatementRewriter:
                 raise
         return parts
 
-    def _rewrite_statement(self, node: cst.CSTNode) -> list[Part]:
+    def _rewrite_statement(self, node: cst.BaseStatement) -> list[Part]:
         if isinstance(node, cst.With):
             return self._rewrite_with(node)
         if isinstance(node, cst.FunctionDef):
@@ -85,11 +96,10 @@ class StatementRewriter:
             return [LocalDefinition(node, frozenset({name}))]
         if isinstance(node, cst.BaseCompoundStatement):
             return self._rewrite_compound(node)
-        if not isinstance(node, cst.SimpleStatementLine):
-            return []
         part = get_small_statement(node)
         if part is not None:
-            rewritten = self._rewrite_mock_statement(node, part)
+            line = cst.ensure_type(node, cst.SimpleStatementLine)
+            rewritten = self._rewrite_mock_statement(line, part)
             if rewritten is not None:
                 return rewritten
         return self._rewrite_other_statement(node)
@@ -97,26 +107,28 @@ class StatementRewriter:
     def _rewrite_with(self, node: cst.With) -> list[Part]:
         """Remove the patches of a `with`, and the `with` itself if nothing else is left."""
         items = []
+        removed = []
         for item in node.items:
-            if not self._apply_with_item(node, item):
+            if self._apply_with_item(node, item):
+                removed.append(item)
+            else:
                 expression = self.reader.rewrite(item.item)
                 items.append(item.with_changes(item=expression))
         parts: list[Part] = []
         leading = node.leading_lines
-        if len(items) < len(node.items):
+        if removed:
             # The slot takes the comments, too.
-            parts.append(self._add_slot(node))
+            parts.append(self._add_slot(_new_with_slot(node, removed)))
             leading = []
         if not items:
-            return parts + self._rewrite_block(node.body.body)
+            parts += self._rewrite_block(split_block(node.body))
+            footer = getattr(node.body, "footer", ())
+            return [*parts, Slot(comments=collect_comments(*footer))]
         body = self._rewrite_with_body(node)
         items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-        block = node.body
-        if not isinstance(block, cst.IndentedBlock):
-            block = cst.IndentedBlock(body)
         changed = node.with_changes(
             items=items,
-            body=block.with_changes(body=body),
+            body=body.replace(node.body),
             leading_lines=leading,
         )
         return [*parts, changed]
@@ -126,7 +138,7 @@ class StatementRewriter:
         patch = self._parse_patch(item.item)
         if patch is None:
             return False
-        self._refuse_nested(node)
+        self._refuse_nested(node, CannotRewritePatch)
         self.state.add_patch(patch)
         if item.asname is not None:
             name = item.asname.name
@@ -136,13 +148,13 @@ class StatementRewriter:
             self.table.values[name.value] = patch.value
         return True
 
-    def _rewrite_with_body(self, node: cst.With) -> list[cst.BaseStatement]:
+    def _rewrite_with_body(self, node: cst.With) -> Body:
         # The replies so far belong before the block, and those of its end into it.
         self.state.replies.update()
-        parts = self._rewrite_block(node.body.body)
+        parts = self._rewrite_block(split_block(node.body))
         self.state.replies.update()
         body = assemble_body(parts)
-        if is_empty(body):
+        if is_empty(body.statements):
             raise CannotRewrite("nothing is left of the block", node=node)
         return body
 
@@ -164,13 +176,17 @@ class StatementRewriter:
         assert isinstance(changed, cst.BaseCompoundStatement)
         return self._rewrite_other_statement(changed)
 
-    def rewrite_nested(self, node: cst.SimpleStatementLine) -> list[cst.BaseStatement]:
-        """Rewrite a line inside a loop or a condition."""
-        return assemble_body(self._rewrite_statement(node))
+    def rewrite_nested(self, block: cst.IndentedBlock) -> cst.IndentedBlock:
+        """Rewrite the lines of a loop or a condition."""
+        return assemble_body(self._rewrite_block(split_block(block))).replace(block)
 
-    def _refuse_nested(self, node: cst.CSTNode) -> None:
+    def _refuse_nested(
+        self,
+        node: cst.CSTNode,
+        error: type[CannotRewrite] = CannotRewrite,
+    ) -> None:
         if self._nesting:
-            raise CannotRewrite("mocks are configured in a loop or under a condition", node=node)
+            raise error("mocks are configured in a loop or under a condition", node=node)
 
     def _rewrite_mock_statement(
         self,
@@ -231,7 +247,7 @@ class StatementRewriter:
         if patch is None:
             if not self._binds_call(part):
                 return None
-            return [self._add_slot(node)]
+            return [self._add_slot(Slot.replace(node))]
         call = cst.ensure_type(part.value, cst.Call)
         slot = self._rewrite_patch(node, call, patch)
         [target, *others] = part.targets
@@ -248,7 +264,7 @@ class StatementRewriter:
         if isinstance(part, cst.Pass) or not apply_configuration(part, self.table):
             return None
         self._refuse_nested(node)
-        return [self._add_slot(node)]
+        return [self._add_slot(Slot.replace(node))]
 
     def _is_set_response(self, node: cst.BaseExpression) -> bool:
         attribute = m.Attribute(attr=m.Name("set_response"))
@@ -260,8 +276,7 @@ class StatementRewriter:
             return False
         return isinstance(self.table.evaluate(function.value), LegacyMock)
 
-    def _add_slot(self, node: cst.CSTNode) -> Slot:
-        slot = Slot.replace(node)
+    def _add_slot(self, slot: Slot) -> Slot:
         self.state.slots.append(slot)
         return slot
 
@@ -286,7 +301,7 @@ class StatementRewriter:
         patch: Patch,
     ) -> Slot:
         """Remove `monkeypatch.setattr(…)`, or the call in `x = mocker.patch(…)`."""
-        self._refuse_nested(node)
+        self._refuse_nested(node, CannotRewritePatch)
         function = get_dotted_name(call.func) or ""
         # Their patches end with the test; one of unittest.mock needs start() and stop().
         if not function.startswith(("mocker.", "monkeypatch.", "mp.")):
@@ -295,7 +310,7 @@ class StatementRewriter:
                 "Remove it: mocks of llm_mock need no start and stop.",
             )
         self.state.add_patch(patch)
-        return self._add_slot(node)
+        return self._add_slot(Slot.replace(node))
 
     def _rewrite_given_value(
         self,
@@ -317,7 +332,7 @@ class StatementRewriter:
         if not self.state.getters and value is None:
             return None
         self.state.replies.update()
-        parts: list[Part] = [self._add_slot(node)]
+        parts: list[Part] = [self._add_slot(Slot.replace(node))]
         self.state.given_value = value
         if isinstance(part, cst.Expr):
             # The statements behind the yield run after the test.
@@ -331,7 +346,7 @@ class StatementRewriter:
             return False
         target = part.targets[0].target
         if isinstance(target, cst.Name):
-            self.reader.names[target.value] = value
+            self.reader.bind(target.value, value)
             return True
         if not isinstance(target, cst.Tuple) or not isinstance(value, SingleCall):
             return False
@@ -344,7 +359,7 @@ class StatementRewriter:
         for element, argument in zip(target.elements, arguments, strict=True):
             if not isinstance(element.value, cst.Name):
                 raise CannotRewrite("the arguments of a call are unpacked", node=part)
-            self.reader.names[element.value.value] = argument
+            self.reader.bind(element.value.value, argument)
         return True
 
     def _is_read(self, node: cst.BaseExpression) -> bool:
@@ -356,8 +371,11 @@ class StatementRewriter:
 
     def _rewrite_other_statement(self, node: cst.BaseStatement) -> list[Part]:
         """Keep a statement, with its reads of mocks rewritten."""
+        runs_application = self._may_run_application(node)
         changed = self.reader.rewrite_node(node)
         assert isinstance(changed, cst.BaseStatement)
+        if runs_application:
+            self.reader.forget_last_calls()
         self._forget_assigned(changed)
         reads = sorted(self.reader.find_reads(changed))
         if reads:
@@ -366,6 +384,17 @@ class StatementRewriter:
         if has_call(changed):
             self.state.replies.update()
         return [_simplify_assertion(changed)]
+
+    def _may_run_application(self, node: cst.BaseStatement) -> bool:
+        # What reads calls is not the application.
+        if self.reader.find_reads(node):
+            return False
+        for found in m.findall(node, m.Call()):
+            function = self.table.scope.qualify(cst.ensure_type(found, cst.Call).func)
+            module = function.partition(".")[0]
+            if module not in sys.stdlib_module_names and not hasattr(builtins, function):
+                return True
+        return False
 
     def _forget_assigned(self, node: cst.CSTNode) -> None:
         part = get_small_statement(node)
@@ -391,6 +420,18 @@ class StatementRewriter:
         )
 
 
+def _new_with_slot(node: cst.With, removed: Sequence[cst.WithItem]) -> Slot:
+    """Return the slot of a `with` that loses some or all of its items."""
+    commented: list[object] = [*removed]
+    if len(removed) == len(node.items):
+        header = getattr(node.body, "header", None)
+        commented = [node.lpar, *removed, node.rpar, header]
+    commented[:0] = node.leading_lines
+    blank_lines = [line for line in node.leading_lines if line.comment is None]
+    nodes = [part for part in commented if isinstance(part, cst.CSTNode)]
+    return Slot(blank_lines, collect_comments(*nodes))
+
+
 def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | None:
     value = getattr(part, "value", None)
     if isinstance(value, cst.Yield):
@@ -399,21 +440,21 @@ def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | 
 
 
 class _NestedRewriter(cst.CSTTransformer):
-    """Rewrites the lines inside a compound statement."""
+    """Rewrites the blocks of a compound statement."""
 
     def __init__(self, statements: StatementRewriter) -> None:
         self.statements = statements
 
-    def leave_SimpleStatementLine(
-        self,
-        original_node: cst.SimpleStatementLine,
-        updated_node: cst.SimpleStatementLine,
-    ) -> cst.FlattenSentinel[cst.BaseStatement]:
-        return cst.FlattenSentinel(self.statements.rewrite_nested(original_node))
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> bool:
-        # Its lines run later, if at all.
+    def visit_IndentedBlock(self, node: cst.IndentedBlock) -> bool:
+        # Blocks inside of it are rewritten with their statements.
         return False
+
+    def leave_IndentedBlock(
+        self,
+        original_node: cst.IndentedBlock,
+        updated_node: cst.IndentedBlock,
+    ) -> cst.IndentedBlock:
+        return self.statements.rewrite_nested(original_node)
 
 
 def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
@@ -421,8 +462,7 @@ def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
     part = get_small_statement(node)
     if not isinstance(part, cst.Assert):
         return node
-    calls = m.Attribute(m.Name("mock_llm_calls"))
-    call = m.Call(m.Name("bool"), [m.Arg(calls)])
+    call = m.Call(m.Name("bool"), [m.Arg(m.MatchIfTrue(_reads_mock))])
     negated_call = m.UnaryOperation(m.Not(), call)
     test = part.test
     if m.matches(test, call):
@@ -435,6 +475,10 @@ def _simplify_assertion(node: cst.BaseStatement) -> cst.BaseStatement:
         return node
     assertion = part.with_changes(test=test)
     return node.with_changes(body=[assertion])
+
+
+def _reads_mock(node: cst.BaseExpression) -> bool:
+    return to_source(node).startswith("mock_llm_calls.")
 
 
 def _unwrap_bool(node: cst.BaseExpression) -> cst.BaseExpression:

@@ -66,6 +66,13 @@ def get_dotted_name(node: cst.CSTNode) -> str | None:
     return None
 
 
+def get_bound_name(alias: cst.ImportAlias) -> str:
+    """Return the name that an import binds."""
+    name = get_dotted_name(alias.asname.name if alias.asname else alias.name) or ""
+    # `import a.b` binds `a`.
+    return name.partition(".")[0]
+
+
 def get_string(node: cst.CSTNode | None) -> str | None:
     """Return the value of a string literal, else None."""
     if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
@@ -139,18 +146,27 @@ def get_parameter_names(function: cst.FunctionDef | cst.Lambda) -> list[str]:
 
 def get_statements(function: cst.FunctionDef | cst.ClassDef) -> list[cst.BaseStatement]:
     """Return the statements of a body without its docstring."""
-    if isinstance(function.body, cst.SimpleStatementSuite):
-        # `def f(): return 1` has small statements without a line of their own.
-        parts = function.body.body
-        body: list[cst.BaseStatement] = [cst.SimpleStatementLine([part]) for part in parts]
-    else:
-        body = []
-        for node in function.body.body:
-            if isinstance(node, cst.BaseStatement):
-                body.append(node)
+    body = split_block(function.body)
     if body and is_docstring(body[0]):
         del body[0]
     return body
+
+
+def split_block(block: cst.BaseSuite) -> list[cst.BaseStatement]:
+    """Return the statements of a block, each with a line of its own."""
+    lines: list[cst.BaseStatement] = []
+    for node in block.body:
+        if isinstance(node, cst.BaseStatement):
+            lines.append(node)
+        elif isinstance(node, cst.BaseSmallStatement):
+            # `def f(): return 1` has small statements without a line of their own.
+            without_semicolon = node.with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
+            lines.append(cst.SimpleStatementLine([without_semicolon]))
+    if isinstance(block, cst.SimpleStatementSuite):
+        # A comment behind them.
+        trailing = block.trailing_whitespace
+        lines[-1] = lines[-1].with_changes(trailing_whitespace=trailing)
+    return lines
 
 
 def is_docstring(node: cst.CSTNode) -> bool:

@@ -40,7 +40,7 @@ def resolve_target(path: str, test_file: Path) -> tuple[str, str] | None:
     if name in GETTERS and _is_library(owner, test_file):
         return LIBRARY, name  # app.llm.get_model
     may_be_llm = name in GETTERS or name == LIBRARY
-    if not may_be_llm or _find_source(owner, test_file):
+    if not may_be_llm or find_source(owner, test_file):
         return None
     raise CannotRewrite(
         f"the module {owner} was not found near the test, so {path} may or may not be llm's",
@@ -64,7 +64,7 @@ def _is_library(path: str, test_file: Path) -> bool:
 
 def _resolve_name(module: str, name: str, test_file: Path, depth: int = 0) -> str | None:
     """Follow the imports of a name in a module to its qualified name, or None."""
-    source = _find_source(module, test_file)
+    source = find_source(module, test_file)
     if source is None or depth > MAX_MODULES:
         return None
     imported = _collect_imports(source).get(name)
@@ -134,7 +134,7 @@ def _qualify_import(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
 
 
 @functools.cache
-def _find_source(module: str, test_file: Path) -> Path | None:
+def find_source(module: str, test_file: Path) -> Path | None:
     """Find the file of a module in the folders above the test, and in their `src`."""
     for path in _list_candidate_files(module.split("."), test_file):
         if path.is_file():
