@@ -197,16 +197,6 @@ UNSURE = {
         """,
         "test_old.py:9: test_it: the use of the mock get_model is unknown",
     ),
-    "the number of models obtained": (
-        """
-        def test_it():
-            with patch("app.get_model") as get_model:
-                get_model.return_value.prompt.return_value.text.return_value = "Hi"
-                app.ask()
-                assert get_model.call_count == 2
-        """,
-        "the number of calls of get_model is not recorded",
-    ),
     "a call as text": (
         """
         def test_it():
@@ -232,7 +222,7 @@ UNSURE = {
                 get_model.assert_called_once_with("gpt-4o")
                 get_model.return_value.prompt.assert_called_once()
         """,
-        "two patches stand for gpt-4o, and the test counts the calls of one",
+        'get_model.assert_called_once_with("gpt-4o") is about one of several patches',
     ),
     "a module that is replaced": (
         """

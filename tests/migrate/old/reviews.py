@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 
 import llm
@@ -24,8 +25,18 @@ def broken(fault: str, wrong: object, right: object) -> object:
     return wrong if fault == BROKEN else right
 
 
+def name_of(name: str = "gpt-4o-mini") -> str:
+    return broken("model", "gpt-4.1", name)
+
+
 def model_of(name: str = "gpt-4o-mini") -> object:
-    return get_model(name)
+    if BROKEN == "model twice":
+        get_model(name)
+    return get_model(name_of(name))
+
+
+def without(name: str, options: dict[str, object]) -> dict[str, object]:
+    return {} if f"no {name}" == BROKEN else options
 
 
 def ask(model: object, prompt: str, **options: object) -> object:
@@ -42,22 +53,24 @@ def said(text: str) -> str:
 
 
 def summarize(text: str) -> str:
-    system = broken("system", "Be long", "Be brief")
-    return said(ask(model_of(), f"Summarize: {text}", system=system).text())
+    options = without("system", {"system": broken("system", "Be long", "Be brief")})
+    return said(ask(model_of(), f"Summarize: {text}", **options).text())
 
 
 def greet(name: str) -> str:
-    return said(ask(llm.get_model("gpt-4o-mini"), f"Greet {name}").text())
+    if BROKEN == "model twice":
+        llm.get_model("gpt-4o-mini")
+    return said(ask(llm.get_model(name_of()), f"Greet {name}").text())
 
 
 def warm(text: str) -> str:
-    temperature = broken("option", 1, 0.5)
-    return said(ask(model_of(), f"Warmly: {text}", temperature=temperature).text())
+    options = without("option", {"temperature": broken("option", 1, 0.5)})
+    return said(ask(model_of(), f"Warmly: {text}", **options).text())
 
 
 def review(text: str) -> Review:
-    schema = broken("schema", Topic, Review)
-    response = ask(model_of(), f"Review: {text}", schema=schema)
+    options = without("schema", {"schema": broken("schema", Topic, Review)})
+    response = ask(model_of(), f"Review: {text}", **options)
     return Review.model_validate_json(said(response.text()))
 
 
@@ -114,16 +127,46 @@ def tokens(text: str) -> int:
     return broken("answer", 0, usage.input + usage.output)
 
 
+def cached_tokens(text: str) -> int:
+    details = ask(model_of(), text).usage().details or {}
+    return broken("answer", -1, details.get("cached_tokens", 0))
+
+
+def twins(text: str) -> list[str]:
+    """Ask two models, sync and async."""
+    model = model_of("gpt-4o")
+    return [said(ask(model, text).text()), asyncio.run(translate(text))]
+
+
 async def translate(text: str) -> str:
     prompt = broken("prompt", "Something else", f"Translate: {text}")
     if BROKEN == "no call":
         raise LookupError("the application asks nobody")
-    return said(await get_async_model("gpt-4o").prompt(prompt).text())
+    if BROKEN == "model twice":
+        get_async_model("gpt-4o")
+    model = get_async_model(name_of("gpt-4o"))
+    if BROKEN == "twice":
+        await model.prompt(prompt).text()
+    return said(await model.prompt(prompt).text())
 
 
 async def translate_later(text: str) -> str:
     response = llm.get_async_model("gpt-4o").prompt(f"Translate: {text}")
     return said(await response.text())
+
+
+async def awaited(text: str) -> str:
+    model = get_async_model(name_of("gpt-4o"))
+    if BROKEN == "no call":
+        raise LookupError("the application asks nobody")
+    if BROKEN == "twice":
+        await model.prompt(text)
+    response = await model.prompt(broken("prompt", "Something else", text))
+    return said(await response.text())
+
+
+async def awaited_if_any(text: str) -> str:
+    return await awaited(text) if text or BROKEN == "call" else ""
 
 
 async def astreamed(text: str) -> list[str]:

@@ -1,0 +1,124 @@
+"""The text of a file: its comments, encoding, line ends and indentation."""
+
+from __future__ import annotations
+
+import ast
+import io
+import itertools
+import tokenize
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import FileResult, rewrite_file
+
+OLD = Path(__file__).parent / "old"
+FILES = (
+    *("test_layout.py", "test_fixtures.py", "test_decorators.py", "test_monkeypatch.py"),
+    *("test_private_mock.py", "test_pytest_mock.py", "test_async.py"),
+)
+SOURCE = (OLD / "test_layout.py").read_text()
+
+
+def migrate(source: bytes, name: str = "test_layout.py") -> FileResult:
+    return rewrite_file(OLD / name, source, lambda test, target: (), lambda name: name)
+
+
+EXPECTED = migrate(SOURCE.encode()).encoded
+
+
+def comment_everything(source: str) -> str:
+    """Put a comment above each line and behind it, as far as there may be one."""
+    lines = source.splitlines()
+    inside = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.STRING:
+            # No comments in a text of several lines.
+            inside.update(range(token.start[0], token.end[0]))
+    numbers = itertools.count(1)
+    commented = []
+    for number, line in enumerate(lines, start=1):
+        indent = line[: len(line) - len(line.lstrip())]
+        if line.strip() and number - 1 not in inside:
+            commented.append(f"{indent}# above {next(numbers)}")
+        if line.strip() and number not in inside and "#" not in line:
+            line += f"  # behind {next(numbers)}"
+        commented.append(line)
+    return "\n".join(commented) + "\n"
+
+
+def comments(source: str) -> Counter[str]:
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+def find_removable(source: str) -> dict[tuple[str, ...], set[int]]:
+    """Return the lines of each definition and of each import, by its qualified name."""
+    found: dict[tuple[str, ...], set[int]] = {}
+    lines = source.splitlines()
+
+    def visit(node: ast.AST, path: tuple[str, ...]) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                decorators = [decorator.lineno for decorator in child.decorator_list]
+                first = min([child.lineno, *decorators])
+                while lines[first - 2].strip().startswith("#"):
+                    first -= 1
+                found[(*path, child.name)] = set(range(first, (child.end_lineno or 0) + 1))
+                visit(child, (*path, child.name))
+            elif isinstance(child, (ast.Import, ast.ImportFrom)):
+                for alias in child.names:
+                    # The line above it, too.
+                    name = alias.asname or alias.name
+                    found[(*path, "import", name)] = {alias.lineno - 1, alias.lineno}
+            else:
+                visit(child, path)
+
+    visit(ast.parse(source), ())
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_comment_is_only_lost_with_a_removed_definition_or_import(name: str) -> None:
+    source = comment_everything((OLD / name).read_text())
+    result = migrate(source.encode(), name)
+    assert result.changed
+    removable = find_removable(source)
+    removed = removable.keys() - find_removable(result.after).keys()
+    lines_of_removed = set[int]().union(*(removable[key] for key in removed))
+    lost = comments(source) - comments(result.after)
+    for number, line in enumerate(source.splitlines(), start=1):
+        for comment in lost:
+            assert not line.endswith(comment) or number in lines_of_removed
+    assert not comments(result.after) - comments(source)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("    ", "\t").encode(),
+        lambda text: text.replace("    ", "  ").encode(),
+        lambda text: text.rstrip("\n").encode(),
+        lambda text: text.encode("utf-8-sig"),
+        lambda text: ("# coding: latin-1\n" + text.replace("Short", "Kürzer")).encode("latin-1"),
+        lambda text: text.replace("Short", "Kürzer 🦘").encode(),
+        lambda text: text.replace("\n\n\n", "\n\f\n\n").encode(),
+    ],
+    ids=[
+        "CRLF",
+        "tabs",
+        "two spaces",
+        "no line end",
+        "byte order mark",
+        "Latin-1",
+        "UTF-8",
+        "form feeds",
+    ],
+)
+def test_the_form_of_the_text_stays(change: Callable[[str], bytes]) -> None:
+    assert migrate(change(SOURCE)).encoded == change(EXPECTED.decode())
