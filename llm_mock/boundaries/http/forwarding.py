@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.context import pass_through
-from llm_mock.core.events import Wait
+from llm_mock.core.events import RealWait, Wait
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.recording import WireRecording
@@ -101,7 +101,8 @@ def _yield_chunks(chunks: Chunks, recording: WireRecording) -> Iterator[bytes | 
             try:
                 chunk = chunks.get_nowait()
             except queue.Empty:
-                yield Wait(POLL_SECONDS)
+                # Real, so that the server sends what it has, and has time for other clients.
+                yield RealWait(POLL_SECONDS)
                 continue
             if chunk is None:
                 return

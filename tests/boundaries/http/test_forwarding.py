@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.client
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,11 @@ def ask(cassette: Path, go_on: Callable[[], None]) -> list[Any]:
     ):
         create = functools.partial(client.chat.completions.create, model="gpt-4o")
         whole = create(messages=user("Hello"))
+        started = time.monotonic()
         stream = create(messages=user("Go slowly"), stream=True)
         chunks = [next(stream)]
+        # The provider waits for ten seconds at most; until then it has sent the first chunks alone.
+        assert time.monotonic() - started < 8
         go_on()
         chunks += list(stream)
         with pytest.raises(openai.RateLimitError) as caught:
