@@ -103,7 +103,7 @@ def _read_parents() -> Iterator[tuple[int, int]]:
     for name in os.listdir(PROC):
         if name.isdigit():
             # A process may end at any moment.
-            with suppress(OSError, ValueError):
+            with suppress(OSError, LookupError, ValueError):
                 status = (PROC / name / "stat").read_text()
                 # The name of the program is in brackets, and may hold spaces and brackets.
                 yield int(name), int(status.rpartition(")")[2].split()[1])

@@ -13,7 +13,9 @@ import pytest
 
 from llm_mock import LLMMock
 from llm_mock.boundaries.http import local_servers
+from llm_mock.boundaries.http.interception import find_provider
 from llm_mock.boundaries.http.server import MockServer
+from llm_mock.boundaries.http.settings import http_settings
 
 SERVER = """
 import http.server, json, os, sys
@@ -131,26 +133,6 @@ def test_a_strict_test_fails_for_it(foreign_server: str, pytester: pytest.Pytest
     )
 
 
-@pytest.mark.parametrize(("entry", "text"), [("", "Hi!"), ("!", "from the server")])
-def test_the_server_may_be_named(
-    entry: str, text: str, foreign_server: str, pytester: pytest.Pytester
-) -> None:
-    server = foreign_server.removeprefix("http://").removesuffix("/v1")
-    pytester.makeini(f"[pytest]\nllm_mock_strict = error\nllm_mock_hosts = {entry}{server}")
-    pytester.makepyfile(
-        test_it=f"""
-        from asking import ask
-
-        def test_it(mock_llm_responses):
-            mock_llm_responses.add("m", "Hi!", optional=True)
-            assert ask({foreign_server!r}) == {text!r}
-        """
-    )
-    result = run(pytester)
-    result.assert_outcomes(passed=1)
-    assert "not mocked" not in result.stdout.str()
-
-
 def test_a_server_of_the_run_is_the_application(
     foreign_server: str, pytester: pytest.Pytester
 ) -> None:
@@ -187,10 +169,9 @@ def test_a_server_of_the_run_is_the_application(
             assert ask(llm_mock_server.openai_url)
         """
     )
-    for options in ((), ("-n", "1")):
-        result = run(pytester, *options)
-        result.assert_outcomes(passed=5)
-        assert "not mocked" not in result.stdout.str()
+    result = run(pytester, "-n", "1")
+    result.assert_outcomes(passed=5)
+    assert "not mocked" not in result.stdout.str()
 
 
 def test_a_call_of_another_process_is_reported_too(
@@ -223,6 +204,172 @@ def test_a_port_at_which_nobody_listens_is_named_where_the_test_fails(
         [f"{not_mocked('http://127.0.0.1:9/v1')}. No server listens there.*"]
     )
     assert "LLM calls that were not mocked" not in result.stdout.str()
+
+
+class Proc:
+    """A folder like /proc, with the processes and the listening sockets of a test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        (folder / "net").mkdir()
+        (folder / "net/tcp").write_text("  sl  local_address\n")
+        (folder / "cpuinfo").write_text("")
+
+    def listen(self, port: int, inode: int, state: str = "0A", table: str = "tcp") -> None:
+        """Add a socket to a table."""
+        address = f"0100007F:{port:04X} 00000000:0000 {state} 00000000:00000000 00:00000000"
+        with (self.folder / "net" / table).open("a") as file:
+            if table == "tcp6":
+                file.write("  sl  local_address\n")
+            file.write(f"   0: {address} 00000000  1000        0 {inode} 1 0 100 0 0 10 0\n")
+
+    def start(self, process: int, parent: int, inode: int = 0, variable: str = "A=b") -> None:
+        """Add a process with an open file and a socket."""
+        folder = self.folder / str(process)
+        (folder / "fd").mkdir(parents=True)
+        (folder / "fd/0").symlink_to("/dev/null")
+        (folder / "fd/1").symlink_to(f"socket:[{inode}]")
+        (folder / "stat").write_text(f"{process} (a ) b) S {parent} 1 1 0")
+        (folder / "environ").write_bytes(f"PATH=/bin\0{variable}\0".encode())
+
+
+BY_TEST = "PYTEST_CURRENT_TEST=test_a.py::test_it (call)"
+ME = os.getpid()
+PORT = 8080
+
+
+@pytest.fixture
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Proc:
+    """Return a folder in place of /proc."""
+    monkeypatch.setattr(local_servers, "PROC", tmp_path)
+    monkeypatch.setattr(local_servers, "_cache", {})
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    return Proc(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("processes", "is_worker", "expected"),
+    [
+        # The process with the server, its parent and its variable; then those of others.
+        ([(ME, 50, 7, "")], False, False),
+        ([(ME, 50, 0, ""), (60, ME, 7, "")], False, False),
+        ([(ME, 50, 0, ""), (70, 60, 7, ""), (60, ME, 0, "")], False, False),
+        ([(ME, 50, 0, ""), (50, 1, 7, "")], False, True),
+        ([(ME, 50, 0, ""), (50, 1, 0, ""), (60, 50, 7, "")], False, True),
+        ([(ME, 50, 0, ""), (60, 1, 7, "")], False, True),
+        # A process that a test started belongs to the run of its parent.
+        ([(ME, 50, 0, BY_TEST), (50, 1, 7, "")], False, False),
+        ([(ME, 50, 0, BY_TEST), (50, 40, 0, ""), (60, 50, 7, "")], False, False),
+        ([(ME, 50, 0, BY_TEST), (50, 40, 0, BY_TEST), (40, 1, 7, "")], False, False),
+        ([(ME, 50, 0, BY_TEST), (50, 40, 0, ""), (40, 1, 7, "")], False, True),
+        ([(ME, 50, 0, f"MY_{BY_TEST}"), (50, 1, 7, "")], False, True),
+        ([(ME, 1, 0, BY_TEST), (60, 1, 7, "")], False, True),
+        # A worker belongs to its controller.
+        ([(ME, 50, 0, ""), (50, 1, 7, "")], True, False),
+        ([(ME, 50, 0, ""), (50, 1, 0, ""), (60, 50, 7, "")], True, False),
+        ([(ME, 50, 0, ""), (50, 40, 0, ""), (40, 1, 7, "")], True, True),
+        ([(ME, 1, 0, ""), (60, 1, 7, "")], True, True),
+        # The process of the server has ended, or is not to be read.
+        ([(ME, 50, 0, "")], False, True),
+    ],
+)
+def test_a_server_belongs_to_the_run_by_its_process(
+    processes: list[tuple[int, int, int, str]],
+    is_worker: bool,
+    expected: bool,
+    proc: Proc,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if is_worker:
+        monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
+    proc.listen(PORT, 7)
+    for process, parent, inode, variable in processes:
+        proc.start(process, parent, inode, variable)
+    assert local_servers.is_foreign(PORT) is expected
+
+
+def test_only_a_socket_that_listens_at_the_port_is_a_server(proc: Proc) -> None:
+    proc.start(ME, 1, 7)
+    proc.listen(PORT + 1, 7)
+    proc.listen(PORT, 7, state="01")
+    assert local_servers.is_foreign(PORT) is None
+    proc.listen(PORT, 7, table="tcp6")
+    assert local_servers.is_foreign(PORT) is False
+
+
+def test_processes_that_end_meanwhile_own_nothing(proc: Proc) -> None:
+    proc.listen(PORT, 7)
+    proc.start(ME, 1)
+    (proc.folder / "60").mkdir()
+    proc.start(61, ME)
+    (proc.folder / "61/stat").write_text("")
+    proc.start(62, ME)
+    for path in (proc.folder / "62/fd").iterdir():
+        path.unlink()
+    (proc.folder / "62/fd").rmdir()
+    (proc.folder / str(ME) / "environ").unlink()
+    assert local_servers.is_foreign(PORT) is True
+
+
+def test_a_result_is_reused_for_a_second_unless_there_is_no_server(
+    proc: Proc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(local_servers.time, "monotonic", lambda: now)
+    proc.start(ME, 1, 7)
+    assert local_servers.is_foreign(PORT) is None
+    proc.listen(PORT, 8)
+    assert local_servers.is_foreign(PORT) is True
+    proc.listen(PORT, 7)
+    now = 100.99
+    assert local_servers.is_foreign(PORT) is True
+    now = 101.0
+    assert local_servers.is_foreign(PORT) is False
+
+
+SDK = [("user-agent", "OpenAI/Python 3.54.0")]
+
+
+@pytest.mark.parametrize(
+    ("foreign", "noted", "refused"),
+    [
+        (False, [], ""),
+        (True, ["POST http://127.0.0.1:80/v1/any"], ""),
+        (None, [], "No server listens there."),
+    ],
+)
+def test_a_call_of_an_sdk_to_this_machine_is_noted(
+    foreign: bool | None,
+    noted: list[str],
+    refused: str,
+    mock_llm_calls: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ports = []
+    monkeypatch.setattr(local_servers, "is_foreign", lambda port: [ports.append(port), foreign][1])
+
+    def call(host: str = "127.0.0.1", port: int | None = None, **more: str) -> None:
+        arguments = {"method_and_scheme": "POST http", **more}
+        assert find_provider(host, port, "/v1/any?a=b", SDK, **arguments) is None  # type: ignore[arg-type]
+
+    call()
+    assert list(mock_llm_calls.not_mocked) == noted
+    problems = mock_llm_calls.refusals
+    assert len(problems) == bool(refused)
+    assert all(refused in problem for problem in problems)
+    assert ports == [80]
+    call(port=8080)
+    call(method_and_scheme="GET https")
+    assert ports == [80, 8080, 443]
+    # Nothing is asked where a lower library does so, and for a unix socket or another client.
+    call(method_and_scheme="")
+    call(host="")
+    monkeypatch.setattr(http_settings, "hosts", ("!127.0.0.1:80", "!127.0.0.1"))
+    call(port=80)
+    assert find_provider("127.0.0.1", 81, "/", (), method_and_scheme="GET http") is None
+    assert ports == [80, 8080, 443]
+    problems.clear()
+    mock_llm_calls.not_mocked.clear()
 
 
 def test_without_proc_and_psutil_no_server_is_called_foreign(
