@@ -7,6 +7,7 @@ import http.client
 import io
 import json
 import socket
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -23,6 +24,16 @@ import urllib3
 from llm_mock import LLMMock
 
 HOST = "api.openai.com"
+
+
+@pytest.fixture(autouse=True)
+def _ends_at_once() -> Iterator[None]:
+    """Fail a test that waited: a second in itself, and some to import a library."""
+    started = time.monotonic()
+    yield
+    assert time.monotonic() - started < 10
+
+
 CHAT = f"https://{HOST}/v1/chat/completions"
 QUESTION = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
 BODY = json.dumps(QUESTION).encode()
@@ -347,23 +358,19 @@ def test_a_gateway_that_nobody_named_is_refused_where_it_cannot_be_answered(
 
 
 @pytest.mark.parametrize("host", [HOST, GATEWAY])
-def test_pycurl_is_refused(host: str, pytester: pytest.Pytester) -> None:
-    pytest.importorskip("pycurl")
-    pytester.makepyfile(
-        f"""
-        import pycurl
-
-        def test_it():
-            curl = pycurl.Curl()
-            curl.setopt(pycurl.URL, "https://{host}/v1/chat/completions")
-            curl.perform()
-        """
-    )
-    result = pytester.runpytest_subprocess(
-        "-p", "no:recording"
-    )  # which imports pycurl before the run begins
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines([f"*Connection to {host} refused*"])
+def test_pycurl_is_refused(host: str, mock_llm_calls: LLMMock) -> None:
+    pycurl = pytest.importorskip("pycurl")
+    curl = pycurl.Curl()
+    with pytest.raises(pycurl.error, match=f"Connection to {host} refused") as raised:
+        curl.setopt(pycurl.URL, f"https://{host}/v1/chat/completions")
+    assert raised.value.args[0] == pycurl.E_COULDNT_CONNECT
+    assert len(mock_llm_calls.problems) == 1
+    mock_llm_calls.problems.clear()
+    curl.setopt(pycurl.URL, "http://127.0.0.1:9/v1/chat/completions")
+    curl.setopt(pycurl.USERAGENT, f"https://{host}/v1/chat/completions")
+    with pytest.raises(pycurl.error):
+        curl.perform()
+    assert mock_llm_calls.problems == []
 
 
 @pytest.mark.parametrize("host", [HOST, GATEWAY])

@@ -151,24 +151,7 @@ def test_the_first_variable_in_the_alphabet_decides_about_a_host_that_several_na
     assert find_provider(HOST, None, "/v1/models") == "groq"
 
 
-PROVIDERS = (
-    "api-inference.together.ai",
-    "aiplatform.eu.rep.googleapis.com",
-    "us-central1-aiplatform.googleapis.com",
-    "bedrock-runtime.eu-west-1.amazonaws.com",
-    "bedrock-runtime-fips.us-gov-west-1.amazonaws.com",
-    "bedrock-runtime.cn-north-1.amazonaws.com.cn",
-    "bedrock-mantle.us-east-1.api.aws",
-    "mine.openai.azure.us",
-    "mine.openai.azure.com",
-    "eu.api.openai.com",
-    "API.OpenAI.com.",
-    "oai.helicone.ai",
-    "api.portkey.ai",
-    "gateway.ai.cloudflare.com",
-    "us-south.ml.cloud.ibm.com",
-    "llm.api.browser-use.com",
-)
+PROVIDERS = ("bedrock-runtime.eu-west-1.amazonaws.com", "API.OpenAI.com.", "oai.helicone.ai")
 
 
 @pytest.mark.parametrize("host", PROVIDERS)
@@ -182,13 +165,7 @@ def test_connections_to_a_provider_are_refused(host: str, mock_llm_calls: LLMMoc
     "url",
     [
         "https://chatgpt.com/backend-api/codex/anything",
-        "https://mine.cloud.databricks.com/serving-endpoints/mine/invocations",
-        "https://mine.snowflakecomputing.com/api/v2/cortex/inference:complete",
-        "https://api.cloudflare.com/client/v4/accounts/1/ai/run/@cf/meta/llama",
         f"https://{HOST}/v1/completions",
-        f"https://{HOST}/v1/images/generations",
-        f"https://{HOST}/model/claude/invoke",
-        f"https://{HOST}/api/generate",
     ],
 )
 def test_what_looks_like_a_model_api_and_is_not_understood_is_refused(
@@ -350,11 +327,8 @@ def test_token_counts_traces_and_warm_ups_are_answered(mock_llm_calls: LLMMock) 
 
 
 @pytest.mark.parametrize("post", [httpx.post, httpx2.post, requests.post])
-@pytest.mark.parametrize(
-    "host", ["us.i.posthog.com", "eu.posthog.com", "telemetry.crewai.com:4319", "api.agno.com"]
-)
-def test_telemetry_of_frameworks_is_dropped(host: str, post: Any, mock_llm_calls: LLMMock) -> None:
-    assert post(f"https://{host}/batch/", json={"event": "started"}).json() == {}
+def test_telemetry_of_frameworks_is_dropped(post: Any, mock_llm_calls: LLMMock) -> None:
+    assert post("https://telemetry.crewai.com:4319/", json={"event": "started"}).json() == {}
     assert mock_llm_calls.problems == []
 
 

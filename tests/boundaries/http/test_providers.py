@@ -132,17 +132,6 @@ def test_each_module_with_a_descriptor_is_in_the_list() -> None:
     assert files - machinery == providers.MODULES.keys()
 
 
-def test_no_two_providers_share_a_name_a_domain_or_a_variable() -> None:
-    known = [each for name in providers.MODULES for each in registry.load_module(name)]
-    for values in (
-        [each.name for each in known],
-        [domain for each in known for domain in each.domains],
-        [variable for each in known for variable in each.base_url_variables],
-        [each.server.prefix for each in known if each.server.prefix],
-    ):
-        assert len(values) == len(set(values))
-
-
 def test_the_descriptors_of_clients_are_of_the_listed_sdks() -> None:
     for name, packages in providers.MODULES.items():
         described = {package for each in registry.load_module(name) for package in each.clients}
@@ -165,11 +154,3 @@ def test_the_documentation_lists_all_providers() -> None:
     rows = [line for line in page.read_text(encoding="utf-8").splitlines() if "|" in line]
     known = sorted(registry.get_registry().by_name.values(), key=lambda each: each.name)
     assert rows[2:] == [_render_row(provider) for provider in known]
-
-
-def test_finish_reasons_are_read_as_they_are_written() -> None:
-    for provider in registry.get_registry().by_name.values():
-        for reason in ("length", "content_filter", "other"):
-            assert provider.parse_finish_reason(provider.get_finish_reason(reason)) == reason
-        for reason in ("stop", "tool_calls"):
-            assert provider.parse_finish_reason(provider.get_finish_reason(reason)) is None
