@@ -312,6 +312,7 @@ def test_plugins_that_block_sockets_bring_our_functions_back() -> None:
     }
     for name in names:
         setattr(plugin, name, None)
+    plugin.Curl = None  # pycurl is not installed
     for name in ("pytest_socket", "pytest_recording.network"):
         plugin.__name__ = name
         connection_guard.attach(plugin)

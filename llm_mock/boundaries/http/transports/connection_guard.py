@@ -96,6 +96,13 @@ def _attach_to_socket_blocker(plugin: ModuleType) -> None:
             setattr(plugin, name, getattr(owner, function))
 
 
+def _attach_to_pytest_recording(network: ModuleType) -> None:
+    _attach_to_socket_blocker(network)
+    # It puts a wrapper of its own in the place of `pycurl.Curl`, over the original class.
+    if getattr(network, "Curl", None) is not None:
+        replace(network.Curl, "setopt", _setopt_of_pycurl)
+
+
 def _getaddrinfo(
     original: Original, host: Host, port: object, *args: object, **kwargs: object
 ) -> object:
@@ -292,13 +299,18 @@ def _attach_to_pycurl(pycurl: ModuleType) -> None:
 
     def setopt(curl: object, option: int, value: object) -> object:
         __tracebackhide__ = True
-        message = _check_url(value) if option == CURLOPT_URL else None
-        if message:
-            raise pycurl.error(COULD_NOT_CONNECT, message)
-        return original.setopt(curl, option, value)
+        return _setopt_of_pycurl(original.setopt, curl, option, value)
 
     replacement = type("Curl", (original,), {"setopt": setopt, "__module__": __name__})
     setattr(pycurl, "Curl", replacement)  # noqa: B010 (mypy forbids to assign a class)
+
+
+def _setopt_of_pycurl(original: Original, curl: object, option: int, value: object) -> object:
+    __tracebackhide__ = True
+    message = _check_url(value) if option == CURLOPT_URL else None
+    if message:
+        raise sys.modules["pycurl"].error(COULD_NOT_CONNECT, message)
+    return original(curl, option, value)
 
 
 # gRPC
@@ -373,7 +385,7 @@ _ATTACH: dict[str, Callable[[ModuleType], None]] = {
     "grpc.aio": _attach_to_grpc_aio,
     "http.client": _attach_to_http_client,
     "pycurl": _attach_to_pycurl,
-    "pytest_recording.network": _attach_to_socket_blocker,
+    "pytest_recording.network": _attach_to_pytest_recording,
     "pytest_socket": _attach_to_socket_blocker,
     "socket": _attach_to_socket,
     "uvloop": _attach_to_uvloop,
