@@ -89,7 +89,11 @@ def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:
 def find_embedding_model(sent: WireRequest) -> str | None:
     """Return the model of a request for embeddings; None for other requests."""
     if sent.path.endswith("/embeddings"):
-        return str(parse_json_body(sent.body).get("model"))
+        try:
+            return str(parse_json_body(sent.body).get("model"))
+        except WireError:
+            # It is a request for embeddings all the same.
+            return "unknown"
     if GEMINI_EMBEDDING_PATH.search(sent.path):
         return _parse_model_of_path(sent.path)
     return None
