@@ -235,6 +235,10 @@ def _describe(name: str, value: object) -> Iterator[tuple[str, str]]:
         yield name, repr(value)[:500]
     elif not callable(value):
         yield name, f"{type(value).__name__} {id(value)}"
+        if type(value).__module__.startswith(OWN) and hasattr(value, "__dict__"):
+            for field, content in vars(value).items():
+                if isinstance(content, (str, int, tuple, type(None))):
+                    yield f"{name}.{field}", repr(content)[:500]
 
 
 def _count(names: Iterable[str]) -> Iterator[tuple[str, str]]:

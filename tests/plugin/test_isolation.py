@@ -222,23 +222,6 @@ def test_a_program_that_runs_pytest_gets_llm_back(
     assert [line for line in result.outlines if "AFTER" in line] == ["AFTER Chat mine None"] * 2
 
 
-def test_a_live_test_in_a_worker_has_the_users_folder(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("LLM_USER_PATH", "of-the-user")
-    pytester.makepyfile(
-        """
-        import os
-        import pytest
-
-        @pytest.mark.llm_live
-        def test_it():
-            assert os.environ["LLM_USER_PATH"] == "of-the-user"
-        """
-    )
-    pytester.runpytest_subprocess("-n1", "--llm-mock-live").assert_outcomes(passed=1)
-
-
 def test_a_run_that_never_imports_llm_loads_neither_the_mock_nor_a_boundary(
     pytester: pytest.Pytester,
 ) -> None:

@@ -279,16 +279,65 @@ def test_each_kind_of_test_leaves_nothing_behind(
     watch = StateWatch(user)
     with served(ProviderServer()) as server:
         write_project(pytester, server)
-        run_twice(pytester, "--llm", "--llm-mock-dry-run", "--llm-mock-record=once")
+        outcomes = run_twice(pytester, "--llm", "--llm-mock-dry-run", "--llm-mock-record=once")
+    assert outcomes == {"passed": 64, "failed": 8, "errors": 6, "skipped": 4, "xfailed": 2}
     assert_nothing_left(watch.take_changes())
 
 
-def run_twice(pytester: pytest.Pytester, *options: str) -> None:
-    """Run each test twice; the second time it must leave nothing behind."""
+OTHER_SETTINGS = """
+    [pytest]
+    llm_mock_http = error
+    llm_mock_hosts = example.com
+    llm_mock_passthrough = *
+    llm_mock_processes = false
+    llm_mock_real_models = error
+    llm_mock_fast_retries = false
+    llm_mock_shared_ssl = false
+    llm_mock_telemetry = allow
+"""
+LIVE = """
+    import os, sys
+    import llm, pytest
+
+    IN_WORKER = "PYTEST_XDIST_WORKER" in os.environ
+
+    @pytest.mark.llm_live
+    def test_live():
+        assert os.environ["PFLOW_TESTING"] == "0"
+        assert os.environ["LLM_USER_PATH"].endswith("/user/llm")
+        assert llm.get_key(alias="openai") == "sk-of-the-user"
+
+    @pytest.mark.llm_live
+    def test_live_failing():
+        raise ValueError
+
+    def test_mocked():
+        assert os.environ["PFLOW_TESTING"] == "1"
+        assert llm.get_key(alias="openai") is None
+"""
+
+
+@pytest.mark.parametrize(
+    ("workers", "runs"), [((), 2), (("-n1",), 1)], ids=["alone", "in a worker"]
+)
+def test_a_run_with_other_settings_restores_those_before(
+    pytester: pytest.Pytester, user: Path, workers: tuple[str, ...], runs: int
+) -> None:
+    redact("")
+    pytester.makeini(OTHER_SETTINGS)
+    write(pytester, "test_live.py", LIVE)
+    watch = StateWatch(user)
+    outcomes = run_twice(pytester, "--llm-mock-live", *workers)
+    assert outcomes == {"passed": 2 * runs, "failed": runs}
+    assert_nothing_left(watch.take_changes())
+
+
+def run_twice(pytester: pytest.Pytester, *options: str) -> dict[str, int]:
+    """Return the outcomes of all tests; the second time each must leave nothing behind."""
     plugin = LeftoverPlugin(pytester.path)
     result = pytester.runpytest_inprocess(*options, plugins=[plugin])
     assert_nothing_left(plugin.leftovers)
-    result.assert_outcomes(passed=64, failed=8, errors=6, skipped=4, xfailed=2)
+    return result.parseoutcomes()
 
 
 def write_project(pytester: pytest.Pytester, server: ProviderServer) -> None:

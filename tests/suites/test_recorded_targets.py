@@ -16,6 +16,8 @@ from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.core.context import ContextMocks
 from llm_mock.errors import LLMMockError
+from llm_mock.suites.endpoint_recording import replay_or_record
+from llm_mock.suites.target import Target
 from tests.boundaries.http.test_forwarding import provider as provider
 from tests.openai_server import QuietServer, served
 from tests.provider_server import KEY, TEXT, ProviderServer
@@ -163,19 +165,56 @@ def endpoint() -> Iterator[QuietServer]:
         yield server
 
 
+ENDPOINT_CASSETTE = """\
+# Recorded by pytest-llm-mock. To record it anew: pytest --llm-mock-record=rewrite \
+(llm-mock test --cassette --record rewrite)
+version: 2
+calls:
+- request:
+    model: POST http://HOST/chat
+    prompt: One
+    options:
+      body:
+        prompt: '{prompt}'
+        user: me
+  response:
+    events:
+    - text: '{"text": "Answer 1"}'
+count: 1
+"""
+
+
 def test_the_answers_of_an_endpoint_are_recorded_as_it_gives_them(
     project: Project, endpoint: Any
 ) -> None:
-    url = f"http://127.0.0.1:{endpoint.server_port}/chat?token=also-secret"
-    head = TARGETS.replace("cases:", f"target: {{url: '{url}', output: text}}\ncases:")
+    host = f"127.0.0.1:{endpoint.server_port}"
+    url = f"url: 'http://{host}/chat?token=also-secret'"
+    body = "body: {prompt: '{prompt}', user: me}"
+    head = TARGETS.replace("cases:", f"target: {{{url}, {body}, output: text}}\ncases:")
     project.write("app.yaml", head + CASES + "  - {name: c, prompt: Three}\n")
     test = ["test", "-s", "app.yaml", "--cassette"]
     assert statuses(project.command(*test).stdout) == {"a": "PASS", "b": "PASS", "c": "FAIL"}
     assert recorded(project, "app") == {"a.llm.yaml": ["One"], "b.llm.yaml": ["Two"]}
     text = Path("cassettes/app/a.llm.yaml").read_text()
-    assert f"model: POST http://127.0.0.1:{endpoint.server_port}/chat\n" in text
-    assert "secret" not in text
+    assert text == ENDPOINT_CASSETTE.replace("HOST", host)
     project.write("app.yaml", head + CASES.replace("Answer 2", "Answer 7"))
     result = project.command(*test, "--record", "none", "-j", "2")
     assert statuses(result.stdout) == {"a": "PASS", "b": "FAIL"}
+    # What is sent is part of the request.
+    project.write("app.yaml", head.replace("user: me", "user: you") + CASES)
+    result = project.command(*test, "--record", "none")
+    assert statuses(result.stdout) == {"a": "FAIL", "b": "FAIL"}
     assert endpoint.asked == ["One", "Two", "Three"]
+
+
+def test_the_call_of_an_endpoint_has_neither_its_user_nor_its_query() -> None:
+    mock = LLMMock()
+    mock.set("*", "Hello")
+    target = Target(url="https://me:own-secret@h:1/chat?token=also-secret")
+    assert replay_or_record(mock, target, "Hi", lambda: "never sent") == "Hello"
+    call = mock.calls[0]
+    assert call["model_id"] == "POST https://h:1/chat"
+    assert (call["turn"], call["prompt"], call["prompt_length"]) == (1, "Hi", 2)
+    assert call.messages == [{"role": "user", "text": "Hi"}]
+    assert call["kwargs"] == {"model": call["model_id"], "schema": None, "temperature": None}
+    assert "secret" not in repr(dict(call))
