@@ -82,6 +82,9 @@ class Gemini:
         """Parse the body of a request."""
         converted = convert_to_camel_case(parse_json_body(sent.body))
         body = validate_body(converted, GEMINI, self.provider.errors, "contents")
+        if not body["contents"]:
+            # An empty list cannot be told from none there.
+            raise self.provider.errors.build_missing_field_error("contents")
         # The model and the method are in the path: `…/models/gemini-pro:generateContent`.
         last_segment = sent.path.rpartition("/")[2]
         model, _, method = last_segment.partition(":")

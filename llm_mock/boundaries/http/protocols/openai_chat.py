@@ -93,8 +93,11 @@ class OpenAIChat:
         )
         messages: list[JSONObject] = body["messages"]
         if not messages:
-            message = "Invalid 'messages': empty array. Expected an array with minimum length 1."
-            raise WireError(400, message)
+            message = (
+                "Invalid 'messages': empty array. Expected an array with minimum length 1, but "
+                "got an empty array instead."
+            )
+            raise WireError(400, message, code="empty_array", param="messages")
         system = []
         conversation = []
         for message_json in messages:

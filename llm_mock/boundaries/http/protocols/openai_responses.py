@@ -48,6 +48,8 @@ PARSED_FIELDS = (
     "previous_response_id",
 )
 """The fields of a request that are not options."""
+INPUT_FIELDS = ("input", "previous_response_id", "prompt", "conversation")
+"""The fields of a request of which one must be present."""
 URL_FIELDS = {"input_image": ("image_url", "file_id"), "input_file": ("file_url", "file_id")}
 """The fields of a part that may have its URL, in order of preference."""
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -68,10 +70,13 @@ class OpenAIResponses:
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(
-            parse_json_body(sent.body), RESPONSES, self.provider.errors, "model", "input"
-        )
-        items = body["input"]
+        errors = self.provider.errors
+        body = validate_body(parse_json_body(sent.body), RESPONSES, errors, "model")
+        if all(body.get(name) is None for name in INPUT_FIELDS):
+            raise errors.build_missing_field_error("input")
+        items = body.get("input")
+        if items is None:
+            items = []
         if isinstance(items, str):
             items = [{"role": "user", "content": items}]
         # The instructions come before the system messages, as for the model itself.
@@ -153,7 +158,9 @@ def _load_conversation(response_id: str, mock: Mock) -> list[Message]:
     stored = mock.stored_responses.get(response_id)
     if stored is None:
         message = f"Previous response with id '{response_id}' not found."
-        raise WireError(400, message, code="previous_response_not_found")
+        raise WireError(
+            400, message, code="previous_response_not_found", param="previous_response_id"
+        )
     messages, output = stored
     return [*messages, *_parse_items(output)]
 
