@@ -534,7 +534,7 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
     "gemini, calls without an id": (
         "generate_content",
         [
-            candidate({"functionCall": {"name": "f", "args": {"a": 1}}}),
+            candidate({"inlineData": {}}, {"functionCall": {"name": "f", "args": {"a": 1}}}),
             candidate({"functionCall": {"name": "g"}}, finishReason="STOP"),
         ],
         Read(calls={"call_1": ["f", '{"a": 1}'], "call_2": ["g", ""]}, has_ended=True),

@@ -99,6 +99,141 @@ def fix_values(value: Any) -> Any:
     return fixed
 
 
+HELLO = [{"role": "user", "content": "Hello"}]
+NOT_JSON = "We could not parse the JSON body of your request."
+
+
+def openai_error(message: str, param: str | None = None, code: str | None = None) -> Any:
+    details = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
+    return {"error": details}
+
+
+def anthropic_error(kind: str, message: str) -> Any:
+    error = {"type": kind, "message": message}
+    return {"type": "error", "error": error, "request_id": "req_mock"}
+
+
+def google_error(status: int, name: str, message: str) -> Any:
+    return {"error": {"code": status, "message": message, "status": name}}
+
+
+def mistral_error(message: str, kind: str, code: str | None = None) -> Any:
+    return {
+        "object": "error",
+        "message": message,
+        "type": kind,
+        "param": None,
+        "code": code,
+        "raw_status_code": 400,
+    }
+
+
+UNKNOWN_MODEL = {
+    "chat_completions": (
+        404,
+        openai_error(
+            "The model `gpt-5` does not exist or you do not have access to it.",
+            code="model_not_found",
+        ),
+    ),
+    "responses": (
+        400,
+        openai_error("The requested model 'gpt-5' does not exist.", "model", "model_not_found"),
+    ),
+    "messages": (404, anthropic_error("not_found_error", "model: claude-opus-4-9")),
+    "gemini": (
+        404,
+        google_error(
+            404,
+            "NOT_FOUND",
+            "models/gemini-3-pro is not found for API version v1beta, or is not supported for "
+            "generateContent. Call ListModels to see the list of available models and their "
+            "supported methods.",
+        ),
+    ),
+    "mistral": (400, mistral_error("Invalid model: mistral-large", "invalid_model", "1500")),
+}
+"""The status and the body for a model that does not exist, by the API."""
+REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
+    ("chat_completions", b"{", 400, openai_error(NOT_JSON)),
+    (
+        "chat_completions",
+        {"messages": []},
+        400,
+        openai_error(
+            "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an "
+            "empty array instead.",
+            "messages",
+            "empty_array",
+        ),
+    ),
+    (
+        "chat_completions",
+        {"model": None},
+        400,
+        openai_error("Missing required parameter: 'model'.", "model", "missing_required_parameter"),
+    ),
+    (
+        "chat_completions",
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [
+                        {"type": "image_url", "image_url": {"url": "data:image/png;base64,!"}}
+                    ],
+                }
+            ]
+        },
+        400,
+        openai_error("Invalid base64 data."),
+    ),
+    ("responses", b"[]", 400, openai_error(NOT_JSON)),
+    (
+        "responses",
+        {"input": None},
+        400,
+        openai_error("Missing required parameter: 'input'.", "input", "missing_required_parameter"),
+    ),
+    (
+        "responses",
+        {"previous_response_id": "resp_x"},
+        400,
+        openai_error(
+            "Previous response with id 'resp_x' not found.",
+            "previous_response_id",
+            "previous_response_not_found",
+        ),
+    ),
+    ("messages", b"", 400, anthropic_error("invalid_request_error", NOT_JSON)),
+    (
+        "messages",
+        {"messages": []},
+        400,
+        anthropic_error("invalid_request_error", "messages: at least one message is required"),
+    ),
+    (
+        "messages",
+        {"messages": [{"role": "user", "content": [{"type": "image", "source": "https://a"}]}]},
+        400,
+        anthropic_error("invalid_request_error", "source: Input should be a valid dictionary"),
+    ),
+    ("gemini", b"{", 400, google_error(400, "INVALID_ARGUMENT", NOT_JSON)),
+    (
+        "gemini",
+        {"contents": []},
+        400,
+        google_error(
+            400,
+            "INVALID_ARGUMENT",
+            "* GenerateContentRequest.contents: contents is not specified\n",
+        ),
+    ),
+    ("mistral", b"{", 400, mistral_error(NOT_JSON, "invalid_request_error")),
+]
+"""Bodies that are refused, with the status and the body of the error."""
+
+
 def name_case(case: Case) -> str:
     return f"{case.api}: {case.name}"
 
@@ -138,3 +273,33 @@ def test_the_events_of_a_stream_are_those_of_the_provider(
         assert name == (f"event: {event['type']}" if has_names else "")
         events.append(fix_values(event))
     assert events == case.events
+
+
+def get_file(api: str) -> dict[str, Any]:
+    """Return the file of an API."""
+    return next(case.file for case in CASES if case.api == api)
+
+
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_model_that_does_not_exist_is_the_error_of_the_provider(
+    api: str, streamed: bool, mock_llm_responses: LLMMock
+) -> None:
+    file = get_file(api)
+    mock_llm_responses.set_unknown("*")
+    url = (streamed and file.get("stream_url")) or file["url"]
+    body = file["request"] if url != file["url"] else {**file["request"], "stream": streamed}
+    answer = httpx.post(url, json=body)
+    assert (answer.status_code, fix_values(answer.json())) == UNKNOWN_MODEL[api]
+    assert mock_llm_responses.calls == []
+
+
+@pytest.mark.parametrize(("api", "body", "status", "error"), REFUSED_BODIES)
+def test_a_body_is_refused_with_the_error_of_the_provider(
+    api: str, body: bytes | dict[str, Any], status: int, error: Any, mock_llm_calls: LLMMock
+) -> None:
+    file = get_file(api)
+    content = body if isinstance(body, bytes) else json.dumps({**file["request"], **body}).encode()
+    answer = httpx.post(file["url"], content=content)
+    assert (answer.status_code, fix_values(answer.json())) == (status, error)
+    assert mock_llm_calls.calls == []

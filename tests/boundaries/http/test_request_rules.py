@@ -9,14 +9,14 @@ from typing import Any
 import httpx
 import pytest
 
-from llm_mock import LLMMock, Reply, ToolCall, create_mock_get_model
+from llm_mock import Latency, LLMMock, Reply, ToolCall, create_mock_get_model
 from llm_mock.boundaries.http import content_encodings
 from llm_mock.boundaries.http.client_clock import ClientClock
 from llm_mock.boundaries.http.dispatch import ModelRequest, dispatch_request, parse_request
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.wire import WireRequest
-from llm_mock.core.events import Event
+from llm_mock.core.events import Event, Wait
 
 CHAT = "https://api.openai.com/v1/chat/completions"
 RESPONSES = "https://api.openai.com/v1/responses"
@@ -293,6 +293,38 @@ def test_a_tool_call_with_its_own_events_is_sent_once(
     }
 
 
+URLS = {
+    "openai": (CHAT, {"model": "m", "messages": HELLO, "stream": True}),
+    "mistral": (CHAT, {"model": "m", "messages": HELLO, "stream": True}),
+    "responses": (RESPONSES, {"model": "m", "input": "Hello", "stream": True}),
+    "anthropic": (MESSAGES, {"model": "m", "messages": HELLO, "stream": True}),
+    "google": (
+        GEMINI.replace(":generate", ":streamGenerate"),
+        {"contents": [{"parts": [{"text": "Hello"}]}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("provider", URLS)
+@pytest.mark.parametrize("first", [0, 2])
+def test_a_stream_waits_before_each_chunk(provider: str, first: float) -> None:
+    latency = Latency(first_chunk=first, chunks_per_second=4)
+    mock = create_mock_get_model({"*": Reply(chunks=["a", "b", "c"], latency=latency)})
+    url, body = URLS[provider]
+    parts = httpx.URL(url)
+    content = json.dumps(body).encode()
+    sent = WireRequest("POST", parts.host, parts.path, "", {}, content)
+    name = "openai" if provider == "responses" else provider
+    response: Any = dispatch_request(sent, name, mock, ClientClock(None))
+    events = list(response.body)
+    waits = [event for event in events if isinstance(event, Wait)]
+    assert response.delay == first
+    assert waits == [0.25, 0.25]
+    # Each wait is before the event of its chunk.
+    texts = [b"b" if b'"b"' in event else b"c" for event in events[events.index(waits[0]) + 1 :: 2]]
+    assert texts[:2] == [b"b", b"c"]
+
+
 def test_the_latest_responses_are_kept_for_conversations() -> None:
     mock = create_mock_get_model({"*": "Hi!"})
     mock.history.limit = 2
@@ -307,7 +339,7 @@ def test_the_latest_responses_are_kept_for_conversations() -> None:
     assert ask(previous_response_id=ids[0])["error"] == {
         "message": f"Previous response with id '{ids[0]}' not found.",
         "type": "invalid_request_error",
-        "param": None,
+        "param": "previous_response_id",
         "code": "previous_response_not_found",
     }
     # Before an answer, as an answer takes the place of another one.
