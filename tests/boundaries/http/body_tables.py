@@ -27,12 +27,16 @@ _CHAT_PART = {
     "document_url": _URL,
     "input_audio": ("str dict", _AUDIO),
     "file": ("dict", _texts("file_data", "file_id", "filename")),
+    # A chunk of Mistral's
+    "thinking": ("list", {"[]": ("dict", _texts("text"))}),
 }
 _CHAT_CALL = {
     **_texts("id", "type"),
     "index": "int",
     "function": ("dict", {"name": "str", "arguments": "str dict"}),
+    "custom": ("dict", _texts("name", "input")),
 }
+_ALLOWED_TOOLS = {"mode": "str", "tools": ("list", {"[]": "dict"})}
 _CHAT_FUNCTION = {**_texts("name", "description"), "parameters": "dict"}
 CHAT: Rows = {
     "model": "str",
@@ -45,7 +49,7 @@ CHAT: Rows = {
     "seed": "int",
     "stream_options": "dict",
     "metadata": "dict",
-    "tool_choice": "str dict",
+    "tool_choice": ("str dict", {"allowed_tools": ("dict", _ALLOWED_TOOLS)}),
     "function_call": "str dict",
     "stop": "str list",
     "messages": (
@@ -55,6 +59,8 @@ CHAT: Rows = {
                 "dict",
                 {
                     **_texts("role", "name", "tool_call_id", "reasoning_content", "reasoning"),
+                    "refusal": "str",
+                    "function_call": ("dict", _texts("name", "arguments")),
                     "content": ("str list", {"[]": ("dict", _CHAT_PART)}),
                     "tool_calls": ("list", {"[]": ("dict", _CHAT_CALL)}),
                 },
@@ -72,12 +78,14 @@ CHAT: Rows = {
 # https://platform.openai.com/docs/api-reference/responses/create
 _RESPONSES_PART = {
     **_texts("type", "text", "refusal", "image_url", "file_id", "file_data", "file_url"),
+    "filename": "str",
     "input_audio": ("dict", _AUDIO),
 }
 _RESPONSES_ITEM = {
     **_texts("type", "role", "id", "call_id", "name", "arguments", "input"),
     "content": ("str list", {"[]": ("dict", _RESPONSES_PART)}),
     "output": ("str list dict", {"[]": ("dict", _RESPONSES_PART)}),
+    "summary": ("list", {"[]": ("dict", _RESPONSES_PART)}),
 }
 RESPONSES: Rows = {
     **_texts("model", "instructions", "previous_response_id", "truncation"),
@@ -95,16 +103,17 @@ RESPONSES: Rows = {
         "list",
         {"[]": ("dict", {**_texts("type", "name", "description"), "parameters": "dict"})},
     ),
-    "tool_choice": ("str dict", _texts("type", "name")),
+    "tool_choice": ("str dict", {**_texts("type", "name"), **_ALLOWED_TOOLS}),
 }
 
 # https://docs.claude.com/en/api/messages
 _BLOCK: Rows = {
-    **_texts("type", "text", "thinking", "id", "name", "tool_use_id"),
+    **_texts("type", "text", "thinking", "id", "name", "tool_use_id", "file_id"),
     "input": "dict",
     "content": ("str list dict", {"[]": AGAIN}),
+    # A text in a search result
     "source": (
-        "dict",
+        "str dict",
         {**_texts("type", "media_type", "data", "url", "file_id"), "content": AGAIN},
     ),
 }
@@ -130,13 +139,23 @@ MESSAGES: Rows = {
 }
 
 # https://ai.google.dev/api/generate-content
+_GEMINI_FILES: Rows = {
+    "inlineData": ("dict", _texts("mimeType", "data")),
+    "fileData": ("dict", _texts("mimeType", "fileUri")),
+}
 _GEMINI_PART: Rows = {
+    **_GEMINI_FILES,
     "text": "str",
     "thought": "bool",
     "functionCall": ("dict", {**_texts("id", "name"), "args": "dict"}),
-    "functionResponse": ("dict", {**_texts("id", "name"), "response": "dict"}),
-    "inlineData": ("dict", _texts("mimeType", "data")),
-    "fileData": ("dict", _texts("mimeType", "fileUri")),
+    "functionResponse": (
+        "dict",
+        {
+            **_texts("id", "name"),
+            "response": "dict",
+            "parts": ("list", {"[]": ("dict", _GEMINI_FILES)}),
+        },
+    ),
 }
 _GEMINI_PARTS = ("list dict", {"[]": ("dict", _GEMINI_PART), **_GEMINI_PART})
 _GEMINI_CONTENT = ("str dict", {"role": "str", "parts": _GEMINI_PARTS})
