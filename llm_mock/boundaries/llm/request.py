@@ -119,4 +119,8 @@ def _get_given_options(options: Any) -> JSONObject:
     if isinstance(options, dict):  # in a prompt that a test created by hand
         return {name: to_plain_json(value) for name, value in options.items()}
     names = options.model_fields_set
-    return {name: to_plain_json(getattr(options, name)) for name in names} if names else {}
+    if not names:
+        return {}
+    # In the order of the fields, as that of a set differs between processes.
+    fields = {**vars(options), **(options.model_extra or {})}
+    return {name: to_plain_json(value) for name, value in fields.items() if name in names}
