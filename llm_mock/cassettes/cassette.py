@@ -197,7 +197,7 @@ class Cassette:
         self._is_known_writable = True
         encoded = {} if request.is_simple else encode_attachments(request)
         on_end = self._write_now if self._at_once else None
-        recording = Recording(cleaned, mock, record, self._as_user, encoded, on_end)
+        recording = Recording(cleaned, request, mock, record, self._as_user, encoded, on_end)
         self._recordings.append(recording)
         return recording
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
     from llm_mock.core.protocols import AnswerMetadata
+    from llm_mock.core.request import Request
 
 AsUser = Callable[[], AbstractContextManager[None]]
 """A context in which the keys of the person who runs the process can be looked up."""
@@ -42,6 +43,7 @@ class Recording:
 
     Args:
         request: the call, without secrets.
+        made: the call as it was made.
         mock: the mock that the call was made to; it gets problems.
         record: the call in the history of the mock.
         as_user: the context in which the real call finds its key.
@@ -52,6 +54,7 @@ class Recording:
     def __init__(
         self,
         request: schema.RecordedRequest,
+        made: Request,
         mock: Mock,
         record: Call,
         as_user: AsUser,
@@ -66,6 +69,7 @@ class Recording:
         self.loss: str | None = None
         """A message on why the call cannot be recorded, if it was not reported yet."""
         self.as_user = as_user
+        self._made = made
         self._mock = mock
         self._record = record
         self._encoded = encoded
@@ -128,14 +132,20 @@ class Recording:
                 f"The response of {self._record['model_id']!r} to {prompt} cannot be recorded: "
                 f"{problem}"
             )
-        if error is not None:
-            self._mock.record_failure(self._record, error)
-        elif self.response is not None:
+        self._complete_record(error)
+
+    def _complete_record(self, error: BaseException | None) -> None:
+        """Record in the history what the application got, as a replay will do."""
+        # The history has an error without any answer as the call of a mock that fails at once.
+        if self.response is not None and (error is None or self._chunks):
             wants_json = self._record["kwargs"]["schema"] is not None
             reply = RecordedReply(self.response, self.contents, wants_json)
-            self._mock.record_answer(self._record, reply)
-            if self._on_end is not None:
+            self._mock.record_answer(self._record, reply, self._made)
+        if error is None:
+            if self.response is not None and self._on_end is not None:
                 self._on_end(self._mock)
+        elif not isinstance(error, GeneratorExit):
+            self._mock.record_failure(self._record, error)
 
     def _set_response(self, error: BaseException | None) -> None:
         # llm and the SDKs close the stream when the application stops reading.
@@ -160,6 +170,8 @@ class Recording:
         if self._get_outcome is None:
             return
         outcome = self._get_outcome()
+        if outcome.finish_reason is not None and error is None:
+            self._record["finish_reason"] = outcome.finish_reason
         self.response = self._build_response(outcome, description, is_unfinished)
         self.contents = {}
         for attachment in outcome.attachments:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.llm.parts import create_attachment
 from llm_mock.cassettes import exceptions, schema
@@ -16,8 +16,12 @@ from llm_mock.cassettes.prompt_json import restore_prompt_json
 from llm_mock.cassettes.recording_command import get_recording_command
 from llm_mock.core.events import CompletedEvent, Event
 from llm_mock.core.reply import Received, Reply
+from llm_mock.core.tokens import count_input_tokens
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import CassetteMiss
+
+if TYPE_CHECKING:
+    from llm_mock.core.request import Request
 
 NO_ATTACHMENTS: Mapping[str, str] = MappingProxyType({})
 
@@ -94,6 +98,15 @@ class RecordedReply(Reply):
         """Return the recorded chunks; reading on raises where the application stopped reading."""
         chunks = self.chunks or ()
         return self._raise_after(chunks) if self._recorded.unfinished else chunks
+
+    def tokens(self, request: Request | None) -> tuple[int | None, int | None]:
+        """Return the recorded tokens, or estimates if the provider sent none with its answer."""
+        recorded = self._recorded.usage
+        has_failed = self.error is not None and not self.chunks
+        if has_failed or recorded.input is not None or recorded.output is not None:
+            return recorded.input, recorded.output
+        estimated_input = None if request is None else count_input_tokens(request)
+        return estimated_input, self.estimated_tokens
 
     def exception(self) -> BaseException:
         """Return the recorded exception, with its cause."""

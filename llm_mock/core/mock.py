@@ -22,7 +22,7 @@ from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
-from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, count_input_tokens
+from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, UnusedReplies
 from llm_mock.support.locks import Lock
 
@@ -442,7 +442,9 @@ class Mock:
             record["output_tokens"] = reply.estimated_tokens
         else:
             record["response"] = reply.outcome
-            record["input_tokens"], record["output_tokens"] = reply.tokens(request)
+            given_input, record["output_tokens"] = reply.tokens(request)
+            details = reply.usage_details()
+            record["input_tokens"] = add_cached_tokens(given_input, details, record.get("api"))
         if self.history.log is not None:
             self.history.log.add_response(record, reply)
 
@@ -501,9 +503,9 @@ class Mock:
             level = level.parent
         return None
 
-    def record_answer(self, record: Call, reply: Reply) -> None:
+    def record_answer(self, record: Call, reply: Reply, request: Request) -> None:
         """Complete the record of a real call with its recorded reply."""
-        self._complete(record, reply, None)
+        self._complete(record, reply, request)
         self._report(record)
 
     def record_failure(self, record: Call, error: BaseException) -> None:

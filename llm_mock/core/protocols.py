@@ -114,6 +114,8 @@ class AnswerMetadata(NamedTuple):
     """Attributes that the plugin added to the response, under names of its own."""
     http: JSONObject | None = None
     """For an answer over HTTP: `api`, `streamed` and `headers`; `raw` is its body without texts."""
+    finish_reason: str | None = None
+    """For an answer over HTTP: why it ended, in the terms of Chat Completions."""
 
 
 class RecordedAnswers(Protocol):

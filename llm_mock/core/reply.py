@@ -226,11 +226,16 @@ class Reply:
         Args:
             request: the request; None if the reply has the tokens.
         """
-        usage = self.usage
-        if usage is None:
+        if self.usage is None:
             return None if request is None else count_input_tokens(request), self.estimated_tokens
+        return self.given_tokens()
+
+    def given_tokens(self) -> tuple[int | None, int | None]:
+        """Return the input and output tokens of `usage`, which must be there."""
+        usage = self.usage
         if isinstance(usage, Mapping):
             return usage.get("input_tokens"), usage.get("output_tokens")
+        assert usage is not None
         return usage.input, usage.output
 
     def usage_details(self) -> JSON:

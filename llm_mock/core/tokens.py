@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ CHARACTERS_PER_ATTACHMENT = 765 * CHARACTERS_PER_TOKEN
 """The length of an attachment that is not text: OpenAI counts as many tokens for a picture of
 1024 x 1024 pixels."""
 TEXTS = ("text/", "application/json")
+CACHED_INPUT = ("cache_creation_input_tokens", "cache_read_input_tokens")
+"""The counts of Anthropic's API that are not part of its `input_tokens`."""
 
 
 def estimate_tokens(characters: int) -> int:
@@ -36,6 +38,21 @@ def count_input_tokens(request: Request) -> int:
         characters += len(getattr(tool, "description", None) or "")
         characters += measure_length(getattr(tool, "input_schema", None))
     return estimate_tokens(characters)
+
+
+def add_cached_tokens(input_tokens: int | None, details: object, api: str | None) -> int | None:
+    """Return the input tokens together with those that Anthropic counts as cached.
+
+    Args:
+        input_tokens: the count of the provider.
+        details: its further counts.
+        api: the called API; None for a call through `llm`.
+    """
+    # Other APIs count cached tokens as input tokens, and may repeat them under these names.
+    if input_tokens is None or not isinstance(details, Mapping) or api not in (None, "messages"):
+        return input_tokens
+    cached = [details.get(name) for name in CACHED_INPUT]
+    return input_tokens + sum(count for count in cached if isinstance(count, int))
 
 
 def measure_length(value: object) -> int:

@@ -41,6 +41,10 @@ class ResponseContext:
         """The scripted details of the usage, in the terms of the API."""
         if reply.usage is not None:
             self.usage_details = reply.usage_details() or {}
+            given_input, _ = reply.given_tokens()
+            # In the terms of the provider, while the record counts cached tokens, too.
+            if given_input is not None:
+                self.input_tokens = given_input
         self.model = reply.resolved_model or request.model_id
         self.created = int(time.time())
         self.recorded_reason: str | None = None

@@ -39,8 +39,9 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
         raise reply.exception()
     if received is None or not _has_requested_form(received, request):
         return None
-    # For the record of the call, as no protocol runs that would ask for it.
-    context.get_finish_reason()
+    if not received.unfinished:
+        # For the record of the call, as no protocol runs that would ask for it.
+        context.get_finish_reason()
     if request.api == "responses":
         store_provider_response(context.mock, request, restore_body(reply))
     if not received.streamed:

@@ -164,10 +164,13 @@ def complete(response: _BaseResponse, answer: Answer) -> None:
     if reply.is_text_alone and not reply.is_recorded and not answer.raw_json:
         response.set_usage(input=record["input_tokens"], output=record["output_tokens"])
         return
-    details = None if reply.usage is None else reply.usage_details()
-    response.set_usage(
-        input=record["input_tokens"], output=record["output_tokens"], details=details
-    )
+    input_tokens, output_tokens = record["input_tokens"], record["output_tokens"]
+    details = None
+    if reply.usage is not None:
+        # In the terms of the provider, while the record counts cached tokens, too.
+        details = reply.usage_details()
+        input_tokens, output_tokens = reply.given_tokens()
+    response.set_usage(input=input_tokens, output=output_tokens, details=details)
     if reply.attachments:
         attachments: list[Any] = response.attachments
         attachments.extend(reply.attachments)

@@ -227,18 +227,21 @@ def _build_response(
 
 
 def _build_usage(context: ResponseContext) -> dict[str, int]:
-    usage = {
-        "promptTokenCount": context.input_tokens,
-        "candidatesTokenCount": context.output_tokens,
+    details = context.usage_details
+    # Part of the output, and of the input: Google counts them on their own.
+    parts = {}
+    for name in ("thoughtsTokenCount", "toolUsePromptTokenCount"):
+        # Left out without reasoning, where OpenAI has a zero.
+        if isinstance(details.get(name), int) and details[name]:
+            parts[name] = details[name]
+    prompt_tokens = context.input_tokens - parts.get("toolUsePromptTokenCount", 0)
+    answer_tokens = context.output_tokens - parts.get("thoughtsTokenCount", 0)
+    return {
+        "promptTokenCount": max(prompt_tokens, 0),
+        "candidatesTokenCount": max(answer_tokens, 0),
         "totalTokenCount": context.input_tokens + context.output_tokens,
+        **parts,
     }
-    # Left out without reasoning, where OpenAI has a zero. Thoughts are not among the tokens of
-    # the candidates.
-    thoughts = context.usage_details.get("thoughtsTokenCount")
-    if isinstance(thoughts, int):
-        usage["thoughtsTokenCount"] = thoughts
-        usage["totalTokenCount"] += thoughts
-    return usage
 
 
 def _build_function_call(call: ToolCallText) -> JSONObject:

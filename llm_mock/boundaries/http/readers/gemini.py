@@ -27,10 +27,19 @@ class GeminiReader(ResponseReader):
         responses = body if isinstance(body, list) else [body]
         for response in select_dicts(responses):
             self.model = response.get("modelVersion") or self.model
-            usage = response.get("usageMetadata")
-            self._update_usage(usage, "promptTokenCount", "candidatesTokenCount")
+            self._read_usage(response.get("usageMetadata"))
             for candidate in select_dicts(response.get("candidates"))[:1]:
                 yield from self._find_candidate_slots(candidate)
+
+    def _read_usage(self, usage: object) -> None:
+        """Read the token counts; thoughts and the results of Google's tools count on their own."""
+        if not isinstance(usage, dict):
+            return
+        self._update_usage(usage, "promptTokenCount", "candidatesTokenCount")
+        if "promptTokenCount" in usage:
+            self.usage["input"] = _sum_counts(usage, "promptTokenCount", "toolUsePromptTokenCount")
+        if "candidatesTokenCount" in usage or "thoughtsTokenCount" in usage:
+            self.usage["output"] = _sum_counts(usage, "candidatesTokenCount", "thoughtsTokenCount")
 
     def _find_candidate_slots(self, candidate: JSONObject) -> Iterator[TextSlot]:
         reason = candidate.get("finishReason")
@@ -50,6 +59,11 @@ class GeminiReader(ResponseReader):
                 call_id = call.get("id") or f"call_{self._call_count}"
                 yield TextSlot(call, "name", "tool_call_name", call_id)
                 yield TextSlot(call, "args", "tool_call_args", call_id)
+
+
+def _sum_counts(usage: JSONObject, *names: str) -> int:
+    counts = [usage.get(name) for name in names]
+    return sum(count for count in counts if isinstance(count, int))
 
 
 READER = GeminiReader
