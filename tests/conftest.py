@@ -32,6 +32,7 @@ import llm_mock.suites.failure
 import llm_mock.suites.runner  # noqa: F401
 
 pytest_plugins = ["pytester"]
+pytest.register_assert_rewrite("tests.expected")
 
 # Imports the HTTP library, whose errors the SDK knows by the classes that it saw first.
 openai.OpenAI(api_key="none").close()

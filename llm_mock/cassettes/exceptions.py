@@ -19,7 +19,7 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten, shorten_name
 
 KEPT_HEADERS = re.compile(
-    r"retry-after.*|x-should-retry|.*request-id|.*rate-?limit.*|.*processing-ms|openai-version"
+    r"retry-after.*|x-should-retry|.*request-?id|.*correlation-id|.*rate-?limit.*|.*processing-ms|openai-version"
     r"|content-type",
     re.IGNORECASE,
 )

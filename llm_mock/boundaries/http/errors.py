@@ -10,7 +10,7 @@ from typing import Any
 from llm_mock.behaviour.provider_errors import ProviderFailure
 from llm_mock.boundaries.http.providers.registry import find_provider
 from llm_mock.boundaries.http.settings import http_settings
-from llm_mock.boundaries.http.wire_error import WireError
+from llm_mock.boundaries.http.wire_error import ErrorContent, WireError
 from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
@@ -43,6 +43,8 @@ BODY_HEADERS = ("content-length", "content-type", "content-encoding", "transfer-
 """The headers that describe how a body was sent, and not what went wrong."""
 
 
+SDK_PROVIDERS = {"anthropic": "anthropic", "google": "google", "mistralai": "mistral"}
+"""The provider of each SDK that only asks its own; that of OpenAI asks many."""
 FAST_RETRY = 0.05
 """The seconds after which a client retries, so that three attempts take 0.1 s."""
 RETRIED_STATUSES = (408, 409, 429)
@@ -162,24 +164,45 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
     # `raw_response` is the name in Mistral's SDK, `status_code` alone in that of Cohere.
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
     status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
+    body = getattr(error, "details", None)
+    if status is None and isinstance(body, dict):
+        # Google's exceptions can be made without a response, or have one of aiohttp.
+        status = getattr(error, "code", None)
+    else:
+        body = _parse_json_body(response)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
     headers = _get_error_headers(response)
-    body = _parse_json_body(response)
+    content = _get_content(error, response)
     # OpenAI, Anthropic and Google nest the details in `error`, others have them at the top.
     details = body.get("error", body) if isinstance(body, dict) else None
     if not isinstance(details, dict):
         message = getattr(error, "message", "") or error
-        return WireError(status, str(message), headers=headers)
+        return WireError(status, str(message), headers=headers, content=content)
     return WireError(
         status,
         str(details.get("message") or error),
         # Google has numbers as codes, which WireError cannot hold; the body keeps them.
         type=_get_text_or_none(details.get("type")),
         code=_get_text_or_none(details.get("code")),
+        param=_get_text_or_none(details.get("param")),
         headers=headers,
         body=body,
+        content=content,
     )
+
+
+def _get_content(error: Exception, response: Any) -> ErrorContent | None:
+    """Return the content of a response; None if there is none that could be read."""
+    try:
+        content = response.content
+        content_type = response.headers["content-type"]
+    except Exception:  # there is no response, it is a stream, or one of another library
+        return None
+    if not content or not isinstance(content, bytes) or not isinstance(content_type, str):
+        return None
+    package = type(error).__module__.partition(".")[0]
+    return ErrorContent(content, content_type, SDK_PROVIDERS.get(package))
 
 
 def _get_text_or_none(value: object) -> str | None:

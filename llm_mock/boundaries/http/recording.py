@@ -30,7 +30,7 @@ SUPPORTED_ENCODINGS = ("gzip", "deflate", "identity")
 """The content encodings that a recording can decode."""
 ZLIB_ENCODINGS = ("gzip", "x-gzip", "deflate")
 END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-SDK_ERRORS = {
+COMMON_ERRORS = {
     400: "BadRequestError",
     401: "AuthenticationError",
     403: "PermissionDeniedError",
@@ -39,9 +39,23 @@ SDK_ERRORS = {
     422: "UnprocessableEntityError",
     429: "RateLimitError",
 }
-"""The exceptions of OpenAI's and Anthropic's SDKs, by the status."""
-RECORDED_SDKS = ("openai", "anthropic")
-"""The SDKs whose exceptions are recorded by name."""
+SDK_ERRORS = {
+    "openai": COMMON_ERRORS,
+    "anthropic": {
+        **COMMON_ERRORS,
+        402: "PaymentRequiredError",
+        408: "RequestTimeoutError",
+        412: "PreconditionFailedError",
+        413: "ContentTooLargeError",
+        431: "RequestHeaderFieldsTooLargeError",
+        499: "ClientClosedRequestError",
+        501: "HTTPNotImplementedError",
+        503: "ServiceUnavailableError",
+        504: "GatewayTimeoutError",
+        529: "OverloadedError",
+    },
+}
+"""The exception of each status, for the SDKs whose exceptions are recorded by name."""
 
 
 def start_recording(
@@ -222,9 +236,9 @@ class WireRecording:
         """Return the name of the exception that the SDK raises, as `openai:RateLimitError`."""
         client = (self._request.sdk or "").lower()
         default = "InternalServerError" if self._status >= 500 else "APIStatusError"
-        for sdk in RECORDED_SDKS:
+        for sdk, errors in SDK_ERRORS.items():
             if f"{sdk}/python" in client:
-                return f"{sdk}:{SDK_ERRORS.get(self._status, default)}"
+                return f"{sdk}:{errors.get(self._status, default)}"
         return None
 
     def _read_events(self) -> None:
@@ -263,12 +277,14 @@ class WireRecording:
             tool_calls.append(BrokenToolCall(call.name, arguments, call.id or None))
         model = self._reader.model
         http = None
+        reason = None
         if self._status and self._status < 400:
             http = {
                 "api": self._request.api,
                 "streamed": self._is_streamed,
                 "headers": self._headers,
             }
+            reason = self._reader.finish_reason or ("tool_calls" if tool_calls else "stop")
         return AnswerMetadata(
             tool_calls=tool_calls,
             attachments=(),
@@ -279,4 +295,5 @@ class WireRecording:
             sent_before=None,
             attributes={},
             http=http,
+            finish_reason=reason,
         )

@@ -134,10 +134,29 @@ def add_request_id(response: WireResponse, errors: ErrorFormat) -> WireResponse:
     return response
 
 
-def error_response(errors: ErrorFormat, error: WireError) -> WireResponse:
-    """Return the response for an error, in the format of a provider."""
+def error_response(
+    errors: ErrorFormat, error: WireError, provider: str | None = None
+) -> WireResponse:
+    """Return the response for an error, in the format of a provider.
+
+    Args:
+        errors: the format.
+        error: the error.
+        provider: the provider of the model that was called; None for other requests.
+    """
     error.request_id = _make_request_id()
-    return json_response(errors.build_body(error), error.status, errors.build_headers(error))
+    body = errors.build_body(error)
+    headers = errors.build_headers(error)
+    content = error.content
+    if content is None:
+        return json_response(body, error.status, headers)
+    is_own = content.provider is not None and content.provider == provider
+    # The page of a gateway is no JSON, and may come from any provider.
+    if not is_own and error.body is not None and body is not error.body:
+        return json_response(body, error.status, headers)
+    # As it came, so that the SDK finds in it what it found when it made the exception.
+    head = {"content-type": content.type, "content-length": str(len(content.data))}
+    return WireResponse(error.status, list({**head, **headers}.items()), content.data)
 
 
 def exception_response(
@@ -160,4 +179,4 @@ def exception_response(
     if isinstance(wire_error, ConnectionFailure):
         raise wire_error from None
     wire_error.headers = add_fast_retry_header(wire_error, provider)
-    return error_response(errors, wire_error)
+    return error_response(errors, wire_error, provider)

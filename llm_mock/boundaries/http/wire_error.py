@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class ErrorContent(NamedTuple):
+    """The content of the response that an exception of an SDK holds.
+
+    Attributes:
+        data: the body.
+        type: the content type.
+        provider: the provider; None if the SDK asks several.
+    """
+
+    data: bytes
+    type: str
+    provider: str | None
 
 
 class WireError(Exception):
@@ -16,6 +31,7 @@ class WireError(Exception):
         param: the field of the request at fault, for providers that name it.
         headers: further headers.
         body: the whole JSON body, if an error of an SDK brought one.
+        content: the content of the response, if an error of an SDK brought one.
     """
 
     def __init__(
@@ -28,6 +44,7 @@ class WireError(Exception):
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
         body: object = None,
+        content: ErrorContent | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status
@@ -38,3 +55,4 @@ class WireError(Exception):
         self.request_id: str | None = None
         self.headers = dict(headers or {})
         self.body = body
+        self.content = content
