@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import AsyncGenerator, Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -55,47 +54,6 @@ class AsyncEcho(llm.AsyncModel):
 def never(prompt: Any, response: Any) -> Iterator[str]:
     raise AssertionError("the real model was asked")
     yield ""
-
-
-@needs_events
-def test_stream_events_are_replayed_one_by_one_with_all_that_they_carry(run: Run) -> None:
-    events = [
-        {"type": "reasoning", "chunk": "", "redacted": True},
-        {
-            "type": "reasoning",
-            "chunk": "Think",
-            "provider_metadata": {"anthropic": {"signature": "abc"}},
-        },
-        {
-            "type": "reasoning",
-            "chunk": " more",
-            "provider_metadata": {"anthropic": {"signature": "abc"}},
-        },
-        {"type": "text", "chunk": "One"},
-        {"type": "text", "chunk": "", "part_index": 7},
-        {"type": "tool_call_name", "chunk": "look"},
-        {"type": "tool_call_name", "chunk": "look"},
-        {"type": "tool_call_args", "chunk": "{", "tool_call_id": "a"},
-        {"type": "tool_call_args", "chunk": "}", "tool_call_id": "a"},
-        {"type": "tool_result", "chunk": "seen", "server_executed": True, "tool_name": "search"},
-        {"type": "text", "chunk": "Two\nlines \n", "message_index": 1},
-    ]
-    known = {field.name for field in dataclasses.fields(StreamEvent)}
-
-    def execute(prompt: Any, response: Any) -> Iterator[Any]:
-        yield "plain "
-        for event in events:
-            yield StreamEvent(**{name: value for name, value in event.items() if name in known})
-
-    def use(executed: Execute) -> Any:
-        response: Any = Scripted(executed).prompt("Hi")
-        return [
-            dataclasses.asdict(event) for event in response.stream_events()
-        ], response.messages()
-
-    recorded = run("once", lambda: use(execute))
-    assert run("none", lambda: use(never)) == recorded
-    assert len(recorded[0]) == len(events) + 1
 
 
 @pytest.mark.parametrize("size", [10, 50_000], ids=["in the file", "beside it"])
@@ -189,20 +147,6 @@ def test_what_cannot_be_recorded_is_a_problem_of_the_test_and_the_other_calls_ar
     assert len(run.problems) == 1
     assert message in run.problems[0]
     assert [call.request.prompt for call in Cassette(run.path).calls] == ["Ho"]
-
-
-def test_an_exception_is_raised_again_after_the_chunks_that_came_before_it(run: Run) -> None:
-    def execute(prompt: Any, response: Any) -> Iterator[str]:
-        yield "Hel"
-        raise ConnectionResetError(104, "Connection reset by peer")
-
-    def use(executed: Execute) -> Any:
-        chunks = iter(Scripted(executed).prompt("Hi"))
-        with pytest.raises(ConnectionResetError) as caught:
-            list(chunks)
-        return str(caught.value), caught.value.errno
-
-    assert run("once", lambda: use(execute)) == run("none", lambda: use(never))
 
 
 def test_reading_on_where_the_recorded_application_stopped_is_an_error(run: Run) -> None:
