@@ -105,6 +105,9 @@ def _render_changes(document: JSONObject) -> Iterator[str]:
     """Yield the changes against the baseline, if there is one."""
     if "baseline" not in document:
         return
+    if not document["suites"]:
+        yield f"### ❌ No suite was compared with {_neutralize(document['baseline'])}\n"
+        return
     verdict = "❌ Some cases are" if is_worse(document) else "✅ Nothing is"
     yield f"### {verdict} worse than in {_neutralize(document['baseline'])}\n"
     for suite in document["suites"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -78,100 +77,6 @@ def run(pytester: pytest.Pytester, source: str, *arguments: str) -> Any:
 
 def text(role: str, content: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "text": content}]}
-
-
-def test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered(
-    pytester: pytest.Pytester,
-) -> None:
-    report = run(pytester, CHAIN)
-    [test] = report["tests"]
-    assert (test["id"], test["file"], test["outcome"]) == (
-        "test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered.py::test_chain",
-        "test_a_chain_is_one_conversation_with_all_that_was_sent_and_answered.py",
-        "passed",
-    )
-    first, second = test["calls"]
-    assert first["conversation"] == second["conversation"] is not None
-    assert first["messages"] == [text("system", "Be brief"), text("user", "What is it like?")]
-    assert [(tool["name"], tool["description"]) for tool in first["tools"]] == [
-        ("weather", "The weather of a city.")
-    ]
-    assert first["tools"][0]["input_schema"]["properties"] == {"city": {"type": "string"}}
-    made = {"name": "weather", "arguments": {"city": "Rome"}, "tool_call_id": "call_1_1"}
-    assert first["response"] == {"text": "I look.", "tool_calls": [made]}
-    result = {
-        "type": "tool_result",
-        "name": "weather",
-        "output": "Rome: sunny",
-        "tool_call_id": "call_1_1",
-    }
-    assert second["messages"] == [{"role": "tool", "parts": [result]}]
-    assert (first["earlier_messages"], second["earlier_messages"]) == (0, 3)
-    assert second["response"] == {"text": "It is sunny.", "chunks": ["It is ", "sunny."]}
-    assert second["usage"] == {"input_tokens": 7, "output_tokens": 2, "details": {"cached": 3}}
-    assert (second["resolved_model"], second["turn"], second["configured"]) == ("m-2026", 2, True)
-
-
-def test_schema_options_attachments_and_raw_answer_are_kept_but_no_content(
-    pytester: pytest.Pytester,
-) -> None:
-    report = run(
-        pytester,
-        """
-        import llm
-        from llm_mock import Reply
-        from pydantic import BaseModel
-
-        class Plan(BaseModel):
-            steps: list[str]
-
-        def test_it(mock_llm_responses, tmp_path):
-            (tmp_path / "b.png").write_bytes(b"more")
-            mock_llm_responses.set("m", Reply(data={"steps": []}, response_json={"id": "r1"}))
-            attachments = [llm.Attachment(type="image/png", content=b"secret picture")]
-            attachments += [llm.Attachment(type="image/png", path=str(tmp_path / "b.png"))]
-            attachments += [llm.Attachment(url="https://example.com/c.png")]
-            llm.get_model("m").prompt("Plan", schema=Plan, temperature=0.5, attachments=attachments)
-        """,
-    )
-    [call] = report["tests"][0]["calls"]
-    assert call["schema"]["name"] == "Plan"
-    assert call["schema"]["json"]["required"] == ["steps"]
-    assert call["options"] == {"temperature": 0.5}
-    assert call["response"] == {"text": '{"steps": []}', "raw": {"id": "r1"}}
-    picture, file, url = (part["attachment"] for part in call["messages"][0]["parts"][1:])
-    assert (picture["type"], picture["bytes"], len(picture["sha256"])) == ("image/png", 14, 64)
-    assert (file["bytes"], Path(file["path"]).name) == (4, "b.png")
-    assert url == {"url": "https://example.com/c.png"}
-    assert "secret picture" not in json.dumps(report)
-
-
-def test_a_conversation_shows_each_message_once(pytester: pytest.Pytester) -> None:
-    report = run(
-        pytester,
-        """
-        import llm
-
-        def test_it(mock_llm_responses):
-            mock_llm_responses.set("m", lambda prompt: f"re: {prompt.prompt}")
-            talk = llm.get_model("m").conversation()
-            for text in ("one", "two", "three"):
-                talk.prompt(text).text()
-            llm.get_model("m").prompt("alone").text()
-        """,
-    )
-    calls = report["tests"][0]["calls"]
-    assert [call["messages"] for call in calls] == [
-        [text("user", prompt)] for prompt in ("one", "two", "three", "alone")
-    ]
-    assert [call["earlier_messages"] for call in calls] == [0, 2, 4, 0]
-    assert [call["conversation"] == calls[0]["conversation"] for call in calls] == [
-        True,
-        True,
-        True,
-        False,
-    ]
-    assert calls[3]["conversation"] is None
 
 
 @pytest.mark.skipif(not NEW_LLM, reason="messages= came with llm 0.32")
@@ -313,57 +218,6 @@ def test_a_report_changes_no_record_and_survives_a_history_that_is_forgotten(
     assert [call["messages"] for call in report["tests"][0]["calls"]] == [
         [text("user", prompt)] for prompt in ("one", "two", "three")
     ]
-
-
-def test_asynchronous_calls_and_errors_after_some_chunks(pytester: pytest.Pytester) -> None:
-    report = run(
-        pytester,
-        """
-        import asyncio, llm, pytest
-        from llm_mock import Reply
-
-        async def ask():
-            return await llm.get_async_model("m").prompt("Hi").text()
-
-        def test_it(mock_llm_responses):
-            mock_llm_responses.add("m", "Hello")
-            assert asyncio.run(ask()) == "Hello"
-            mock_llm_responses.add("m", Reply(chunks=["a", "b", "c"], error=OSError("cut"), error_after=2))
-            with pytest.raises(OSError, match="cut"):
-                asyncio.run(ask())
-        """,  # noqa: E501
-    )
-    answered, cut = report["tests"][0]["calls"]
-    assert (answered["response"], answered["error"]) == ({"text": "Hello"}, None)
-    assert cut["response"] == {"text": "ab", "chunks": ["a", "b"]}
-    assert cut["error"] == {"type": "OSError", "message": "cut"}
-
-
-@pytest.mark.skipif(not NEW_LLM, reason="stream events came with llm 0.32")
-def test_reasoning_and_stream_events_are_kept(pytester: pytest.Pytester) -> None:
-    report = run(
-        pytester,
-        """
-        import llm
-        from llm.parts import StreamEvent
-        from llm_mock import Reply
-
-        def test_it(mock_llm_responses):
-            mock_llm_responses.add("m", Reply("Four.", reasoning="Two and two."))
-            events = [StreamEvent(type="reasoning", chunk="Hm."), StreamEvent(type="text", chunk="Five.")]
-            mock_llm_responses.add("m", Reply(chunks=events))
-            talk = llm.get_model("m").conversation()
-            talk.prompt("2 + 2?").text()
-            talk.prompt("Sure?").text()
-        """,  # noqa: E501
-    )
-    first, second = report["tests"][0]["calls"]
-    assert first["response"] == {"text": "Four.", "reasoning": "Two and two."}
-    assert second["response"]["chunks"] == [
-        {"type": "reasoning", "chunk": "Hm."},
-        {"type": "text", "chunk": "Five."},
-    ]
-    assert second["earlier_messages"] == 2
 
 
 def test_calls_of_a_project_that_opted_out_are_those_of_the_fixture(
