@@ -118,6 +118,8 @@ def without_times(value: Any, ids: dict[str, str] | None = None) -> Any:
     ids = {} if ids is None else ids
     if isinstance(value, list):
         return [without_times(item, ids) for item in value]
+    if isinstance(value, str):
+        return "0s" if re.fullmatch(r"[\d.]+ ?m?s", value) else value
     if not isinstance(value, dict):
         return value
     stable = {}
