@@ -122,25 +122,25 @@ def without_times(value: Any, ids: dict[str, str] | None = None) -> Any:
         return "0s" if re.fullmatch(r"[\d.]+ ?m?s", value) else value
     if not isinstance(value, dict):
         return value
-    stable = {}
-    for name, item in value.items():
-        if name in TIMES and item is not None:
-            stable[name] = type(item).__name__
-        elif name == "sdk" and item:
-            stable[name] = item.split("/")[0]
-        elif name == "path":
-            stable[name] = Path(item).name
-        elif name == "traceback" and item:
-            # How an assertion is explained is pytest's own.
-            stable[name] = item.splitlines()[-1]
-        elif name == "message" and item:
-            stable[name] = item.splitlines()[0]
-        elif name == "conversation" and item and not item.startswith(("call ", "run ")):
-            # An id of llm's; the same one stays the same.
-            stable[name] = ids.setdefault(item, f"id {len(ids) + 1}")
-        else:
-            stable[name] = without_times(item, ids)
-    return stable
+    return {name: _without_time(name, item, ids) for name, item in value.items()}
+
+
+def _without_time(name: str, item: Any, ids: dict[str, str]) -> Any:
+    if item is None:
+        return None
+    if name in TIMES:
+        return type(item).__name__
+    if name == "sdk":
+        return item.split("/")[0]
+    if name == "path":
+        return Path(item).name
+    if name in ("traceback", "message"):
+        # How an assertion is explained is pytest's own.
+        return item.splitlines()[0 if name == "message" else -1]
+    if name == "conversation" and not item.startswith(("call ", "run ")):
+        # An id of llm's; the same one stays the same.
+        return ids.setdefault(item, f"id {len(ids) + 1}")
+    return without_times(item, ids)
 
 
 def read_page(path: Path) -> Any:
