@@ -76,6 +76,7 @@ class Recording:
         self._on_end = on_end
         self._chunks: list[_Chunk] = []
         self._get_outcome: Callable[[], AnswerMetadata] | None = None
+        self._finish_reason: str | None = None
         self._has_ended = False
 
     def hide(self, *secrets: str | None) -> None:
@@ -142,10 +143,16 @@ class Recording:
             reply = RecordedReply(self.response, self.contents, wants_json)
             self._mock.record_answer(self._record, reply, self._made)
         if error is None:
-            if self.response is not None and self._on_end is not None:
-                self._on_end(self._mock)
+            self._complete_answer()
         elif not isinstance(error, GeneratorExit):
             self._mock.record_failure(self._record, error)
+
+    def _complete_answer(self) -> None:
+        """Record why a whole answer ended, and report its end."""
+        if self._finish_reason is not None:
+            self._record["finish_reason"] = self._finish_reason
+        if self.response is not None and self._on_end is not None:
+            self._on_end(self._mock)
 
     def _set_response(self, error: BaseException | None) -> None:
         # llm and the SDKs close the stream when the application stops reading.
@@ -170,9 +177,8 @@ class Recording:
         if self._get_outcome is None:
             return
         outcome = self._get_outcome()
-        if outcome.finish_reason is not None and error is None:
-            self._record["finish_reason"] = outcome.finish_reason
         self.response = self._build_response(outcome, description, is_unfinished)
+        self._finish_reason = outcome.finish_reason
         self.contents = {}
         for attachment in outcome.attachments:
             if attachment.content:

@@ -161,15 +161,9 @@ def convert_to_wire_error(error: Exception) -> WireError | ConnectionFailure:
 
 def _convert_sdk_error(error: Exception) -> WireError | None:
     """Return the response that an SDK's exception holds; None if it holds none."""
-    # `raw_response` is the name in Mistral's SDK, `status_code` alone in that of Cohere.
+    # `raw_response` is the name in Mistral's SDK.
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
-    status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
-    body = getattr(error, "details", None)
-    if status is None and isinstance(body, dict):
-        # Google's exceptions can be made without a response, or have one of aiohttp.
-        status = getattr(error, "code", None)
-    else:
-        body = _parse_json_body(response)
+    status, body = _read_status_and_body(error, response)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
     headers = _get_error_headers(response)
@@ -190,6 +184,17 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
         body=body,
         content=content,
     )
+
+
+def _read_status_and_body(error: Exception, response: object) -> tuple[object, object]:
+    """Return the status of an SDK's exception, and the JSON value of its body, or None."""
+    # Cohere's exceptions have a status without a response.
+    status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
+    body = getattr(error, "details", None)
+    if status is None and isinstance(body, dict):
+        # Google's exceptions can be made without a response, or have one of aiohttp.
+        return getattr(error, "code", None), body
+    return status, _parse_json_body(response)
 
 
 def _get_content(error: Exception, response: Any) -> ErrorContent | None:

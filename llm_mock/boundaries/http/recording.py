@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.boundaries.http.wire import WireRequest
     from llm_mock.core.mock import Mock
+    from llm_mock.support.json_types import JSONObject
 
 SUPPORTED_ENCODINGS = ("gzip", "deflate", "identity")
 """The content encodings that a recording can decode."""
@@ -262,6 +263,23 @@ class WireRecording:
             if not isinstance(chunk, str):
                 self._tool_calls.add(chunk)
 
+    def _get_finish_reason(self, has_called_tools: bool) -> str | None:
+        """Return why the answer ended, in the terms of Chat Completions; None for an error."""
+        if self._describe_http() is None:
+            return None
+        normal_reason = "tool_calls" if has_called_tools else "stop"
+        return self._reader.finish_reason or normal_reason
+
+    def _describe_http(self) -> JSONObject | None:
+        """Return how the answer came; None without one."""
+        if not self._status or self._status >= 400:
+            return None
+        return {
+            "api": self._request.api,
+            "streamed": self._is_streamed,
+            "headers": self._headers,
+        }
+
     def _build_metadata(self) -> AnswerMetadata:
         """Return the metadata of the answer.
 
@@ -276,15 +294,7 @@ class WireRecording:
             arguments = call.arguments or "{}"
             tool_calls.append(BrokenToolCall(call.name, arguments, call.id or None))
         model = self._reader.model
-        http = None
-        reason = None
-        if self._status and self._status < 400:
-            http = {
-                "api": self._request.api,
-                "streamed": self._is_streamed,
-                "headers": self._headers,
-            }
-            reason = self._reader.finish_reason or ("tool_calls" if tool_calls else "stop")
+        http = self._describe_http()
         return AnswerMetadata(
             tool_calls=tool_calls,
             attachments=(),
@@ -295,5 +305,5 @@ class WireRecording:
             sent_before=None,
             attributes={},
             http=http,
-            finish_reason=reason,
+            finish_reason=self._get_finish_reason(bool(tool_calls)),
         )
