@@ -280,7 +280,7 @@ def test_the_encoding_of_a_body_does_not_change_its_call(
         ("br", b"x", 415, "br"),
         ("gzip, br", b"x", 415, "gzip, br"),
         ("gzip", b"not compressed", 400, "gzip"),
-        ("gzip", gzip.compress(b"{}")[:-3], 400, "gzip"),
+        ("gzip", gzip.compress(b"{}", mtime=0)[:-3], 400, "gzip"),
     ],
 )
 def test_a_body_that_cannot_be_decoded_is_refused(
