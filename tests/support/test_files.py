@@ -9,6 +9,7 @@ import pytest
 
 from llm_mock.support import files
 from llm_mock.support.files import check_writable, write_atomically
+from llm_mock.support.temporary_folders import TemporaryFolder
 from tests.process_state import StateWatch, assert_nothing_left
 
 
@@ -71,3 +72,12 @@ def test_whether_a_file_can_be_written_is_tried_without_a_trace(tmp_path: Path) 
     assert list((tmp_path / "new").iterdir()) == []
     with pytest.raises(IsADirectoryError):
         check_writable(tmp_path)
+
+
+def test_a_temporary_folder_lasts_as_long_as_its_context(tmp_path: Path) -> None:
+    watch = StateWatch(tmp_path)
+    with TemporaryFolder("tools") as folder:
+        (folder / "file").write_text("x")
+        assert folder.is_dir()
+    assert not folder.exists()
+    assert_nothing_left(watch.take_changes())

@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from llm_mock.support.redaction import Redactor
+from llm_mock.support.redaction.known_secrets import MOST_CARRIED, KnownSecrets
 
 BODY = "4x7q9b1zK0aM"
 """Twelve characters as in a key."""
@@ -272,3 +273,35 @@ def test_base64_of_a_secret_is_hidden_from_twenty_characters_on() -> None:
     assert clean(f"a {encoded('not of a secret at all')} b") == (
         f"a {encoded('not of a secret at all')} b"
     )
+
+
+def test_a_text_that_was_seen_before_is_cleaned_of_what_is_secret_since() -> None:
+    known = KnownSecrets({})
+    redactor = Redactor(known=known)
+    text = "ACME-1 and hunter-2-hunter"
+    assert redactor.clean(text) == text
+    redactor.hide_pattern(r"ACME-\d")
+    assert redactor.clean(text) == "[redacted] and hunter-2-hunter"
+    known.hide("hunter-2-hunter")
+    assert redactor.clean(text) == "[redacted] and [redacted secret]"
+
+
+def test_of_very_many_credentials_of_requests_the_newer_half_is_kept() -> None:
+    known = KnownSecrets({})
+    known.hide("lasting-secret-1")
+    credentials = [f"{number:03}-of-a-request/{number:03}" for number in range(MOST_CARRIED + 1)]
+    known.hide_carried(*credentials[:-1])
+    assert hides(known, credentials[0])
+    known.hide_carried(credentials[-1])
+    kept = [credential for credential in credentials if hides(known, credential)]
+    assert kept == credentials[MOST_CARRIED // 2 :]
+    assert hides(known, "lasting-secret-1")
+    fresh = KnownSecrets({})
+    fresh.hide("lasting-secret-1")
+    fresh.hide_carried(*kept)
+    for name in ("_values", "_carried", "_forms", "_rows", "forms", "parts"):
+        assert vars(known)[name] == vars(fresh)[name]
+
+
+def hides(known: KnownSecrets, text: str) -> bool:
+    return bool(Redactor(known=known).clean(f"a {text} b") == "a [redacted secret] b")

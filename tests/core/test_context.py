@@ -1,0 +1,82 @@
+"""The mock of a thread or task, for as long as it is used."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from llm_mock import LLMMock, LLMMockError
+from llm_mock.core.context import ContextMocks, is_passing_through, pass_through
+from llm_mock.core.ownership import RunningTest, RunState, attribute_calls, begin_test, owner
+from llm_mock.support.environment import set_environment
+
+
+def test_a_mock_of_a_context_is_used_until_its_end() -> None:
+    several = ContextMocks("Run them alone.")
+    first, second = LLMMock(), LLMMock()
+    with several.use(first):
+        with several.use(second):
+            assert several.get() is second
+        assert several.get() is first
+        with pytest.raises(ValueError, match="no"), several.use(second):
+            raise ValueError("no")
+        assert several.get() is first
+        # The only one is also that of a thread without a context.
+        assert get_in_thread(several) == [first]
+    assert several.created is None
+    with pytest.raises(LLMMockError, match="no case runs any more"):
+        several.get()
+
+
+def get_in_thread(several: ContextMocks) -> list[LLMMock]:
+    found: list[LLMMock] = []
+    thread = threading.Thread(target=lambda: found.append(several.get()))
+    thread.start()
+    thread.join()
+    return found
+
+
+def test_calls_are_made_for_real_within_the_context_only() -> None:
+    with pass_through():
+        assert is_passing_through()
+    assert not is_passing_through()
+    with pytest.raises(ValueError, match="no"), pass_through():
+        raise ValueError("no")
+    assert not is_passing_through()
+
+
+def test_variables_are_set_and_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRESENT", "1")
+    monkeypatch.setenv("CHANGED", "1")
+    monkeypatch.delenv("ABSENT", raising=False)
+    set_environment({"PRESENT": None, "CHANGED": "2", "ABSENT": None})
+    assert (os.environ.get("PRESENT"), os.environ["CHANGED"]) == (None, "2")
+    assert "ABSENT" not in os.environ
+
+
+def test_a_test_within_a_test_gives_back_its_calls_and_its_thread() -> None:
+    before = (RunState.test, RunState.thread)
+    seen: list[object] = []
+
+    def run_test() -> None:
+        end = begin_test("inner", LLMMock)
+        inner = RunState.test
+        assert inner is not None
+        seen.extend([inner.name, owner.get() is inner, RunState.thread == threading.get_ident()])
+        end()
+        seen.extend([inner.has_ended, owner.get()])
+
+    thread = threading.Thread(target=run_test)
+    thread.start()
+    thread.join()
+    assert seen == ["inner", True, True, True, None]
+    assert (RunState.test, RunState.thread) == before
+
+
+def test_calls_are_attributed_to_another_test_for_a_while() -> None:
+    before, other = owner.get(), RunningTest("other", LLMMock)
+    with attribute_calls(other):
+        assert owner.get() is other
+    assert owner.get() is before
