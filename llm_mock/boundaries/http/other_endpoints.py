@@ -111,7 +111,7 @@ def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> Wi
     # The dimensions of a batch are those of its first request.
     first = requests[0] if requests else {}
     config = first.get("embedContentConfig") or {}
-    size = first.get("outputDimensionality") or config.get("outputDimensionality")
+    size = first.get("outputDimensionality", config.get("outputDimensionality"))
     dimensions = _parse_dimensions(size, "outputDimensionality")
     vectors = _embed(sent, provider, mock, model, texts, dimensions)
     values = [{"values": vector} for vector in vectors]
