@@ -8,6 +8,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -378,6 +380,72 @@ def test_without_proc_and_psutil_no_server_is_called_foreign(
     monkeypatch.setattr(local_servers, "PROC", tmp_path)
     monkeypatch.setitem(sys.modules, "psutil", None)
     assert local_servers.is_foreign(os.getpid() % 1000 + 1) is False
+
+
+class Process:
+    """A process as psutil has it."""
+
+    def __init__(self, *ports: tuple[int, str], parent: Any = None, children: Any = ()) -> None:
+        self._ports = ports
+        self._parent = parent
+        self._children = children
+
+    def parent(self) -> Any:
+        return self._parent
+
+    def children(self, recursive: bool = False) -> Any:
+        below = [each for child in self._children for each in child.children(recursive)]
+        return [*self._children, *(below if recursive else ())]
+
+    def net_connections(self, kind: str) -> Any:
+        assert kind == "tcp"
+        if self._ports == (None,):
+            raise PsutilError
+        return [
+            SimpleNamespace(status=status, laddr=SimpleNamespace(port=port))
+            for port, status in self._ports
+        ]
+
+
+class PsutilError(Exception):
+    """The exception of psutil for a process that ended."""
+
+
+SERVER_AT_PORT = Process((PORT, "LISTEN"))
+ENDED: Any = Process(None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("process", "is_worker", "expected"),
+    [
+        (SERVER_AT_PORT, False, False),
+        (Process((PORT, "ESTABLISHED"), (PORT + 1, "LISTEN")), False, True),
+        (Process((PORT + 1, "LISTEN"), (PORT, "LISTEN")), False, False),
+        (Process(children=[Process(), SERVER_AT_PORT]), False, False),
+        (Process(children=[Process(children=[SERVER_AT_PORT])]), False, False),
+        (Process(children=[ENDED, SERVER_AT_PORT]), False, False),
+        (Process(parent=SERVER_AT_PORT), False, True),
+        (Process(parent=SERVER_AT_PORT), True, False),
+        (SERVER_AT_PORT, True, False),
+        (Process(parent=Process()), True, True),
+    ],
+)
+def test_without_proc_psutil_tells_whose_a_server_is(
+    process: Process,
+    is_worker: bool,
+    expected: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    psutil: Any = ModuleType("psutil")
+    psutil.Error, psutil.CONN_LISTEN, psutil.Process = PsutilError, "LISTEN", lambda: process
+    monkeypatch.setitem(sys.modules, "psutil", psutil)
+    monkeypatch.setattr(local_servers, "PROC", tmp_path)
+    monkeypatch.setattr(local_servers, "_cache", {})
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    if is_worker:
+        monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw0")
+    assert local_servers.is_foreign(PORT) is expected
 
 
 def test_without_proc_psutil_tells(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
