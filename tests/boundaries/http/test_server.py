@@ -227,9 +227,10 @@ def test_a_body_that_is_too_large_is_refused_and_the_client_reads_why(
     }
 
 
-def test_a_body_of_50_mb_is_read(server: MockServer, mock: LLMMock) -> None:
+def test_a_body_of_50_mb_is_read(mock: LLMMock) -> None:
     question = {"model": "m", "messages": [{"role": "user", "content": "x" * 50_000_000}]}
-    assert said(sent(server, request_of(question))) == "Hi!"
+    with MockServer(lambda: mock) as server:
+        assert said(sent(server, request_of(question))) == "Hi!"
     assert mock.calls[0]["prompt_length"] == 50_000_000
 
 
