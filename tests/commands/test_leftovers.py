@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,23 @@ pytest.importorskip("libcst")
 pytest.importorskip("mcp")
 pytest.importorskip("rich")
 
+from llm_mock.boundaries.subprocesses import set_handing_over
 from llm_mock.cli import main
+from llm_mock.core.context import activate
 from tests.commands.test_import_promptfoo import CONFIGURATION
 from tests.commands.test_mcp_server import ROLE, SPEC, SUITE
 from tests.commands.test_migrate import APP, OLD
 from tests.process_state import StateWatch, assert_nothing_left
 
-TARGET = SUITE.replace("cases:", "target: {command: [cat]}\ncases:")
+TARGET = "target: {command: [cat]}\ncases:"
+FUNCTION = "target: {function: 'app.py:ask'}\ncases:"
+CHECKED = "{type: python, function: 'checks.py:is_short'}, {type: contains, value: Hello}"
+CHECKS = "import words\ndef is_short(output): return len(output) < words.LIMIT\n"
 COMMANDS = {
     "a dry run": ["test", "role.yaml", "-s", "suite.yaml", "--dry-run"],
     "a dry run of an application": ["test", "-s", "target.yaml", "--dry-run"],
+    "a dry run of a function": ["test", "-s", "function.yaml", "--dry-run"],
+    "a dry run with a check of its own": ["test", "role.yaml", "-s", "checked.yaml", "--dry-run"],
     "a run without a key": ["test", "role.yaml", "-s", "suite.yaml"],
     "a run that compares": ["test", "role.yaml", "-s", "suite.yaml", "--dry-run", "-j", "4"],
     "a plain-language test": ["run", "spec.yaml", "--dry-run"],
@@ -35,12 +43,16 @@ COMMANDS = {
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with the files of a project, in which the user's folders are, too."""
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Yield a folder with the files of a project, in which the user's folders are, too."""
     files = {
         "role.yaml": ROLE,
         "suite.yaml": SUITE,
-        "target.yaml": TARGET,
+        "target.yaml": SUITE.replace("cases:", TARGET),
+        "function.yaml": SUITE.replace("cases:", FUNCTION),
+        "checked.yaml": SUITE.replace("{type: contains, value: Hello}", CHECKED),
+        "checks.py": CHECKS,
+        "words.py": "LIMIT = 90\n",
         "spec.yaml": SPEC,
         "broken.yaml": "a: [",
         "promptfoo.yaml": CONFIGURATION,
@@ -54,7 +66,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(variable, str(tmp_path / name))
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.chdir(tmp_path)
-    return tmp_path
+    # As in a process of its own, where nothing is mocked.
+    monkeypatch.delenv("PFLOW_TESTING")
+    previous, was_handing_over = activate(None), set_handing_over(False)
+    yield tmp_path
+    activate(previous)
+    set_handing_over(was_handing_over)
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)

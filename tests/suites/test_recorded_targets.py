@@ -14,6 +14,7 @@ import pytest
 
 from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.cassettes import Cassette
 from llm_mock.core.context import ContextMocks
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.endpoint_recording import replay_or_record
@@ -62,10 +63,12 @@ def target(project: Project, function: str) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("function", ["answer", "answer_async", "answer_in_thread"])
 def test_what_a_function_asks_is_recorded_and_replayed_while_the_function_runs(
-    function: str, project: Project, parrot: Parrot
+    function: str, project: Project, parrot: Parrot, mock_llm_calls: LLMMock
 ) -> None:
     test = target(project, function)
     first = test()
+    # The calls of a case are those of the test that runs it, too.
+    assert [call["prompt"] for call in mock_llm_calls.calls] == parrot.asked
     assert first.exit_code == 0, first.output
     asked = 2 if function == "answer" else 1
     assert [len(prompts) for prompts in recorded(project, "app").values()] == [asked, asked]
@@ -218,3 +221,16 @@ def test_the_call_of_an_endpoint_has_neither_its_user_nor_its_query() -> None:
     assert call.messages == [{"role": "user", "text": "Hi"}]
     assert call["kwargs"] == {"model": call["model_id"], "schema": None, "temperature": None}
     assert "secret" not in repr(dict(call))
+
+
+def test_an_endpoint_that_fails_is_recorded_in_the_history_only(tmp_path: Path) -> None:
+    def fail() -> str:
+        raise LLMMockError("not reachable")
+
+    mock = LLMMock()
+    mock.cassette = Cassette(tmp_path / "a.llm.yaml", "once")
+    with pytest.raises(LLMMockError, match="not reachable"):
+        replay_or_record(mock, Target(url="https://h:1/chat"), "Hi", fail)
+    assert (mock.calls[0]["response"], mock.calls[0]["error"]) == (None, "not reachable")
+    mock.cassette.save(passed=False)
+    assert not any(tmp_path.iterdir())

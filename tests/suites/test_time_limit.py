@@ -19,7 +19,11 @@ from llm_mock import Reply, ResponseConfigurator, ToolCall
 from llm_mock.agents import Agent, CLIServer
 from llm_mock.suites import load_suite, run_suite
 from llm_mock.suites.results import SuiteResult
-from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
+from llm_mock.suites.time_limit import (
+    CaseTimedOut,
+    get_seconds_left,
+    run_with_limit,
+)
 from tests.suites.cases import case, suite
 from tests.suites.conftest import Project, statuses
 
@@ -178,10 +182,14 @@ def test_the_timer_of_somebody_else_goes_on(request: pytest.FixtureRequest) -> N
     before = signal.signal(signal.SIGALRM, rang)
     request.addfinalizer(lambda: signal.signal(signal.SIGALRM, before))
     request.addfinalizer(lambda: signal.setitimer(signal.ITIMER_REAL, 0))
-    signal.setitimer(signal.ITIMER_REAL, 50)
+    signal.setitimer(signal.ITIMER_REAL, 50, 7)
     with pytest.raises(CaseTimedOut):
         run_with_limit(0.01, lambda: time.sleep(40))
-    assert 40 < signal.getitimer(signal.ITIMER_REAL)[0] < 50
+    remaining, interval = signal.getitimer(signal.ITIMER_REAL)
+    assert 40 < remaining < 50
+    assert interval == 7
+    assert signal.getsignal(signal.SIGALRM) is rang
+    assert get_seconds_left(600) == 600
     signal.setitimer(signal.ITIMER_REAL, 0.01)
     with pytest.raises(InterruptedError):
         run_with_limit(30, lambda: time.sleep(40))
@@ -196,3 +204,17 @@ def test_a_timeout_that_means_nothing_is_named_with_its_line(
         "tests.yaml:8: case 'one': timeout: should be "
         in project.command("validate", "tests.yaml").output
     )
+
+
+def test_a_limit_in_a_thread_ends_with_it() -> None:
+    left: list[float] = []
+
+    def run() -> None:
+        run_with_limit(5, lambda: left.append(get_seconds_left(600)))
+        left.append(get_seconds_left(600))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert left[0] <= 5
+    assert left[1] == 600
