@@ -245,8 +245,8 @@ def _parse_block(block: JSONObject) -> Iterator[Message]:
     kind = block.get("type")
     if kind == "text":
         yield make_text_part(str(block.get("text") or ""))
-    elif kind == "thinking":
-        yield {"type": "reasoning", "text": str(block.get("thinking") or "")}
+    elif kind == "thinking" and block.get("thinking"):
+        yield {"type": "reasoning", "text": str(block["thinking"])}
     elif kind == "tool_use":
         name = str(block.get("name"))
         yield make_tool_call_part(name, block.get("input"), block.get("id"))
