@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 from typing import Any, NamedTuple
 
@@ -57,6 +58,10 @@ def read(api: str, bodies: list[Any]) -> Read:
             continue
         call = calls.setdefault(chunk.tool_call_id, ["", ""])
         call[chunk.type == "tool_call_args"] += chunk.chunk
+    left = json.dumps([remove_repetitions(body) for body in emptied])
+    for piece in [text, reasoning, *itertools.chain(*calls.values())]:
+        # Each text stands in the cassette once: none is left in the bodies.
+        assert not piece or json.dumps(piece) not in left
     return Read(
         text,
         reasoning,
@@ -66,6 +71,20 @@ def read(api: str, bodies: list[Any]) -> Read:
         reader.usage,
         reader.has_ended,
     )
+
+
+def remove_repetitions(value: Any) -> Any:
+    """Return JSON values without repetitions of the request and of texts, and further choices."""
+    if isinstance(value, list):
+        return [remove_repetitions(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: item for name, item in value.items() if name not in ("tools", "tool_choice")}
+    if "reasoning_content" in kept:
+        kept.pop("reasoning", None)
+    if "choices" in kept:
+        kept["choices"] = kept["choices"][:1]
+    return {name: remove_repetitions(item) for name, item in kept.items()}
 
 
 def expect(case: Case) -> Read:
@@ -204,6 +223,20 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
         "chat.completions",
         [choice({"content": "42", "reasoning": "6*7", "reasoning_content": "6*7"})],
         Read("42", "6*7", model="m"),
+    ),
+    "chat, parts of Mistral": (
+        "chat.completions",
+        [
+            choice(
+                {
+                    "content": [
+                        {"type": "text", "text": "Hi"},
+                        {"type": "reference", "text": "no", "reference_ids": [1]},
+                    ]
+                }
+            )
+        ],
+        Read("Hi", model="m"),
     ),
     "chat, reasoning of OpenRouter": (
         "chat.completions",
@@ -384,6 +417,7 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
                                 {"type": "output_text", "text": "a"},
                                 {"type": "output_text", "text": "b"},
                                 {"type": "refusal", "refusal": "no"},
+                                {"type": "a_later_part", "text": "no"},
                             ],
                         },
                         {"type": "message", "content": [{"type": "output_text", "text": "c"}]},
@@ -417,7 +451,10 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
     ),
     "responses, a failure": (
         "responses",
-        [{"type": "response.failed", "response": {"model": "m", "output": []}}],
+        [
+            {"type": "response.failed", "response": {"model": "m", "output": []}},
+            {"type": "response.failed", "response": {"model": None, "output": None}},
+        ],
         Read(model="m", has_ended=True),
     ),
     "messages, not JSON": ("messages", ["x", None], Read()),
@@ -534,10 +571,10 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
     "gemini, calls without an id": (
         "generate_content",
         [
-            candidate({"inlineData": {}}, {"functionCall": {"name": "f", "args": {"a": 1}}}),
+            candidate({"inlineData": {}}, {"functionCall": {"name": "f", "args": {"a": "é"}}}),
             candidate({"functionCall": {"name": "g"}}, finishReason="STOP"),
         ],
-        Read(calls={"call_1": ["f", '{"a": 1}'], "call_2": ["g", ""]}, has_ended=True),
+        Read(calls={"call_1": ["f", '{"a": "é"}'], "call_2": ["g", ""]}, has_ended=True),
     ),
     "gemini, a prompt that is blocked": (
         "generate_content",
