@@ -15,12 +15,12 @@ from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
 
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
+"""The header by which a server forbids the SDKs of OpenAI and Anthropic to retry."""
 REFUSAL_HEADER = "x-llm-mock-refusal"
 """The header of a refusal with the key of its message.
 
 Exceptions of SDKs keep the response, so the plugin finds the refusal that a test failed with.
 """
-"""The header by which a server forbids the SDKs of OpenAI and Anthropic to retry."""
 
 
 # Exceptions are known by their names: the libraries that define them may not be installed.
