@@ -26,6 +26,7 @@ PATCHED = (
 )
 """Packages whose functions might be replaced."""
 OWN = "llm_mock"
+SETTINGS = "llm_mock.boundaries.http.settings.http_settings"
 UNSTABLE = (
     "environment: PYTEST_CURRENT_TEST",  # stays after a failed teardown
     "own state: llm_mock.core.call._current_second",  # the time of the last call
@@ -235,10 +236,8 @@ def _describe(name: str, value: object) -> Iterator[tuple[str, str]]:
         yield name, repr(value)[:500]
     elif not callable(value):
         yield name, f"{type(value).__name__} {id(value)}"
-        if type(value).__module__.startswith(OWN) and hasattr(value, "__dict__"):
-            for field, content in vars(value).items():
-                if isinstance(content, (str, int, tuple, type(None))):
-                    yield f"{name}.{field}", repr(content)[:500]
+    if name == SETTINGS:
+        yield f"{name}'s values", repr(vars(value))
 
 
 def _count(names: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -15,6 +15,7 @@ import pytest
 import requests  # noqa: F401
 
 import llm_mock.suites.target_client  # noqa: F401
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.support.redaction import redact
 from tests.plugin.files import write
 from tests.plugin.test_suites import ROLE, SUITE
@@ -267,6 +268,8 @@ def user(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(variable, str(folder / name))
     (folder / "llm" / "keys.json").write_text('{"openai": "sk-of-the-user"}')
     monkeypatch.setattr(tempfile, "tempdir", None)
+    redact("")  # which collects the secrets of the process, once
+    get_server_pool().close()  # which the end of a run closes, too
     return folder
 
 
@@ -275,7 +278,6 @@ def test_each_kind_of_test_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     note_exit_functions(monkeypatch)
-    redact("")  # which collects the secrets of the process, once
     watch = StateWatch(user)
     with served(ProviderServer()) as server:
         write_project(pytester, server)
@@ -323,7 +325,6 @@ LIVE = """
 def test_a_run_with_other_settings_restores_those_before(
     pytester: pytest.Pytester, user: Path, workers: tuple[str, ...], runs: int
 ) -> None:
-    redact("")
     pytester.makeini(OTHER_SETTINGS)
     write(pytester, "test_live.py", LIVE)
     watch = StateWatch(user)

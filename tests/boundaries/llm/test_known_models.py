@@ -98,6 +98,21 @@ def test_a_mock_that_is_handed_to_the_code_refuses_it_when_it_is_asked_to() -> N
         get_model("gpt-3.5-turbo").prompt("Hi", tools=[lookup])
 
 
+def test_models_of_before_are_replaced_when_it_is_asked_to() -> None:
+    parent = LLMMock()
+    mock = LLMMock(parent=parent)
+    for each in (parent, mock):
+        each.get_model("gpt-3.5-turbo").prompt("Hi", tools=[lookup]).text()
+        each.get_async_model("gpt-3.5-turbo")
+    mock.autospec()
+    for each in (parent, mock):
+        assert dict(each.models) == {}
+        assert len(each.calls) == 1
+    with pytest.raises(ValueError, match="does not support tools"):
+        mock.get_model("gpt-3.5-turbo").prompt("Hi", tools=[lookup])
+    assert [*mock.models] == ["gpt-3.5-turbo"]
+
+
 def test_what_is_refused_depends_on_nothing_else(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
