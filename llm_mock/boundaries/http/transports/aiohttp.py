@@ -7,6 +7,7 @@ hand break between its releases.
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
 import io
 import sys
@@ -188,7 +189,8 @@ def _build_exception(request: ClientRequest, error: ConnectionFailure) -> Except
     if error.kind == "dropped":
         exception = aiohttp.ServerDisconnectedError(message)
     else:
-        cause = ConnectionRefusedError(message)
+        # With a number, as aiohttp shows only the text behind it.
+        cause = ConnectionRefusedError(errno.ECONNREFUSED, message)
         exception = aiohttp.ClientConnectorError(request.connection_key, cause)
     return exception
 
