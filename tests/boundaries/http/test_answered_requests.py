@@ -46,7 +46,8 @@ class _Echo(BaseHTTPRequestHandler):
 def local_server() -> Iterator[str]:
     """Yield a server of the test's own, which says what it was sent."""
     with ThreadingHTTPServer(("127.0.0.1", 0), _Echo) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        # Half a second of the default interval would pass at the end of each test.
+        thread = threading.Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
