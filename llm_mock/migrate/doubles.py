@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -58,6 +59,7 @@ class TestDouble:
         return_value: the result of a call.
         side_effect: its `side_effect`, or what it raises.
         problem: why its behaviour is unknown.
+        methods: for an object of a class, its methods, which were evaluated already.
     """
 
     __test__ = False  # the name begins as a test class does
@@ -69,6 +71,7 @@ class TestDouble:
     side_effect: Value | None = None
     # Raised only if the application depends on the double.
     problem: CannotRewrite | None = None
+    methods: Set[str] | None = None
 
     def get_attribute(self, name: str) -> Value:
         """Return an attribute; a mock makes the ones it does not have."""
@@ -97,6 +100,11 @@ class TestDouble:
             is_none = isinstance(value, PlainCode) and to_source(value.node) == "None"
             self.side_effect = None if is_none else value
         else:
+            if self.methods is not None and name not in self.methods:
+                self.problem = CannotRewrite(
+                    f"the attribute {name} of a fake changes after it was made",
+                    "Configure the replies instead: mock_llm_responses.set(model, reply).",
+                )
             self.attributes[name] = value
 
     @property

@@ -333,6 +333,7 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
             fake,
             caller,
         )
+    fake.methods = methods.keys()
     return fake
 
 

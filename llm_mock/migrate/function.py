@@ -115,7 +115,7 @@ class _FunctionRewriter:
         except CannotRewritePatch:
             raise
         except CannotRewrite:
-            if state.getters:
+            if state.getters or self._patches_llm():
                 raise
             # Something else is mocked in an unknown way, which is no concern of ours.
             return RewrittenFunction(None)
@@ -128,6 +128,19 @@ class _FunctionRewriter:
             state.given_value,
             configures_nothing=not any(slot.lines for slot in state.slots),
         )
+
+    def _patches_llm(self) -> bool:
+        """Return whether the function patches `llm` anywhere, as far as its calls show."""
+        state = self.state
+        for found in m.findall(state.function, m.Call()):
+            call = cst.ensure_type(found, cst.Call)
+            try:
+                if parse_patch(call, state.table, state.context.path) is not None:
+                    return True
+            except CannotRewrite as error:
+                if isinstance(error, CannotRewritePatch):
+                    return True
+        return False
 
     def _apply_decorators(self) -> list[cst.Decorator]:
         """Apply the decorators that patch `llm`, and return the others."""
@@ -258,9 +271,11 @@ class _FunctionRewriter:
         for parameter in parameters.params:
             if parameter.name.value not in removed:
                 kept.append(parameter)
-        for name in OUR_FIXTURES:
+        # One with a default value comes behind all others.
+        position = len([parameter for parameter in kept if parameter.default is None])
+        for name in reversed(OUR_FIXTURES):
             if name in used and name not in self.parameters:
-                kept.append(cst.Param(cst.Name(name)))
+                kept.insert(position, cst.Param(cst.Name(name)))
         if not kept:
             return []
         *others, last = kept

@@ -20,7 +20,7 @@ from llm_mock.migrate.doubles import (
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_dotted_name, get_string, to_source
+from llm_mock.migrate.syntax import get_dotted_name, get_elements, get_string, to_source
 from llm_mock.migrate.value_types import is_data, is_error, is_text
 
 ANY_MODEL = "*"
@@ -285,8 +285,9 @@ class _PromptMethod:
         return self._convert_standing(method.return_value)
 
     def _convert_side_effect(self, node: cst.BaseExpression) -> ConfiguredReply:
-        if isinstance(node, (cst.List, cst.Tuple)):
-            return self._convert_queue([PlainCode(element.value) for element in node.elements])
+        values = get_elements(node)
+        if values is not None:
+            return self._convert_queue([PlainCode(value) for value in values])
         error = to_source(node)
         if not is_error(node, self.table):
             raise CannotRewrite(

@@ -20,6 +20,7 @@ from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.syntax import (
     collect_names,
     get_arguments,
+    get_elements,
     get_index,
     get_int,
     get_parameter_names,
@@ -132,9 +133,10 @@ class SymbolTable:
         value = self._evaluate(node)
         if isinstance(value, SideEffectList):
             return value.values
-        if isinstance(node, (cst.List, cst.Tuple)):
-            return tuple(PlainCode(element.value) for element in node.elements)
-        return None
+        elements = get_elements(node)
+        if elements is None:
+            return None
+        return tuple(PlainCode(element) for element in elements)
 
     def _list_operation_values(self, node: cst.BinaryOperation) -> tuple[Value, ...] | None:
         if isinstance(node.operator, cst.Add):

@@ -81,6 +81,15 @@ def get_string(node: cst.CSTNode | None) -> str | None:
     return None
 
 
+def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
+    """Return the elements of a list or tuple; None for others and if `*` hides some."""
+    if not isinstance(node, (cst.List, cst.Tuple)):
+        return None
+    if m.findall(node, m.StarredElement()):
+        return None
+    return [element.value for element in node.elements]
+
+
 def get_int(node: cst.CSTNode) -> int | None:
     """Return the value of an integer literal with an optional minus, else None."""
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
