@@ -63,7 +63,7 @@ def parse_file(path: Path, source: bytes) -> cst.Module:
         line, problem = _describe_syntax_error(source, error)
         message = f"{format_path(path)}:{line}: invalid Python: {problem}."
         raise InvalidFile(message) from None
-    except (UnicodeDecodeError, LookupError) as error:
+    except (UnicodeDecodeError, LookupError, SyntaxError) as error:
         message = f"{format_path(path)}: the file cannot be decoded: {error}."
         raise InvalidFile(message) from None
 
