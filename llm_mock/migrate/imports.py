@@ -69,7 +69,8 @@ def _remove_unused(
             continue
         body.append(_add_leading_lines(pending_lines, kept))
         pending_lines = []
-    return body, [line for line in pending_lines if line.comment is not None]
+    has_comment = any(line.comment is not None for line in pending_lines)
+    return body, pending_lines if has_comment else []
 
 
 def _is_unused_definition(

@@ -228,15 +228,18 @@ class StatementRewriter:
         patch = self._parse_patch(value)
         if patch is not None:
             return [self._rewrite_patch(node, cst.ensure_type(value, cst.Call), patch)]
-        if not self._is_set_response(value):
+        mock = self._find_set_response(value)
+        if mock is None:
             return None
-        converted = parse_statement(convert_set_response(cst.ensure_type(value, cst.Call)))
-        return [
-            converted.with_changes(
-                leading_lines=node.leading_lines,
-                trailing_whitespace=node.trailing_whitespace,
-            )
-        ]
+        lines = []
+        if self.reader.find_role(mock) is None:
+            # The replies given when it was made come first.
+            lines += mock.statements
+            mock.statements = ()
+        else:
+            self.state.replies.update()
+        lines.append(convert_set_response(cst.ensure_type(value, cst.Call)))
+        return _replace_line(node, lines)
 
     def _rewrite_assignment(
         self,
@@ -266,15 +269,17 @@ class StatementRewriter:
         self._refuse_nested(node)
         return [self._add_slot(Slot.replace(node))]
 
-    def _is_set_response(self, node: cst.BaseExpression) -> bool:
+    def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
+        """Return the mock whose `set_response` an expression calls, or None."""
         attribute = m.Attribute(attr=m.Name("set_response"))
         if not m.matches(node, m.Call(attribute)):
-            return False
+            return None
         call = cst.ensure_type(node, cst.Call)
         function = cst.ensure_type(call.func, cst.Attribute)
         if not self.table.find_mocks(function):
-            return False
-        return isinstance(self.table.evaluate(function.value), LegacyMock)
+            return None
+        mock = self.table.evaluate(function.value)
+        return mock if isinstance(mock, LegacyMock) else None
 
     def _add_slot(self, slot: Slot) -> Slot:
         self.state.slots.append(slot)
@@ -285,14 +290,7 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         call: cst.Call,
     ) -> list[Part]:
-        lines = convert_assertion(call, self.reader)
-        statements = [parse_statement(line) for line in lines]
-        # The comments above go to the first line, a comment behind it to the last.
-        leading = node.leading_lines
-        statements[0] = statements[0].with_changes(leading_lines=leading)
-        trailing = node.trailing_whitespace
-        statements[-1] = statements[-1].with_changes(trailing_whitespace=trailing)
-        return [*statements]
+        return _replace_line(node, convert_assertion(call, self.reader))
 
     def _rewrite_patch(
         self,
@@ -418,6 +416,17 @@ class StatementRewriter:
             SEE_CALLS,
             node,
         )
+
+
+def _replace_line(node: cst.SimpleStatementLine, lines: Sequence[str]) -> list[Part]:
+    """Return statements with the comments of the one that they replace."""
+    statements = [parse_statement(line) for line in lines]
+    # The comments above go to the first line, a comment behind it to the last.
+    leading = node.leading_lines
+    statements[0] = statements[0].with_changes(leading_lines=leading)
+    trailing = node.trailing_whitespace
+    statements[-1] = statements[-1].with_changes(trailing_whitespace=trailing)
+    return [*statements]
 
 
 def _new_with_slot(node: cst.With, removed: Sequence[cst.WithItem]) -> Slot:
