@@ -61,12 +61,34 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_the_changes_are_shown_and_nothing_is_written(folder: Path) -> None:
     (folder / "test_app.py").write_text(OLD)
-    code, output = run(".")
-    assert code == 0
-    assert '+    mock_llm_responses.set("*", "Hello")\n' in output
-    assert '-    with patch("app.get_model") as get_model:\n' in output
-    assert "To rewrite: 1 test in 1 file. Nothing was written: --write does.\n" in output
+    (folder / "test_by_hand.py").write_text(BY_HAND)
+    assert run(".") == (
+        0,
+        """\
+--- test_app.py
++++ test_app.py
+@@ -1,10 +1,7 @@
+-from unittest.mock import patch
+-
+ from app import ask
+
+
+-def test_greeting():
++def test_greeting(mock_llm_responses):
+     # what the model says
+-    with patch("app.get_model") as get_model:
+-        get_model.return_value.prompt.return_value.text.return_value = "Hello"
+-        assert ask()  ==  "Hello"
++    mock_llm_responses.set("*", "Hello")
++    assert ask()  ==  "Hello"
+test_by_hand.py:6: test_by_hand: the reply depends on the prompt (prompt.upper()). Give a \
+function of the prompt: mock_llm_responses.set(model, lambda prompt: …); prompt.prompt is its \
+text, prompt.system the system prompt.
+To rewrite: 1 test in 1 file, 1 left to you. Nothing was written: --write does.
+""".replace("@@\n-from", "@@\n-from").replace("\n\n\n-def", "\n \n \n-def"),
+    )
     assert (folder / "test_app.py").read_text() == OLD
+    assert (folder / "test_by_hand.py").read_text() == BY_HAND
 
 
 def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes(
@@ -76,7 +98,11 @@ def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes
     path.write_bytes(OLD.replace("\n", "\r\n").encode())
     path.chmod(0o640)
     code, output = run("--write", ".")
-    assert (code, output.splitlines()[0]) == (0, "test_app.py: test_greeting rewritten.")
+    assert (code, output) == (
+        0,
+        "test_app.py: test_greeting rewritten.\n"
+        "Rewritten: 1 test in 1 file. Run the tests, then look at the changes.\n",
+    )
     assert path.read_bytes() == NEW.replace("\n", "\r\n").encode()
     assert path.stat().st_mode & 0o777 == 0o640
     assert run("--write", "test_app.py") == (0, "No mocks of llm were found.\n")
@@ -84,27 +110,100 @@ def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes
 
 def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
     path = folder / "test_app.py"
-    path.write_text(OLD)
-    (folder / "test_by_hand.py").write_text(BY_HAND)
-    code, output = run("--check", ".")
-    assert code == 1
-    assert "test_app.py: test_greeting can be rewritten.\n" in output
-    assert "test_by_hand.py:6: test_by_hand: the reply depends on the prompt" in output
-    assert (
-        "Give a function of the prompt: mock_llm_responses.set(model, lambda prompt: …)" in output
+    path.write_text(OLD + OLD.partition("\n\n\n")[2].replace("greeting", "another"))
+    (folder / "test_second.py").write_text(OLD)
+    assert run("--check", ".") == (
+        1,
+        "test_app.py: test_greeting, test_another can be rewritten.\n"
+        "test_second.py: test_greeting can be rewritten.\n"
+        "To rewrite: 3 tests in 2 files.\n",
     )
-    assert "To rewrite: 1 test in 1 file, 1 left to you.\n" in output
     path.unlink()
-    (folder / "test_by_hand.py").unlink()
+    (folder / "test_second.py").unlink()
     assert run("--check", ".") == (0, "No mocks of llm were found.\n")
+
+
+def test_a_check_fails_for_what_is_left_alone_too(folder: Path) -> None:
+    (folder / "test_by_hand.py").write_text(BY_HAND)
+    code, output = run("--check", "test_by_hand.py")
+    assert (code, output.splitlines()[-1]) == (1, "To rewrite: 0 tests in 0 files, 1 left to you.")
+    code, output = run("--write", "test_by_hand.py")
+    assert (code, output.splitlines()[-1]) == (
+        0,
+        "Rewritten: 0 tests in 0 files, 1 left to you. Run the tests, then look at the changes.",
+    )
+
+
+def test_each_python_file_of_a_folder_is_read_once(folder: Path) -> None:
+    for name in (".venv", "node_modules", "__pycache__", "site-packages", "tests"):
+        (folder / name).mkdir()
+        (folder / name / "test_app.py").write_text(OLD)
+    (folder / "tests" / "notes.txt").write_text(OLD)
+    (folder / "tests" / "script").write_text(OLD)
+    assert run("--check", "tests", ".", "tests/test_app.py") == (
+        1,
+        f"tests{os.sep}test_app.py: test_greeting can be rewritten.\n"
+        "To rewrite: 1 test in 1 file.\n",
+    )
+    # A file is read by its name.
+    assert run("--check", "tests/notes.txt")[0] == 1
+
+
+def test_an_alias_in_an_old_record_becomes_the_id(folder: Path) -> None:
+    (folder / "test_app.py").write_text(
+        """\
+from app import ask
+from mocks import create_mock_get_model
+from unittest.mock import patch
+
+
+def test_it():
+    mock = create_mock_get_model({"4o-mini": "Hello"})
+    with patch("app.get_model", mock):
+        assert ask("4o-mini") == "Hello"
+    assert mock.call_history[0]["model"] == "4o-mini"
+    assert mock.call_history[0]["model"] != "4o"
+"""
+    )
+    assert run("--write", ".")[0] == 0
+    assert (folder / "test_app.py").read_text() == (
+        """\
+from app import ask
+
+
+def test_it(mock_llm_responses):
+    mock_llm_responses.set("4o-mini", "Hello")
+    assert ask("4o-mini") == "Hello"
+    assert mock_llm_responses.calls[0]["model_id"] == "gpt-4o-mini"
+    assert mock_llm_responses.calls[0]["model_id"] != "gpt-4o"
+"""
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"import llm; def test(:\n    pass\n", "test_bad.py:1: invalid Python"),
-        (b"# -*- coding: utf-8 -*-\nllm = '\xff'\n", "test_bad.py: the file cannot be decoded"),
+        (b"import llm; def test(:\n    pass\n", "test_bad.py:1: invalid Python: invalid syntax."),
+        (b"import llm\nllm = (\n", "test_bad.py:2: invalid Python: '(' was never closed."),
+        (
+            b"import llm\n\nllm = (\x00\n",
+            "test_bad.py:1: invalid Python: source code string cannot contain null bytes.",
+        ),
+        (
+            b"# -*- coding: utf-8 -*-\nllm = '\xff'\n",
+            "test_bad.py: the file cannot be decoded: 'utf-8' codec can't decode byte 0xff in "
+            "position 31: invalid start byte.",
+        ),
+        (
+            b"# -*- coding: klingon -*-\nimport llm\n",
+            "test_bad.py: the file cannot be decoded: unknown encoding: klingon.",
+        ),
+        (
+            b"\xef\xbb\xbf# coding: latin-1\nimport llm\n",
+            "test_bad.py: the file cannot be decoded: encoding problem: utf-8.",
+        ),
     ],
+    ids=["syntax", "parenthesis", "null byte", "bytes", "encoding", "two encodings"],
 )
 def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
     folder: Path, content: bytes, message: str
@@ -114,10 +213,21 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
     code, output = run("--write", ".", "nowhere.py")
     assert code == 1
     assert (folder / "test_app.py").read_text() == NEW
-    errors = [line for line in output.splitlines() if line.startswith("Error: ")]
-    assert len(errors) == 2
-    assert f"Error: {message}" in output
-    assert "Error: nowhere.py does not exist.\n" in output
+    assert (folder / "test_bad.py").read_bytes() == content
+    assert output == (
+        "Error: nowhere.py does not exist.\n"
+        "test_app.py: test_greeting rewritten.\n"
+        f"Error: {message}\n"
+        "Rewritten: 1 test in 1 file. Run the tests, then look at the changes.\n"
+    )
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"name = '\xff'\n"])
+def test_a_file_that_has_nothing_to_do_with_llm_is_not_parsed(folder: Path, content: bytes) -> None:
+    (folder / "data.py").write_bytes(content)
+    (folder / "app.py").unlink()
+    assert run("--write", ".") == (0, "No mocks of llm were found.\n")
+    assert (folder / "data.py").read_bytes() == content
 
 
 def test_a_file_that_cannot_be_read_or_written_is_one_line(
@@ -187,7 +297,11 @@ def test_in_order(get_model):
     ) in text
 
 
-def test_a_run_that_fails_is_told_and_the_rest_goes_on(folder: Path) -> None:
+def test_a_run_that_fails_is_told_and_the_rest_goes_on(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Importing plugins is most of what the run takes.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     (folder / "test_app.py").write_text(OLD.replace('ask()  ==  "Hello"', "False"))
     code, output = run("--learn", ".")
     assert code == 0

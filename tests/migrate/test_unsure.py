@@ -280,6 +280,38 @@ UNSURE = {
     ),
 }
 
+LEARNED = {
+    "two patches after each other": (
+        """
+        def test_it():
+            with patch("app.get_model") as first:
+                first.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+            with patch("llm.get_model") as second:
+                second.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+                second.return_value.prompt.assert_called_once()
+        """,
+        """
+test_old.py:13: test_it: two patches stand for gpt-4o, and the test counts the calls of one. \
+Split the test, or count the calls of both: mock_llm_calls.calls.""",
+    ),
+    "different replies": (
+        """
+        def test_it():
+            with patch("app.get_model") as first:
+                first.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+            with patch("llm.get_model") as second:
+                second.return_value.prompt.return_value.text.return_value = "Bye"
+                app.ask()
+        """,
+        """
+test_old.py:12: test_it: two patches give different replies, and the ids of their models are \
+unknown. Run `llm-mock migrate --learn`, which runs the old test once to see which models it \
+requests.""",
+    ),
+}
 NOT_OURS = {
     "a get_model of something else": """
         def test_it():
@@ -315,11 +347,13 @@ NOT_OURS = {
 }
 
 
-def migrated(folder: Path, text: str) -> FileResult:
+def migrated(folder: Path, text: str, *models: str) -> FileResult:
     (folder / "app.py").write_text("from llm import get_model, get_async_model\n")
     (folder / "other.py").write_text("from django.apps import get_model\n")
     source = (START + dedent(text).lstrip("\n")).encode()
-    return rewrite_file(folder / "test_old.py", source, lambda test, target: (), lambda name: name)
+    return rewrite_file(
+        folder / "test_old.py", source, lambda test, target: models, lambda name: name
+    )
 
 
 @pytest.mark.parametrize(("text", "message"), UNSURE.values(), ids=UNSURE)
@@ -331,6 +365,16 @@ def test_what_is_not_sure_is_told_and_left(
     assert result.after == result.before
     assert result.changed == ()
     assert message in "\n".join(map(str, result.manual_changes))
+
+
+@pytest.mark.parametrize(("text", "message"), LEARNED.values(), ids=LEARNED)
+def test_what_is_not_sure_although_the_models_are_known_is_told(
+    text: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = migrated(tmp_path, text, "gpt-4o")
+    assert (result.after, result.changed) == (result.before, ())
+    assert [*map(str, result.manual_changes)] == [message.strip("\n")]
 
 
 @pytest.mark.parametrize("text", NOT_OURS.values(), ids=NOT_OURS)

@@ -6,7 +6,7 @@ from unittest.mock import ANY
 
 import pytest
 import reviews
-from reviews import Review, awaited, awaited_if_any, if_any, review, summarize, warm
+from reviews import Review, awaited, awaited_if_any, if_any, nothing_else, review, summarize, warm
 
 FAULTS = (
     *("", "prompt", "answer", "system", "option", "schema", "twice", "no call", "call"),
@@ -93,6 +93,22 @@ class TestPrompt:
         assert mock_llm_calls.last_call["kwargs"]["schema"] is None
         assert not {"attachments", "system", "tools"} & mock_llm_calls.last_call["kwargs"].keys()
         assert mock_llm_calls.last_call["options"] == {}
+
+    def test_with_none(self, get_model, mock_llm_calls):
+        nothing_else("a")
+        mock_llm_calls.assert_called_once()
+        assert mock_llm_calls.last_call["prompt"] == "a"
+        assert mock_llm_calls.last_call["kwargs"]["schema"] is None
+        assert not {"attachments", "system", "tools"} & mock_llm_calls.last_call["kwargs"].keys()
+        assert mock_llm_calls.last_call["options"] == {}
+
+    def test_with_a_prompt_by_its_name(self, get_model, mock_llm_calls):
+        reviews.model_of().prompt(prompt="a", temperature=0.5)
+        mock_llm_calls.assert_called_once()
+        assert mock_llm_calls.last_call["prompt"] == "a"
+        assert mock_llm_calls.last_call["kwargs"]["schema"] is None
+        assert not {"attachments", "system", "tools"} & mock_llm_calls.last_call["kwargs"].keys()
+        assert mock_llm_calls.last_call["options"] == {"temperature": 0.5}
 
     def test_with_any_prompt(self, get_model, mock_llm_calls):
         summarize("a")
@@ -269,6 +285,25 @@ class TestReads:
         assert mock_llm_calls.last_call["prompt"] == "Warmly: a"
         assert mock_llm_calls.last_call["options"]["temperature"] == 0.5
         assert mock_llm_calls.last_call["options"].get("temperature") == 0.5
+
+    def test_the_last_call_of_several(self, get_model, mock_llm_calls):
+        summarize("a")
+        assert str(mock_llm_calls.last_call["prompt"]) == "Summarize: a"
+        number = len("ab")
+        assert mock_llm_calls.last_call["kwargs"]["system"] == "Be brief"
+        summarize("b")
+        assert (mock_llm_calls.last_call["prompt"], number) == ("Summarize: b", 2)
+
+    def test_a_call_of_several(self, get_model, mock_llm_calls):
+        summarize("a")
+        summarize("b")
+        assert mock_llm_calls.calls[0]["prompt"] == "Summarize: a"
+
+    def test_a_number_of_calls(self, get_model, mock_llm_calls):
+        summarize("a")
+        before = len(mock_llm_calls.calls)
+        summarize("b")
+        assert len(mock_llm_calls.calls) == before + 1
 
     def test_a_schema(self, model, mock_llm_calls):
         review("a")

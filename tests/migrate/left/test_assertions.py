@@ -373,6 +373,31 @@ class TestReads:
             assert args[0] == "Summarize: a"
 
     @patch("reviews.get_model")
+    def test_the_last_call_before_another_one(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        summarize("a")
+        first = get_model.return_value.prompt.call_args
+        summarize("b")
+        assert first.args[0] == "Summarize: a"
+
+    @patch("reviews.get_model")
+    def test_arguments_of_the_last_call_before_another_one(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        summarize("a")
+        args, kwargs = get_model.return_value.prompt.call_args_list[-1]
+        assert summarize("b") == "Short"
+        assert kwargs["system"] == "Be brief"
+
+    @patch("reviews.get_model")
+    def test_the_last_call_in_a_loop(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        summarize("a")
+        first = get_model.call_args
+        for text in "bc":
+            summarize(text)
+        assert first.args[0] == "gpt-4o-mini"
+
+    @patch("reviews.get_model")
     def test_a_mock_of_something_else(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         client = Mock()

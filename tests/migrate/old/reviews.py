@@ -122,6 +122,10 @@ def if_any(text: str) -> str:
     return said(ask(model_of(), f"If any: {text}").text()) if text or BROKEN == "call" else ""
 
 
+def nothing_else(text: str) -> str:
+    return said(ask(model_of(), text, system=None, schema=None).text())
+
+
 def tokens(text: str) -> int:
     usage = ask(model_of(), text).usage()
     return broken("answer", 0, usage.input + usage.output)

@@ -6,7 +6,7 @@ from unittest.mock import ANY, AsyncMock, patch
 
 import pytest
 import reviews
-from reviews import Review, awaited, awaited_if_any, if_any, review, summarize, warm
+from reviews import Review, awaited, awaited_if_any, if_any, nothing_else, review, summarize, warm
 
 FAULTS = (
     *("", "prompt", "answer", "system", "option", "schema", "twice", "no call", "call"),
@@ -76,6 +76,14 @@ class TestPrompt:
     def test_with_nothing_else(self, model):
         if_any("a")
         model.prompt.assert_called_once_with("If any: a")
+
+    def test_with_none(self, get_model):
+        nothing_else("a")
+        get_model.return_value.prompt.assert_called_once_with("a", system=None, schema=None)
+
+    def test_with_a_prompt_by_its_name(self, get_model):
+        reviews.model_of().prompt(prompt="a", temperature=0.5)
+        get_model.return_value.prompt.assert_called_once_with(prompt="a", temperature=0.5)
 
     def test_with_any_prompt(self, get_model):
         summarize("a")
@@ -231,6 +239,28 @@ class TestReads:
         assert args[0] == "Warmly: a"
         assert kwargs["temperature"] == 0.5
         assert kwargs.get("temperature") == 0.5
+
+    def test_the_last_call_of_several(self, get_model):
+        summarize("a")
+        first = get_model.return_value.prompt.call_args
+        assert str(first.args[0]) == "Summarize: a"
+        number = len("ab")
+        assert first.kwargs["system"] == "Be brief"
+        summarize("b")
+        first = get_model.return_value.prompt.call_args
+        assert (first.args[0], number) == ("Summarize: b", 2)
+
+    def test_a_call_of_several(self, get_model):
+        summarize("a")
+        first = get_model.return_value.prompt.call_args_list[0]
+        summarize("b")
+        assert first.args[0] == "Summarize: a"
+
+    def test_a_number_of_calls(self, get_model):
+        summarize("a")
+        before = get_model.return_value.prompt.call_count
+        summarize("b")
+        assert get_model.return_value.prompt.call_count == before + 1
 
     def test_a_schema(self, model):
         review("a")
