@@ -206,7 +206,6 @@ class _FunctionRewriter:
             configured = fixture.replies.replies
             state.replies.replies.update(configured)
             self.fixtures.add(name)
-            self.fixtures |= result.fixtures
         if name in state.table.unrelated:
             return
         given_value = result.given_value

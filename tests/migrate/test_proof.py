@@ -12,13 +12,18 @@ pytest.importorskip("pytest_mock")
 
 OLD = Path(__file__).parent / "old"
 EXPECTED = Path(__file__).parent / "expected"
+UNNEEDED = ("logging", "capture", "unraisableexception", "threadexception")
+"""Without these plugins a test takes two thirds of the time."""
 WARNED = ("-W", "always::llm_mock.SchemaViolationWarning")
 """A reply that breaks the schema which a broken application asks for is noticed; no old test does that."""  # noqa: E501
 
 
 def outcomes(pytester: pytest.Pytester, folder: Path, *options: str) -> dict[str, str]:
     """Return what became of each test of a folder."""
-    result = pytester.inline_run(folder, "--tb=no", "-qq", "-rN", "-p", "pytest_mock", *options)
+    unneeded = [f"-pno:{name}" for name in UNNEEDED]
+    result = pytester.inline_run(
+        folder, "--tb=no", "-qq", "-rN", "-p", "pytest_mock", *unneeded, *options
+    )
     return {
         call.nodeid.partition("/")[2]: call.outcome
         for call in result.getreports("pytest_runtest_logreport")
