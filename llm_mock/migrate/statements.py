@@ -231,7 +231,7 @@ class StatementRewriter:
         mock = self._find_set_response(value)
         if mock is None:
             return None
-        lines = []
+        lines: list[str] = []
         if self.reader.find_role(mock) is None:
             # The replies given when it was made come first.
             lines += mock.statements
