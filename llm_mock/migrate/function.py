@@ -261,20 +261,7 @@ class _FunctionRewriter:
     def _convert_parameters(self, body: list[cst.BaseStatement]) -> list[cst.Param]:
         """Return the parameters without removed ones and with the fixtures that are used."""
         parameters = self.state.function.params
-        used = collect_names(cst.IndentedBlock(body))
-        unused_patchers = set(PATCHING_FIXTURES) - used
-        removed = self.removed_parameters | unused_patchers
-        # A parameter of this name may have been another mock; the new body needs ours.
-        removed -= used.intersection(OUR_FIXTURES)
-        kept = []
-        for parameter in parameters.params:
-            if parameter.name.value not in removed:
-                kept.append(parameter)
-        # One with a default value comes behind all others.
-        position = len([parameter for parameter in kept if parameter.default is None])
-        for name in reversed(OUR_FIXTURES):
-            if name in used and name not in self.parameters:
-                kept.insert(position, cst.Param(cst.Name(name)))
+        kept = self._collect_parameters(collect_names(cst.IndentedBlock(body)))
         if not kept:
             return []
         *others, last = kept
@@ -285,6 +272,22 @@ class _FunctionRewriter:
             last = last.with_changes(comma=comma)
         separated = [_add_comma(parameter) for parameter in others]
         return [*separated, last]
+
+    def _collect_parameters(self, used: set[str]) -> list[cst.Param]:
+        unused_patchers = set(PATCHING_FIXTURES) - used
+        removed = self.removed_parameters | unused_patchers
+        # A parameter of this name may have been another mock; the new body needs ours.
+        removed -= used.intersection(OUR_FIXTURES)
+        kept = []
+        for parameter in self.state.function.params.params:
+            if parameter.name.value not in removed:
+                kept.append(parameter)
+        # One with a default value comes behind all others.
+        position = len([parameter for parameter in kept if parameter.default is None])
+        for name in reversed(OUR_FIXTURES):
+            if name in used and name not in self.parameters:
+                kept.insert(position, cst.Param(cst.Name(name)))
+        return kept
 
     def _convert_return_annotation(
         self,
