@@ -193,21 +193,6 @@ def test_a_call_of_another_process_is_reported_too(
     result.stdout.fnmatch_lines([f"  POST {foreign_server}/chat/completions  (1 call)"])
 
 
-def test_a_port_at_which_nobody_listens_is_named_where_the_test_fails(
-    pytester: pytest.Pytester,
-) -> None:
-    pytester.makepyfile(
-        asking=ASK,
-        test_it="from asking import ask\n\ndef test_it():\n    ask('http://127.0.0.1:9/v1')",
-    )
-    result = run(pytester)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [f"{not_mocked('http://127.0.0.1:9/v1')}. No server listens there.*"]
-    )
-    assert "LLM calls that were not mocked" not in result.stdout.str()
-
-
 class Proc:
     """A folder like /proc, with the processes and the listening sockets of a test."""
 

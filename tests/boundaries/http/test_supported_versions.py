@@ -200,24 +200,38 @@ def test_asked(library):
 """
 
 
-@pytest.mark.parametrize(
-    "libraries",
-    [
-        pytest.param(["aiohttp", "httpx", "httpx2", "urllib3"], id="transports"),
-        pytest.param(sorted(supported_versions.USER_AGENTS), id="clients"),
-    ],
-)
-def test_an_older_version_is_refused_with_its_name(
-    libraries: list[str], pytester: pytest.Pytester
-) -> None:
+LIBRARIES = ["aiohttp", "httpx", "httpx2", "urllib3"]
+
+
+def test_an_older_library_is_refused_with_its_name(pytester: pytest.Pytester) -> None:
+    """Try those that are checked when they are imported, which needs a process."""
     root = str(Path(__file__).parents[3])
-    pytester.makepyfile(OUTDATED.format(root=root, libraries=libraries))
+    pytester.makepyfile(OUTDATED.format(root=root, libraries=LIBRARIES))
     result = pytester.runpytest_subprocess("-W", "default")
-    for library in libraries:
+    for library in LIBRARIES:
         version = importlib.metadata.version(library)
         result.stdout.fnmatch_lines_random(
             [f"*{library} {version} is older than 999, the oldest version that*"]
         )
-    assert result.parseoutcomes().get("failed", 0) + result.parseoutcomes().get("errors", 0) == len(
-        libraries
-    )
+    outcomes = result.parseoutcomes()
+    assert outcomes.get("failed", 0) + outcomes.get("errors", 0) == len(LIBRARIES)
+
+
+@pytest.mark.parametrize("library", sorted(supported_versions.USER_AGENTS))
+def test_an_older_client_is_refused_with_its_name(
+    library: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(supported_versions.OLDEST, library, "999")
+    supported_versions.explain_user_agent.cache_clear()
+    try:
+        # An assertion, or the exception of the SDK, which no base class has in common.
+        with pytest.raises(Exception):  # noqa: B017, PT011
+            ASKED[library]()
+    finally:
+        supported_versions.explain_user_agent.cache_clear()
+    version = importlib.metadata.version(library)
+    assert mock_llm_calls.problems
+    for problem in mock_llm_calls.problems:
+        assert problem.startswith(f"{library} {version} is older than 999, the oldest version that")
+    assert mock_llm_calls.calls == []
+    mock_llm_calls.problems.clear()
