@@ -31,6 +31,13 @@ KEY = "key-of-ada"
 """The API key of each request."""
 USAGE = {"input_tokens": 11, "output_tokens": 2}
 """The tokens of each call; those of other replies are estimates, which other tests check."""
+PREFIXES = {
+    "api.openai.com": "/openai",
+    "api.anthropic.com": "/anthropic",
+    "generativelanguage.googleapis.com": "/gemini",
+    "api.mistral.ai": "/mistral",
+}
+"""The paths at the server, by the host of the provider."""
 PLAIN_CALL = {
     "system": "",
     "schema": None,

@@ -14,15 +14,8 @@ from google.genai import types
 from mistralai.client import Mistral
 from pydantic import BaseModel, ConfigDict
 
-from tests.boundaries.http.request_corpus import KEY, Case
+from tests.boundaries.http.request_corpus import KEY, PREFIXES, Case
 
-PREFIXES = {
-    "api.openai.com": "/openai",
-    "api.anthropic.com": "/anthropic",
-    "generativelanguage.googleapis.com": "/gemini",
-    "api.mistral.ai": "/mistral",
-}
-"""The paths at the server, by the host of the provider."""
 KEY_HEADERS = {
     "messages": {"x-api-key": KEY},
     "gemini": {"x-goog-api-key": KEY},

@@ -230,19 +230,6 @@ def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: LLMMock)
     assert [told for event in events for told in problems(event, api.event)] == []
 
 
-def test_a_text_of_anthropic_has_no_citations_where_no_document_is_there(
-    mock_llm_responses: LLMMock,
-) -> None:
-    """Its own types allow None, which other SDKs refuse: the API leaves it out."""
-    mock_llm_responses.set("m", "Hello!")
-    api = APIS["anthropic"]
-    assert api.ask()["content"] == [{"type": "text", "text": "Hello!"}]
-    [opened] = [
-        event["content_block"] for event in api.stream() if event["type"] == "content_block_start"
-    ]
-    assert opened == {"type": "text", "text": ""}
-
-
 @pytest.mark.parametrize(
     "misbehaviour", ["rate-limit", "context-overflow", "invalid-key", "overloaded"]
 )

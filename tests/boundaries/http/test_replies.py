@@ -20,6 +20,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +30,8 @@ import pytest
 import yaml
 
 from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock.boundaries.http.server import MockServer
+from tests.boundaries.http.request_corpus import PREFIXES
 
 FOLDER = Path(__file__).with_name("replies")
 USAGE = {"input_tokens": 11, "output_tokens": 2}
@@ -238,12 +242,37 @@ def name_case(case: Case) -> str:
     return f"{case.api}: {case.name}"
 
 
+@pytest.fixture(scope="module")
+def client() -> Iterator[httpx.Client]:
+    """Yield a client, which takes longer to make than a request."""
+    with httpx.Client() as client:
+        yield client
+
+
+def serve(url: str, server: MockServer) -> str:
+    """Return the address of a provider at the server."""
+    for host, prefix in PREFIXES.items():
+        url = url.replace(f"https://{host}", f"{server.url}{prefix}")
+    return url
+
+
+@pytest.fixture(params=["in process", "served"])
+def find_url(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Return the function that finds an address by the way of the test."""
+    if request.param == "in process":
+        return str
+    return partial(serve, server=request.getfixturevalue("llm_mock_server"))
+
+
 @pytest.mark.parametrize("case", CASES, ids=name_case)
 def test_an_answer_in_one_piece_is_that_of_the_provider(
-    case: Case, mock_llm_responses: LLMMock
+    case: Case,
+    find_url: Callable[[str], str],
+    client: httpx.Client,
+    mock_llm_responses: LLMMock,
 ) -> None:
     mock_llm_responses.set("*", case.reply)
-    answer = httpx.post(case.file["url"], json=case.request)
+    answer = client.post(find_url(case.file["url"]), json=case.request)
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["content-length"] == str(len(answer.content))
     expected = case.fields.get("error") or {**case.file["body"], **case.fields["body"]}
@@ -253,12 +282,15 @@ def test_an_answer_in_one_piece_is_that_of_the_provider(
 
 @pytest.mark.parametrize("case", STREAMED, ids=name_case)
 def test_the_events_of_a_stream_are_those_of_the_provider(
-    case: Case, mock_llm_responses: LLMMock
+    case: Case,
+    find_url: Callable[[str], str],
+    client: httpx.Client,
+    mock_llm_responses: LLMMock,
 ) -> None:
     mock_llm_responses.set("*", case.reply)
     stream_url = case.file.get("stream_url")
     body = case.request if stream_url else {**case.request, "stream": True}
-    answer = httpx.post(stream_url or case.file["url"], json=body)
+    answer = client.post(find_url(stream_url or case.file["url"]), json=body)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
     *blocks, end = answer.text.split("\n\n")

@@ -28,6 +28,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
                 monkeypatch.setenv(name, value)
 
 
+# The server sends the same bytes, as `test_replies.py` proves; few tests read them by every SDK.
 in_process = pytest.mark.parametrize("way", ["in process"], indirect=True)
 
 
@@ -57,6 +58,7 @@ def test_a_text_is_streamed_in_its_chunks(sdk: type[SDK], mock_llm_responses: LL
     assert [call["stream"] for call in mock_llm_responses.calls] == [True]
 
 
+@in_process
 @every_sync_sdk
 def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, SUNNY, schema=Weather)
@@ -66,6 +68,7 @@ def test_data_are_the_structured_answer(sdk: type[SDK], mock_llm_responses: LLMM
     assert {*(call["schema"] or {})["properties"]} == {"city", "degrees"}
 
 
+@in_process
 @every_sync_sdk
 def test_data_that_break_the_schema_are_told(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, {"city": "Bern"}, schema=Weather)
@@ -76,6 +79,7 @@ def test_data_that_break_the_schema_are_told(sdk: type[SDK], mock_llm_responses:
         sdk().structured("How is it?").degrees  # noqa: B018
 
 
+@in_process
 @every_sdk
 def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(
@@ -97,6 +101,7 @@ def test_a_tool_is_called(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     ]
 
 
+@in_process
 @every_sync_sdk
 def test_data_that_fit_a_tool_are_its_arguments(
     sdk: type[SDK], mock_llm_responses: LLMMock
@@ -106,6 +111,7 @@ def test_data_that_fit_a_tool_are_its_arguments(
     assert name == "weather"
 
 
+@in_process
 @every_sync_sdk
 def test_the_result_of_a_tool_is_a_turn_of_its_own(
     sdk: type[SDK], mock_llm_responses: LLMMock
@@ -117,6 +123,7 @@ def test_the_result_of_a_tool_is_a_turn_of_its_own(
     assert results == [{"name": "weather", "output": "21 degrees"}]
 
 
+@in_process
 @every_sync_sdk
 def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(sdk.model, Reply("42", reasoning="6 times 7"))
@@ -125,6 +132,7 @@ def test_reasoning_comes_beside_the_text(sdk: type[SDK], mock_llm_responses: LLM
     assert sdk().stream("How much?") == ["42"]
 
 
+@in_process
 @every_sync_sdk
 def test_usage_and_the_reason_of_the_end_are_as_scripted(
     sdk: type[SDK], mock_llm_responses: LLMMock
@@ -138,8 +146,15 @@ def test_usage_and_the_reason_of_the_end_are_as_scripted(
 @every_sdk
 @pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 @pytest.mark.parametrize(
-    ("misbehaviour", "status"),
-    [("rate-limit", 429), ("context-overflow", 400), ("invalid-key", None), ("overloaded", None)],
+    ("way", "misbehaviour", "status"),
+    [
+        ("in process", "rate-limit", 429),
+        ("in process", "context-overflow", 400),
+        ("in process", "invalid-key", None),
+        ("in process", "overloaded", None),
+        ("served", "rate-limit", 429),
+    ],
+    indirect=["way"],
 )
 def test_errors_of_the_provider_are_the_sdks_own(
     sdk: type[SDK], misbehaviour: str, status: int | None, streamed: bool, mock_llm_calls: LLMMock
@@ -171,6 +186,7 @@ def test_a_connection_fails_as_it_does_without_us(
     assert "llm_mock" not in type(raised.value).__module__
 
 
+@in_process
 @every_sync_sdk
 def test_an_error_of_python_is_one_of_the_server(
     sdk: type[SDK], mock_llm_responses: LLMMock
@@ -192,6 +208,7 @@ def test_a_stream_that_breaks_gives_what_came_before(
     assert mock_llm_responses.calls[0]["response"] == "Hel"
 
 
+@in_process
 @every_sync_sdk
 def test_replies_are_queued_matched_and_may_be_functions(
     sdk: type[SDK], mock_llm_responses: LLMMock
@@ -213,6 +230,7 @@ UNKNOWN = {
 """What each provider says where there is no such model."""
 
 
+@in_process
 @every_sync_sdk
 def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown(sdk.model)
@@ -222,6 +240,7 @@ def test_a_model_made_unknown_is_not_found(sdk: type[SDK], mock_llm_responses: L
         sdk().ask("Hello")
 
 
+@in_process
 def test_a_model_made_unknown_is_not_valid_to_openrouter(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_unknown("deepseek/deepseek-chat")
     client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
@@ -233,6 +252,7 @@ def test_a_model_made_unknown_is_not_valid_to_openrouter(mock_llm_responses: LLM
         )
 
 
+@in_process
 def test_openrouter_says_which_provider_answered(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("deepseek/deepseek-chat", Reply("42", reasoning="6 times 7"))
     client = openai.OpenAI(base_url="https://openrouter.ai/api/v1")
