@@ -1,0 +1,181 @@
+"""What a provider sends, byte by byte, and what a recording makes of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+import openai
+import pytest
+import requests
+
+from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.cassettes import Cassette
+from tests.cassettes.conftest import Run
+from tests.openai_server import QuietServer, served
+
+MESSAGE = {"role": "assistant", "content": "Hello"}
+CHOICE = {"index": 0, "message": MESSAGE, "finish_reason": "stop"}
+COMPLETION = json.dumps({"id": "1", "object": "chat.completion", "choices": [CHOICE]}).encode()
+QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
+
+
+class ByteServer(QuietServer):
+    """Sends these bytes with these headers."""
+
+    content: bytes = COMPLETION
+    headers: dict[str, str]
+    accepted: str | None = None
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.headers = {"content-type": "application/json"}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1/chat/completions"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ByteServer
+
+    def log_message(self, *args: Any) -> None: ...
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.accepted = self.headers["Accept-Encoding"]
+        self.send_response(200)
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(self.server.content)
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ByteServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with served(ByteServer()) as server:
+        monkeypatch.setattr(http_settings, "hosts", (f"127.0.0.1:{server.server_port}",))
+        yield server
+
+
+def post(url: str, **headers: str) -> requests.Response:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return requests.post(url, json=QUESTION, headers=names)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "sent"),
+    [
+        ("gzip, deflate", "gzip, deflate"),
+        ("gzip;q=0.5, br, identity", "gzip;q=0.5, identity"),
+        ("br", "identity"),
+        ("zstd, br;q=0.9", "identity"),
+        ("*", "identity"),
+    ],
+)
+def test_a_provider_is_asked_only_for_encodings_that_can_be_recorded(
+    run: Run, provider: ByteServer, accepted: str, sent: str
+) -> None:
+    run("all", lambda: post(provider.url, accept_encoding=accepted))
+    assert provider.accepted == sent
+    assert run.problems == []
+
+
+RAW_DEFLATE = zlib.compress(COMPLETION)
+ENCODINGS = {
+    "gzip": gzip.compress(COMPLETION),
+    "x-gzip": gzip.compress(COMPLETION),
+    " GZIP ": gzip.compress(COMPLETION),
+    "deflate": RAW_DEFLATE,
+    "identity": COMPLETION,
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_compressed_answer_is_recorded_as_it_is(
+    run: Run, provider: ByteServer, encoding: str
+) -> None:
+    provider.content = ENCODINGS[encoding]
+    provider.headers["content-encoding"] = encoding
+    run("all", lambda: post(provider.url))
+    assert run.problems == []
+    assert run.calls[0]["response"] == "Hello"
+    assert run("none", lambda: post(provider.url).json()) == json.loads(COMPLETION)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content", "problem"),
+    [
+        ("br", b"\x8b\x03\x80Hello\x03", "its encoding 'br' is not supported"),
+        ("gzip", b"not compressed", "incorrect header check"),
+    ],
+)
+def test_an_answer_that_cannot_be_decoded_is_a_problem_and_reaches_the_client(
+    run: Run, provider: ByteServer, encoding: str, content: bytes, problem: str
+) -> None:
+    provider.content = content
+    provider.headers |= {"content-encoding": encoding, "content-length": str(len(content))}
+
+    def ask() -> bytes:
+        with requests.post(provider.url, json=QUESTION, stream=True) as response:
+            return response.raw.read(decode_content=False)
+
+    assert run("all", ask) == content
+    [message] = run.problems
+    assert message.startswith("The response of 'm' to 'Hi' cannot be recorded: ")
+    assert problem in message
+    assert not run.path.exists()
+
+
+def event(text: str) -> str:
+    choice = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+    return json.dumps({"id": "1", "object": "chat.completion.chunk", "choices": [choice]})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"data: {event('Hel')}\n\ndata: {event('lo')}\n\ndata: [DONE]\n\n",
+        f"data:{event('Hel')}\n\ndata:{event('lo')}\n\ndata:[DONE]\n\n",
+        f"data: {event('Hel')}\r\n\r\ndata: {event('lo')}\r\n\r\ndata: [DONE]\r\n\r\n",
+        f"data: {event('Hel')}\r\rdata: {event('lo')}\r\rdata: [DONE]\r\r",
+        f": a comment\n\nevent: x\ndata: {event('Hel')}\nid: 1\n\n"
+        f"data: {event('lo')}\n\ndata: [DONE]",
+        f"data: {event('Hel')}\n\ndata: {event('lo')}",
+    ],
+    ids=["usual", "no space", "CR LF", "CR", "fields, comments and no end", "without DONE"],
+)
+def test_events_are_read_however_they_are_separated(
+    run: Run, provider: ByteServer, content: str
+) -> None:
+    provider.content = content.encode()
+    provider.headers["content-type"] = "text/event-stream; charset=utf-8"
+    run("all", lambda: requests.post(provider.url, json={**QUESTION, "stream": True}).content)
+    assert run.problems == []
+    [call] = Cassette(run.path).calls
+    [recorded] = call.response.events
+    assert (recorded.text, recorded.chunks) == ("Hello", [3, 2])
+    expected = [json.loads(event("…"))] * 2
+    done = ["[DONE]"] if "DONE" in content else []
+    assert call.response.raw == [*expected, *done]
+
+
+def test_nothing_is_sent_to_a_provider_without_a_key(run: Run) -> None:
+    def ask() -> str:
+        with openai.OpenAI(max_retries=0) as client, pytest.raises(openai.APIError) as caught:
+            client.chat.completions.create(**QUESTION)  # type: ignore[call-overload]
+        return str(caught.value)
+
+    problem = (
+        "There is no key for api.openai.com, so nothing was sent: set the environment variable in "
+        "which the SDK looks for it, and record again."
+    )
+    assert problem in run("all", ask)
+    assert run.problems[0].startswith("The call of 'm' could not be recorded: LLMMockError: ")
+    assert problem in run.problems[0]
+    assert not run.path.exists()
