@@ -109,6 +109,10 @@ def test_skipped(): ...
 def test_expected():
     assert False
 
+def test_empty(mock_llm_responses):
+    mock_llm_responses.set("m", "")
+    llm.get_model("m").prompt("").text()
+
 def test_silent(): ...
 '''  # noqa: E501
 
@@ -212,21 +216,20 @@ cases:
 """
 
 
-def run_suite(project: Project, name: str, *arguments: str, run: Any = None) -> dict[str, Any]:
+def run_suite(project: Project, name: str, *arguments: str) -> None:
     """Run the suite with each kind of output, and compare these with the checked-in ones."""
     suffixes = ("json", "xml", "md", "html")
     outputs = [f"--output=out.{suffix}" for suffix in suffixes]
-    ended = project.test(*outputs, *arguments)
+    role = () if name == "target" else ("role.yaml",)
+    ended = project.command("test", *role, "-s", "tests.yaml", *outputs, *arguments)
     assert ended.exit_code == 1, ended.output
-    document: dict[str, Any] = json.loads(Path("out.json").read_bytes())
-    compare_json(FOLDER / f"{name}.json", without_times(document))
+    compare_json(FOLDER / f"{name}.json", without_times(json.loads(Path("out.json").read_bytes())))
     junit = re.sub(rb'time="[\d.]+"', b'time="0"', Path("out.xml").read_bytes())
     compare_bytes(FOLDER / f"{name}.xml", junit)
     markdown = re.sub(rb"time per case [^<]*", b"time per case", Path("out.md").read_bytes())
     markdown = re.sub(rb"\b[\d.]+m?s\b", b"0s", markdown)
     compare_bytes(FOLDER / f"{name}.md", markdown)
     compare_json(FOLDER / f"{name}.page.json", without_times(read_page(Path("out.html"))))
-    return document
 
 
 def script(mock: ResponseConfigurator) -> None:
@@ -301,3 +304,19 @@ def test_the_documents_of_a_dry_run_with_skipped_checks(project: Project) -> Non
         "[{type: max_cost, value: 1}, {type: contains, value: Hello}]}\n"
     )
     run_suite(project, "dry", "--dry-run")
+
+
+def test_the_documents_of_an_application_as_the_target(project: Project) -> None:
+    project.write(
+        "app.py",
+        "import llm\n"
+        "def answer(text):\n"
+        "    return {'reply': llm.get_model('m').prompt(text, system='Be kind').text()}\n",
+    )
+    project.write(
+        "tests.yaml",
+        VARIANTS.replace("cases:", "target: {function: 'app.py:answer', output: reply}\ncases:")
+        + "  - {name: asks, prompt: Hi, replies: [{model: m, text: Oh.}],"
+        " assertions: [{type: contains, value: Hello}]}\n",
+    )
+    run_suite(project, "target", "--dry-run")
