@@ -163,7 +163,6 @@ class BuiltinTools:
                 if response.next_request is None:
                     return await _read_response(response)
                 request = response.next_request
-                await response.aclose()
             self._allowed_hosts.check(request.url)
         raise LLMMockError(f"{subject} failed: it was redirected more than {MAX_REDIRECTS} times.")
 
@@ -186,12 +185,12 @@ def _load_certificates() -> ssl.SSLContext:
 
 
 async def _read_response(response: httpx2.Response) -> JSONObject:
+    # The client closes the connection of a body that is not read to its end.
     body = b""
     async for chunk in response.aiter_bytes():
         body += chunk
         if len(body) > BODY_LIMIT:
             break
-    await response.aclose()
     is_complete = len(body) <= BODY_LIMIT
     return {
         "status_code": response.status_code,

@@ -25,6 +25,12 @@ TARGET = "target: {command: [cat]}\ncases:"
 FUNCTION = "target: {function: 'app.py:ask'}\ncases:"
 CHECKED = "{type: python, function: 'checks.py:is_short'}, {type: contains, value: Hello}"
 CHECKS = "import words\ndef is_short(output): return len(output) < words.LIMIT\n"
+VCR = """
+version: 1
+interactions:
+- request: {method: GET, uri: "https://example.com/", body: "", headers: {}}
+  response: {status: {code: 200, message: OK}, headers: {}, body: {string: ""}}
+"""
 COMMANDS = {
     "a dry run": ["test", "role.yaml", "-s", "suite.yaml", "--dry-run"],
     "a dry run of an application": ["test", "-s", "target.yaml", "--dry-run"],
@@ -36,6 +42,7 @@ COMMANDS = {
     "validation": ["validate", "suite.yaml", "spec.yaml"],
     "invalid files": ["validate", "broken.yaml"],
     "a preview of a migration": ["migrate", "test_old.py"],
+    "an import of nothing": ["import", "vcr.yaml"],
     "an import that fails": ["import", "broken.yaml"],
     "the misbehaviours": ["misbehaviours"],
     "a script that is wrong": ["serve", "broken.yaml"],
@@ -55,6 +62,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "words.py": "LIMIT = 90\n",
         "spec.yaml": SPEC,
         "broken.yaml": "a: [",
+        "vcr.yaml": VCR,
         "promptfoo.yaml": CONFIGURATION,
         "app.py": APP,
         "test_old.py": OLD,

@@ -117,3 +117,17 @@ def test_a_standing_reply_that_is_replaced_is_the_latest() -> None:
         mock.set("m", text, prompt=prompt)
         assert mock.get_model("m").prompt("Hello World").text() == text
     assert len(mock.responses.script.conditional) == 2
+
+
+def test_a_response_is_unread_until_its_text_is_read(mock_llm_calls: LLMMock) -> None:
+    unread = mock_llm_calls.history.unread
+    model = llm.get_model("m")
+    first, second = model.prompt("One"), model.prompt("Two", stream=False)
+    third = model.conversation().prompt("Three")
+    assert len(unread) == 3
+    first.text()
+    assert len(unread) == 2
+    second.json()
+    assert len(unread) == 1
+    list(third)
+    assert not unread

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,14 @@ asyncio.run(main())
 """
 
 Claude = Callable[..., None]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_remains() -> Iterator[None]:
+    """Fail a test that leaves a thread behind."""
+    before = {*threading.enumerate()}
+    yield
+    assert {*threading.enumerate()} <= before
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,77 @@
+"""The event loop of a thread in the background, and its end."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from llm_mock.agents.background import BackgroundLoop, LoopClosed
+from tests.process_state import StateWatch, assert_nothing_left
+
+
+def test_a_loop_ends_with_all_that_runs_in_it() -> None:
+    seen: list[str] = []
+    kept: list[object] = []
+
+    async def wait() -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            seen.append("task")
+
+    async def generate() -> AsyncIterator[int]:
+        try:
+            yield 1
+        finally:
+            seen.append("generator")
+
+    async def begin() -> None:
+        generator = generate()
+        kept.extend([generator, asyncio.create_task(wait()), await anext(generator)])
+        # Starts a thread.
+        await asyncio.to_thread(int)
+
+    async def shut_down() -> None:
+        seen.append("shutdown")
+
+    watch = StateWatch()
+    loop = BackgroundLoop()
+    loop.run(begin())
+    assert loop.usable
+    loop.close(shut_down)
+    assert seen == ["shutdown", "task", "generator"]
+    assert not loop.usable
+    assert_nothing_left(watch.take_changes())
+    with pytest.raises(LoopClosed):
+        loop.run(shut_down())
+    assert seen == ["shutdown", "task", "generator"]
+
+
+def test_ctrl_c_in_the_waiting_thread_ends_what_it_waits_for() -> None:
+    seen: list[str] = []
+
+    async def wait() -> None:
+        _thread.interrupt_main()
+        try:
+            await asyncio.sleep(600)
+        finally:
+            seen.append("cancelled")
+
+    async def wait_within() -> None:
+        with pytest.raises(RuntimeError, match="would wait for itself"):
+            loop.run(asyncio.sleep(0))
+
+    loop = BackgroundLoop()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            loop.run(wait())
+        loop.run(asyncio.sleep(0))
+        assert seen == ["cancelled"]
+        loop.run(wait_within())
+    finally:
+        loop.close(lambda: asyncio.sleep(0))
