@@ -49,7 +49,7 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
         # On a thread, as http.client blocks, and the server has other clients to answer.
         response = await loop.run_in_executor(None, _send, connection, sent, recording)
     except (OSError, http.client.HTTPException) as error:
-        problem = error or type(error).__name__
+        problem = str(error) or type(error).__name__
         raise WireError(502, f"Cannot reach {sent.host}: {problem}") from None
     headers = []
     for name, value in response.getheaders():
