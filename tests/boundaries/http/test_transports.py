@@ -6,6 +6,7 @@ import asyncio
 import json
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiohttp
@@ -19,8 +20,10 @@ import urllib3
 
 from llm_mock import LLMMock, Reply
 from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.cassettes import Cassette
 from tests.boundaries.http.test_answered_requests import local_server  # noqa: F401 (a fixture)
 from tests.boundaries.http.test_interception import application  # noqa: F401 (a fixture)
+from tests.provider_server import KEY, TEXT, ProviderServer, served
 
 QUESTION = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 BODY = json.dumps(QUESTION).encode()
@@ -215,6 +218,83 @@ def test_a_model_that_passes_through_reaches_its_server(
     received = send("POST", f"{application}/v1/chat/completions", BODY)
     assert json.loads(received.content)["sent"] == BODY.decode()
     assert (mock_llm_calls.calls, mock_llm_calls.problems) == ([], [])
+
+
+def by_unix_socket_of_aiohttp() -> None:
+    async def ask() -> None:
+        connector = aiohttp.UnixConnector("/nowhere")
+        async with aiohttp.ClientSession(connector=connector) as session:
+            await session.post(URL.replace("https", "http"), data=BODY, headers=HEADERS)
+
+    asyncio.run(ask())
+
+
+def by_unix_socket_async(library: Any) -> Callable[[], None]:
+    async def ask() -> None:
+        transport = library.AsyncHTTPTransport(uds="/nowhere")
+        async with library.AsyncClient(transport=transport) as client:
+            await client.post(URL.replace("https", "http"), content=BODY, headers=HEADERS)
+
+    return lambda: asyncio.run(ask())
+
+
+@pytest.mark.parametrize(
+    "send",
+    [
+        by_unix_socket_async(httpx),
+        by_unix_socket_async(httpx2),
+        by_unix_socket_of_aiohttp,
+    ],
+)
+def test_a_unix_socket_leads_to_this_machine_whatever_host_is_named(
+    send: Callable[[], None], mock_llm_calls: LLMMock
+) -> None:
+    with pytest.raises(Exception, match=r"No such file|connect") as raised:
+        send()
+    assert isinstance(
+        raised.value, (httpx.ConnectError, httpx2.ConnectError, aiohttp.ClientConnectorError)
+    )
+    assert (mock_llm_calls.calls, mock_llm_calls.problems) == ([], [])
+
+
+@every_way
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_response_is_recorded_while_its_caller_gets_it(
+    send: Send,
+    streamed: bool,
+    tmp_path: Path,
+    mock_llm_calls: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mock_llm_calls, "cassette", Cassette(tmp_path / "a.yaml", "all"))
+    monkeypatch.setitem(HEADERS, "authorization", f"Bearer {KEY}")
+    body = json.dumps({**QUESTION, "stream": streamed}).encode()
+    with served(ProviderServer()) as server:
+        monkeypatch.setattr(http_settings, "hosts", (server.host,))
+        received = send("POST", f"{server.url}/v1/chat/completions", body)
+    assert received.status == 200
+    assert received.headers["x-request-id"] == "req_1"
+    assert (b"data: [DONE]" in received.content) is streamed
+    [call] = mock_llm_calls.calls
+    assert (call["response"], call["error"]) == (TEXT, None)
+    assert mock_llm_calls.problems == []
+    monkeypatch.setattr(mock_llm_calls, "cassette", None)
+
+
+@every_way
+def test_an_error_of_the_provider_is_recorded_and_raised(
+    send: Send, tmp_path: Path, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mock_llm_calls, "cassette", Cassette(tmp_path / "a.yaml", "all"))
+    monkeypatch.setitem(HEADERS, "authorization", f"Bearer {KEY}")
+    body = BODY.replace(b"Hello", b"a fail")
+    with served(ProviderServer()) as server:
+        monkeypatch.setattr(http_settings, "hosts", (server.host,))
+        received = send("POST", f"{server.url}/v1/chat/completions", body)
+    assert (received.status, received.headers["retry-after"]) == (429, "0.01")
+    [call] = mock_llm_calls.calls
+    assert "Slow down" in str(call["error"])
+    monkeypatch.setattr(mock_llm_calls, "cassette", None)
 
 
 ERRORS: dict[str, tuple[Any, Any, Any]] = {
