@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import _thread
 import asyncio
+import concurrent.futures.thread  # noqa: F401 (whose import is followed once a process)
+import signal
+import sys
+import threading
 from collections.abc import AsyncIterator
 
 import pytest
@@ -52,11 +55,12 @@ def test_a_loop_ends_with_all_that_runs_in_it() -> None:
     assert seen == ["shutdown", "task", "generator"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no signal is sent to a thread there")
 def test_ctrl_c_in_the_waiting_thread_ends_what_it_waits_for() -> None:
     seen: list[str] = []
 
     async def wait() -> None:
-        _thread.interrupt_main()
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
         try:
             await asyncio.sleep(600)
         finally:
