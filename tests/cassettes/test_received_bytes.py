@@ -147,8 +147,18 @@ def event(text: str) -> str:
         f": a comment\n\nevent: x\ndata: {event('Hel')}\nid: 1\n\n"
         f"data: {event('lo')}\n\ndata: [DONE]",
         f"data: {event('Hel')}\n\ndata: {event('lo')}",
+        # Several lines of data are one text.
+        "data: " + event("Hel").replace(", ", ",\ndata: ") + f"\n\ndata: {event('lo')}\n\n",
     ],
-    ids=["usual", "no space", "CR LF", "CR", "fields, comments and no end", "without DONE"],
+    ids=[
+        "usual",
+        "no space",
+        "CR LF",
+        "CR",
+        "fields, comments and no end",
+        "without DONE",
+        "lines",
+    ],
 )
 def test_events_are_read_however_they_are_separated(
     run: Run, provider: ByteServer, content: str
