@@ -320,3 +320,11 @@ def test_the_documents_of_an_application_as_the_target(project: Project) -> None
         " assertions: [{type: contains, value: Hello}]}\n",
     )
     run_suite(project, "target", "--dry-run")
+
+
+def test_a_comparison_without_any_suite_is_not_good(project: Project) -> None:
+    project.dry("--output=before.json")
+    project.write("tests.yaml", "cases: 3")
+    assert project.dry("--baseline", "before.json", "--output=out.md").exit_code == 1
+    text = Path("out.md").read_text("utf-8")
+    assert text == "### ❌ No suite was compared with <code>before&#46;json</code>\n\n"
