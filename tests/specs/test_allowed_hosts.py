@@ -147,3 +147,21 @@ def test_what_is_no_host_is_refused(pattern: Any) -> None:
 def test_allowed_hosts_are_equal_by_value() -> None:
     assert AllowedHosts(["localhost"]) == AllowedHosts(("localhost",)) != LOOPBACK
     assert repr(AllowedHosts(["localhost"])) == "AllowedHosts(patterns=('localhost',))"
+
+
+@pytest.mark.parametrize(
+    ("url", "more"),
+    [
+        ("ftp://localhost/", " This one begins with 'ftp'."),
+        ("localhost:80/x", " This one begins with 'localhost'."),
+        ("/x", ""),
+        ("http://", ""),
+        ("http://localhost:65536/", ""),
+        ("http://[::1/", ""),
+    ],
+)
+def test_a_url_that_is_not_valid_is_told_without_showing_it(url: str, more: str) -> None:
+    with pytest.raises(HostNotAllowed) as raised:
+        ANY.check(url)
+    problem = "The url is not valid. Write it as http://host:port/path, or with https."
+    assert str(raised.value) == f"{problem}{more}"

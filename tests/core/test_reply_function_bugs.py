@@ -1,0 +1,49 @@
+"""The message about an exception of a reply function shows the function's own lines."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from llm_mock import LLMMock
+from llm_mock.core.reply_functions import explain_bug
+
+
+def fail(prompt: Any) -> str:
+    raise ValueError("no")
+
+
+async def fail_later(prompt: Any) -> str:
+    return fail(prompt)
+
+
+@pytest.mark.parametrize("function", [fail, fail_later])
+def test_the_frames_of_asyncio_and_of_the_mock_are_left_out(function: Any) -> None:
+    mock = LLMMock()
+    mock.set("m", function)
+    with pytest.raises(ValueError, match="no") as raised:
+        mock.get_model("m").prompt("Hello").text()
+    path = os.path.relpath(__file__)
+    last = fail.__code__.co_firstlineno + 1
+    lines = [f'  File "{__file__}", line {last}, in fail', '    raise ValueError("no")']
+    places = f"{path}:{last}"
+    if function is fail_later:
+        first = fail_later.__code__.co_firstlineno + 1
+        lines = [
+            f'  File "{__file__}", line {first}, in fail_later',
+            "    return fail(prompt)",
+            *lines,
+        ]
+        places = f"{path}:{first}, by {places}"
+    shown = (explain_bug(raised.value) or "").splitlines()
+    assert shown[0] == f"A reply function raised at {places}: ValueError: no"
+    # Versions of Python mark different parts of a line.
+    assert [line for line in shown[1:] if "^" not in line] == lines
+
+
+def test_an_exception_of_another_function_is_not_explained() -> None:
+    with pytest.raises(ValueError, match="no") as raised:
+        fail(None)
+    assert explain_bug(raised.value) is None
