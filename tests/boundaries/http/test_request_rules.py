@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from llm_mock import Latency, LLMMock, Reply, ToolCall, create_mock_get_model
+from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http import content_encodings
 from llm_mock.boundaries.http.client_clock import ClientClock
 from llm_mock.boundaries.http.dispatch import ModelRequest, dispatch_request, parse_request
@@ -178,6 +179,28 @@ def test_options_have_the_names_of_llm(
         "google" if url == GEMINI else "openai",
     )
     assert request.common_options() == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "key"),
+    [
+        ({}, None),
+        ({"authorization": "Bearer a"}, "a"),
+        ({"authorization": "a"}, "a"),
+        ({"authorization": "Bearer "}, None),
+        ({"authorization": f"Bearer {PLACEHOLDER_KEY}"}, None),
+        ({"authorization": "Bearer a", "x-api-key": "b"}, "b"),
+        ({"authorization": "Bearer a", "api-key": "b"}, "b"),
+        ({"authorization": "Bearer a", "x-goog-api-key": "b"}, "b"),
+        ({"authorization": "Bearer a", "x-api-key": ""}, None),
+        ({"authorization": "Bearer a", "x-key": "b"}, "a"),
+    ],
+)
+def test_the_key_is_that_of_the_providers_own_header(
+    headers: dict[str, str], key: str | None, mock_llm_calls: LLMMock
+) -> None:
+    httpx.post(CHAT, headers=headers, json={"model": "m", "messages": HELLO})
+    assert mock_llm_calls.last_call["key"] == key
 
 
 WEATHER = {
