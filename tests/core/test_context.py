@@ -1,13 +1,17 @@
-"""The mock of a thread or task, for as long as it is used."""
+"""The mock of a thread or task, for as long as it is used, and copies of its calls."""
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import threading
+from collections.abc import Callable
 
 import pytest
 
 from llm_mock import LLMMock, LLMMockError
+from llm_mock.core.call import Call
 from llm_mock.core.context import ContextMocks, is_passing_through, pass_through
 from llm_mock.core.ownership import RunningTest, RunState, attribute_calls, begin_test, owner
 from llm_mock.support.environment import set_environment
@@ -80,3 +84,18 @@ def test_calls_are_attributed_to_another_test_for_a_while() -> None:
     with attribute_calls(other):
         assert owner.get() is other
     assert owner.get() is before
+
+
+@pytest.mark.parametrize(
+    "duplicate", [copy.copy, copy.deepcopy, lambda call: pickle.loads(pickle.dumps(call))]
+)
+def test_a_copy_of_a_call_tells_all_that_the_call_tells(
+    duplicate: Callable[[Call], Call], mock_llm_calls: LLMMock
+) -> None:
+    mock_llm_calls.get_model("m").prompt("Hello", system="Be brief").text()
+    call = mock_llm_calls.calls[0]
+    copied = duplicate(call)
+    assert (dict(copied), copied.messages) == (dict(call), call.messages)
+    assert copied.describe_request() == call.describe_request()
+    assert copied.messages[0]["role"] == "system"
+    assert copied._test == call._test
