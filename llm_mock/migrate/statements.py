@@ -325,7 +325,7 @@ class StatementRewriter:
             value = self.table.evaluate(expression)
         if isinstance(value, PlainCode) and to_source(value.node) != "None":
             if self.state.getters:
-                raise CannotRewrite("the fixture gives another value than the mock", node=node)
+                raise CannotRewrite("the fixture gives another value than the mock")
             return None
         if not self.state.getters and value is None:
             return None

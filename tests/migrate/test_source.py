@@ -17,14 +17,11 @@ pytest.importorskip("libcst")
 from llm_mock.migrate.file import FileResult, rewrite_file
 
 OLD = Path(__file__).parent / "old"
-FILES = (
-    *("test_layout.py", "test_fixtures.py", "test_decorators.py", "test_monkeypatch.py"),
-    *("test_private_mock.py", "test_pytest_mock.py", "test_async.py"),
-)
-SOURCE = (OLD / "test_layout.py").read_text()
+FILES = ("test_layout.py", "test_fixtures.py", "test_private_mock.py", "test_pytest_mock.py")
+SOURCE = (OLD / "test_fixtures.py").read_text()
 
 
-def migrate(source: bytes, name: str = "test_layout.py") -> FileResult:
+def migrate(source: bytes, name: str = "test_fixtures.py") -> FileResult:
     return rewrite_file(OLD / name, source, lambda test, target: (), lambda name: name)
 
 
@@ -105,8 +102,8 @@ def test_a_comment_is_only_lost_with_a_removed_definition_or_import(name: str) -
         lambda text: text.replace("    ", "  ").encode(),
         lambda text: text.rstrip("\n").encode(),
         lambda text: text.encode("utf-8-sig"),
-        lambda text: ("# coding: latin-1\n" + text.replace("Short", "Kürzer")).encode("latin-1"),
-        lambda text: text.replace("Short", "Kürzer 🦘").encode(),
+        lambda text: ("# coding: latin-1\n" + text.replace("Another", "Kürzer")).encode("latin-1"),
+        lambda text: text.replace("Another", "Kürzer 🦘").encode(),
         lambda text: text.replace("\n\n\n", "\n\f\n\n").encode(),
     ],
     ids=[

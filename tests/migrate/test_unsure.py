@@ -383,6 +383,34 @@ def test_what_has_nothing_to_do_with_llm_is_left_alone(text: str, tmp_path: Path
     assert (result.after, result.manual_changes) == (result.before, ())
 
 
+def test_a_fixture_that_gives_its_mock_to_other_files_is_told_and_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "app.py").write_text("from llm import get_model\n")
+    fixtures = """
+        @pytest.fixture
+        def model():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                yield get_model.return_value
+
+        @pytest.fixture
+        def answering(monkeypatch):
+            model = Mock(**{"prompt.return_value.text.return_value": "Hi"})
+            monkeypatch.setattr("app.get_model", lambda name: model)
+        """
+    source = (START + dedent(fixtures)).encode()
+    result = rewrite_file(
+        tmp_path / "conftest.py", source, lambda test, target: (), lambda name: name
+    )
+    assert result.changed == ("answering",)
+    assert [*map(str, result.manual_changes)] == [
+        "conftest.py:8: model: tests of other files are given this mock. Let it configure llm_mock "
+        "(mock_llm_responses.set) and yield nothing; its tests request mock_llm_calls."
+    ]
+
+
 def test_what_a_fixture_does_after_the_test_stays_after_it(tmp_path: Path) -> None:
     result = migrated(
         tmp_path,

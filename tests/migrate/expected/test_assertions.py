@@ -9,7 +9,7 @@ import reviews
 from reviews import Review, awaited, awaited_if_any, if_any, nothing_else, review, summarize, warm
 
 FAULTS = (
-    *("", "prompt", "answer", "system", "option", "schema", "twice", "no call", "call"),
+    *("", "prompt", "system", "option", "schema", "twice", "no call", "call"),
     *("model", "model twice", "no system", "no option", "no schema"),
 )
 REVIEW = '{"stars": 4, "title": "Fine"}'

@@ -8,7 +8,7 @@ import types
 import pytest
 import reviews
 
-FAULTS = ("", "prompt", "answer", "system", "option", "schema", "retry", "twice", "no call", "call")
+FAULTS = ("", "prompt", "answer", "system", "schema", "retry", "call")
 
 
 def collect_words(function):
