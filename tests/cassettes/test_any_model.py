@@ -86,6 +86,27 @@ def test_attachments_that_come_back_are_kept_and_those_sent_are_known_by_their_h
     assert list(run.path.parent.iterdir()) == [run.path]
 
 
+def test_a_sent_attachment_has_its_type_and_is_left_out_of_the_payload(run: Run) -> None:
+    sent = llm.Attachment(content=PNG)
+
+    def execute(prompt: Any, response: Any) -> Iterator[str]:
+        [attachment] = prompt.attachments
+        response._prompt_json = {"image": f"data:image/png;base64,{attachment.base64_content()}"}
+        yield "a picture"
+
+    def use(executed: Execute) -> Any:
+        response = Scripted(executed).prompt("See", attachments=[sent])
+        return response.text(), response._prompt_json
+
+    recorded = run("once", lambda: use(execute))
+    assert run("none", lambda: use(never)) == recorded
+    [call] = Cassette(run.path).calls
+    [attachment] = call.request.attachments
+    assert (attachment.type, attachment.bytes) == ("image/png", len(PNG))
+    placeholder = f"[attachment {attachment.sha256}]"
+    assert call.response.prompt_json == {"image": f"data:image/png;base64,{placeholder}"}
+
+
 def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> None:
     def execute(prompt: Any, response: Any) -> Iterator[str]:
         response.attachments.append(llm.Attachment(type="image/png", content=bytes(50_000)))
@@ -258,6 +279,7 @@ def test_a_secret_of_the_machine_on_which_it_was_recorded_may_be_another_one_els
     for other in (
         "Use , or another!",
         "Use another, or another",
+        'Use another, or "another"!',
         'Use "x", or "y"',
         "Use them " * 10_000,
     ):

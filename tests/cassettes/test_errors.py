@@ -12,6 +12,7 @@ import pytest
 from llm_mock import LLMMock
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.cassettes import Cassette
 from tests import openai_server
 from tests.cassettes import sdk_calls
 from tests.cassettes.conftest import Run
@@ -251,3 +252,24 @@ def test_an_error_that_a_test_raises_is_the_same_in_process_and_served(
     expected = json.loads(table_of(api).read_bytes())
     assert in_process == expected
     assert served == expected
+
+
+STATUSES = (400, 401, 402, 403, 404, 408, 409, 412, 413, 418, 422, 429, 431, 499, 500, 501)
+MORE_STATUSES = (502, 503, 504, 529, 599)
+
+
+@pytest.mark.parametrize("sdk", ["chat", "messages"])
+def test_a_recorded_error_has_the_class_that_the_sdk_raises(
+    sdk: str, provider: ErrorServer, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_settings, "hosts", (f"127.0.0.1:{provider.server_port}",))
+    raised, recorded = {}, {}
+    with sdk_calls.using(sdk_calls.CLIENTS[sdk], provider.url) as client:
+        for status in (*STATUSES, *MORE_STATUSES):
+            provider.answer = Served(json.dumps({"error": {"message": "No."}}), status)
+            run.path = run.path.with_name(f"{status}.yaml")
+            kinds = run("all", lambda: [type(error) for error in find_errors(sdk, client)])
+            raised[status] = {f"{kind.__module__.split('.')[0]}:{kind.__name__}" for kind in kinds}
+            calls = Cassette(run.path).calls
+            recorded[status] = {(call.response.error or {})["class"] for call in calls}
+    assert recorded == raised
