@@ -15,7 +15,7 @@ from google import genai
 
 from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
-from llm_mock.boundaries.http import placeholder_keys, supported_versions
+from llm_mock.boundaries.http import placeholder_keys, settings, supported_versions
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
 from llm_mock.boundaries.http.errors import add_fast_retry_header
 from llm_mock.boundaries.http.http1 import RequestReader
@@ -1113,3 +1113,8 @@ def test_the_installed_sdks_send_user_agents_of_the_table() -> None:
     sent[cohere._client_wrapper.get_headers()["User-Agent"]] = "cohere"
     for user_agent, name in sent.items():
         assert find(GATEWAY, "/any", user_agent=user_agent) == name, user_agent
+
+
+def test_the_settings_have_the_documented_modes() -> None:
+    assert settings.MODES == ("answer", "error", "off")
+    assert settings.TELEMETRY_MODES == ("drop", "allow")

@@ -297,6 +297,38 @@ def test_an_error_of_the_provider_is_recorded_and_raised(
     monkeypatch.setattr(mock_llm_calls, "cassette", None)
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("library", [httpcore, httpcore2])
+def test_a_recorded_response_that_is_not_read_frees_its_connection(
+    library: Any,
+    is_async: bool,
+    tmp_path: Path,
+    mock_llm_calls: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mock_llm_calls, "cassette", Cassette(tmp_path / "a.yaml", "all"))
+    headers = {**HEADERS, "authorization": f"Bearer {KEY}", "host": "a"}
+    body = json.dumps({**QUESTION, "stream": True}).encode()
+
+    def send(url: str) -> list[Any]:
+        with library.ConnectionPool() as pool:
+            with pool.stream("POST", url, headers=headers, content=body):
+                assert not pool.connections[0].is_available()
+            return [each for each in pool.connections if not (each.is_idle() or each.is_closed())]
+
+    async def send_async(url: str) -> list[Any]:
+        async with library.AsyncConnectionPool() as pool:
+            async with pool.stream("POST", url, headers=headers, content=body):
+                assert not pool.connections[0].is_available()
+            return [each for each in pool.connections if not (each.is_idle() or each.is_closed())]
+
+    with served(ProviderServer()) as server:
+        monkeypatch.setattr(http_settings, "hosts", (server.host,))
+        url = f"{server.url}/v1/chat/completions"
+        assert (asyncio.run(send_async(url)) if is_async else send(url)) == []
+    monkeypatch.setattr(mock_llm_calls, "cassette", None)
+
+
 ERRORS: dict[str, tuple[Any, Any, Any]] = {
     "httpx": (httpx.ConnectError, httpx.RemoteProtocolError, httpx.ReadTimeout),
     "httpx2": (httpx2.ConnectError, httpx2.RemoteProtocolError, httpx2.ReadTimeout),
