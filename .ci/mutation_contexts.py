@@ -1,0 +1,39 @@
+"""A pytest plugin that tells coverage, in all processes, which test function runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Generator
+
+import pytest
+from coverage import Coverage
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Measure a test, and the processes that it starts, under the name of its function."""
+    name = item.nodeid.partition("[")[0]
+    os.environ["MUTATION_TEST"] = name
+    coverage = Coverage.current()
+    if coverage is not None:
+        coverage.switch_context(name)
+    try:
+        return (yield)
+    finally:
+        os.environ["MUTATION_TEST"] = ""
+        if coverage is not None:
+            coverage.switch_context("")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Keep the seconds of each phase, and whether it passed."""
+    report = yield
+    line = [item.nodeid.partition("[")[0], not report.failed, report.duration]
+    file = f"{os.environ['MUTATION_DURATIONS']}.{os.getpid()}"
+    with open(file, "a", encoding="utf-8") as lines:
+        lines.write(json.dumps(line) + "\n")
+    return report
