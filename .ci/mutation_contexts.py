@@ -9,10 +9,17 @@ from collections.abc import Generator
 import pytest
 from coverage import Coverage
 
+DURATIONS = f"{os.environ['MUTATION_DURATIONS']}.{os.getpid()}"
+"""The file of this process. Tests may change the environment."""
+ADDED_VARIABLES = ("PYTEST_ADDOPTS", "PYTHONPATH")
+"""What loads this plugin; runs inside tests do without it."""
+
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Measure a test, and the processes that it starts, under the name of its function."""
+    for variable in ADDED_VARIABLES:
+        os.environ.pop(variable, None)
     name = item.nodeid.partition("[")[0]
     os.environ["MUTATION_TEST"] = name
     coverage = Coverage.current()
@@ -33,7 +40,6 @@ def pytest_runtest_makereport(
     """Keep the seconds of each phase, and whether it passed."""
     report = yield
     line = [item.nodeid.partition("[")[0], not report.failed, report.duration]
-    file = f"{os.environ['MUTATION_DURATIONS']}.{os.getpid()}"
-    with open(file, "a", encoding="utf-8") as lines:
+    with open(DURATIONS, "a", encoding="utf-8") as lines:
         lines.write(json.dumps(line) + "\n")
     return report

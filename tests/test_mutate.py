@@ -1,0 +1,71 @@
+"""`.ci/mutate` finds each small change of a line."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def mutate() -> ModuleType:
+    loader = SourceFileLoader("mutate", str(ROOT / ".ci" / "mutate"))
+    spec = spec_from_loader("mutate", loader)
+    assert spec is not None
+    module = sys.modules["mutate"] = module_from_spec(spec)
+    bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    loader.exec_module(module)
+    sys.dont_write_bytecode = bytecode
+    return module
+
+
+@pytest.mark.parametrize(
+    ("line", "changed"),
+    [
+        ("a = b < c", ["a = b <= c"]),
+        ("a = (b) == (c)", ["a = (b) != (c)"]),
+        ("a = b not in c", ["a = b in c"]),
+        ("a = 1 < b < c", ["a = 1 <= b < c", "a = 1 < b <= c", "a = 2 < b < c"]),
+        ("a = b + 1", ["a = b - 1", "a = b + 2"]),
+        ("a = b and c", ["a = (c)", "a = (b)"]),
+        ("a = not b", ["a = (b)"]),
+        ("a = b if c else d", ["a = b if not (c) else d"]),
+        ("if a: b()", ["if not (a): b()", "if a: pass"]),
+        ("a = [b for b in c if b]", ["a = [b for b in c if not (b)]"]),
+        ("a(b, c=d, e=f)", ["pass", "a(b,  e=f)", "a(b, c=d, )"]),
+        ("a = True", ["a = False"]),
+        ("a = 'key'", ["a = 'keyX'"]),
+        ("a.b = c", ["pass"]),
+        ("a += b", ["pass"]),
+        ("raise A", ["pass"]),
+        ("def f(): return a", ["def f(): return None"]),
+        ("def f(a=1): return None", ["def f(a=2): return None"]),
+        ("a = 'a text for people'", []),
+        ("a = f'a{b}'", []),
+        ("'docstring'", []),
+        ("a: 'b'", []),
+        ("def f(a: 'b') -> 'c': ...", []),
+        ("__all__ = ['a']", []),
+        ("a = cast('b', c)", []),
+        ("if TYPE_CHECKING: pass", []),
+    ],
+)
+def test_a_line_has_these_mutants(mutate: ModuleType, line: str, changed: list[str]) -> None:
+    source = line.encode()
+    finder = mutate.MutantFinder("file.py", source)
+    finder.visit(mutate.ast.parse(source))
+    assert sorted(mutant.apply(source).decode() for mutant in finder.mutants) == sorted(changed)
+
+
+def test_a_mutant_has_the_line_where_it_begins(mutate: ModuleType) -> None:
+    source = b"a = (\n    'b',\n    c\n    < d,\n)\n"
+    finder = mutate.MutantFinder("file.py", source)
+    finder.visit(mutate.ast.parse(source))
+    assert [(mutant.line, mutant.new) for mutant in finder.mutants] == [(2, b"'bX'"), (4, b"<=")]
+    assert finder.mutants[1].describe(source) == "< d,\n      \N{RIGHTWARDS ARROW} <= d,"
