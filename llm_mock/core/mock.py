@@ -443,8 +443,10 @@ class Mock:
         else:
             record["response"] = reply.outcome
             given_input, record["output_tokens"] = reply.tokens(request)
-            details = reply.usage_details()
-            record["input_tokens"] = add_cached_tokens(given_input, details, record.get("api"))
+            if reply.usage is not None:
+                details = reply.usage_details()
+                given_input = add_cached_tokens(given_input, details, record.get("api"))
+            record["input_tokens"] = given_input
         if self.history.log is not None:
             self.history.log.add_response(record, reply)
 
