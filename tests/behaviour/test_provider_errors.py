@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import Any
 
 import llm
@@ -11,6 +12,7 @@ import pytest
 
 from llm_mock import LLMMock
 from llm_mock.behaviour.provider_errors import REFUSALS, make_provider_error
+from tests.expected import compare_json
 
 SDKS = {"gpt-4o-mini": "openai", "claude-sonnet-4.5": "anthropic"}
 EXPECTED = {
@@ -183,3 +185,17 @@ def test_an_unknown_kind_is_refused() -> None:
         ValueError, match="kind = 'rate-limit': write one of rate_limit, overloaded"
     ):
         make_provider_error("gpt-4o-mini", "rate-limit")
+
+
+def test_the_response_of_each_provider_to_each_failure_is_the_checked_in_one() -> None:
+    responses = {}
+    for provider, kinds in REFUSALS.items():
+        for kind in kinds:
+            failure: Any = make_provider_error("some-model", kind, provider=provider, retry_after=7)
+            responses[f"{provider} {kind}"] = [
+                failure.status,
+                failure.headers,
+                str(failure),
+                failure.body,
+            ]
+    compare_json(Path(__file__).with_name("refusals.json"), responses)
