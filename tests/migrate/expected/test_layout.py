@@ -182,6 +182,9 @@ def test_assertions_in_a_condition(mock_llm_responses, mock_llm_calls):
         assert mock_llm_calls.last_call["kwargs"]["schema"] is None
         assert not {"attachments", "tools"} & mock_llm_calls.last_call["kwargs"].keys()
         assert mock_llm_calls.last_call["options"] == {}
+    # Another answer.
+    mock_llm_responses.set("*", "Later")
+    assert summarize("b") == "Later"
 
 
 def test_a_function_in_a_test(mock_llm_responses):

@@ -192,6 +192,9 @@ def test_assertions_in_a_condition():
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         if summarize("a"):
             get_model.return_value.prompt.assert_called_once_with("Summarize: a", system="Be brief")
+        # Another answer.
+        get_model.return_value.prompt.return_value.text.return_value = "Later"
+        assert summarize("b") == "Later"
 
 
 def test_a_function_in_a_test():
