@@ -46,3 +46,12 @@ def test_what_gives_nothing(fake_llm):
 @pytest.mark.usefixtures("fake_llm")
 def test_by_a_mark():
     assert summarize("a long text") == "For all"
+
+
+@pytest.fixture
+def patched_llm(mock_llm_responses):
+    mock_llm_responses.set("*", "Patched")
+
+
+def test_a_patch_that_gives_nothing(patched_llm):
+    assert summarize("a long text") == "Patched"

@@ -67,3 +67,14 @@ def test_what_gives_nothing(fake_llm):
 @pytest.mark.usefixtures("fake_llm")
 def test_by_a_mark():
     assert summarize("a long text") == "For all"
+
+
+@pytest.fixture
+def patched_llm():
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Patched"
+        yield
+
+
+def test_a_patch_that_gives_nothing(patched_llm):
+    assert summarize("a long text") == "Patched"
