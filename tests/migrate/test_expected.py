@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,9 @@ import pytest
 pytest.importorskip("libcst")
 
 from llm_mock.migrate.file import FileResult, rewrite_file
+from tests.expected import compare_bytes
 
 HERE = Path(__file__).parent
-REWRITE = os.environ.get("LLM_MOCK_REWRITE_EXPECTED") == "1"
-"""Whether the expected files are written anew, to be read in the diff before they are committed."""
 OLD = sorted(path.name for path in (HERE / "old").glob("test_*.py"))
 TABLES = ("test_doubles.py", "test_helpers.py", "test_values.py")
 """Old files whose tests become the same few lines: a second run shows no more than of others."""
@@ -26,18 +24,11 @@ def migrate(name: str, source: bytes) -> FileResult:
     return rewrite_file(path, source, lambda test, target: (), lambda name: name)
 
 
-def expect(path: Path, content: bytes) -> None:
-    """Compare content with a checked-in file."""
-    if REWRITE:
-        path.write_bytes(content)
-    assert path.read_bytes().decode() == content.decode()
-
-
 @pytest.mark.parametrize("name", OLD)
 def test_an_old_file_becomes_the_expected_file(name: str) -> None:
     result = migrate(name, (HERE / "old" / name).read_bytes())
     assert result.manual_changes == ()
-    expect(HERE / "expected" / name, result.encoded)
+    compare_bytes(HERE / "expected" / name, result.encoded)
     if name not in TABLES:
         again = migrate(name, result.encoded)
         assert (again.encoded, again.changed, again.manual_changes) == (result.encoded, (), ())
@@ -52,4 +43,4 @@ def test_a_file_that_is_not_understood_stays_and_each_reason_is_told(
     result = migrate(name, source)
     assert (result.encoded, result.changed) == (source, ())
     reports = "".join(f"{change}\n" for change in result.manual_changes)
-    expect((HERE / "left" / name).with_suffix(".txt"), reports.encode())
+    compare_bytes((HERE / "left" / name).with_suffix(".txt"), reports.encode())
