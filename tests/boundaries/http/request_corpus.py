@@ -25,18 +25,14 @@ from typing import Any, NamedTuple
 import yaml
 
 from llm_mock import Reply
+from tests.boundaries.http.provider_tables import SERVER_PREFIXES
 
 FOLDER = Path(__file__).with_name("requests")
 KEY = "key-of-ada"
 """The API key of each request."""
 USAGE = {"input_tokens": 11, "output_tokens": 2}
 """The tokens of each call; those of other replies are estimates, which other tests check."""
-PREFIXES = {
-    "api.openai.com": "/openai",
-    "api.anthropic.com": "/anthropic",
-    "generativelanguage.googleapis.com": "/gemini",
-    "api.mistral.ai": "/mistral",
-}
+PREFIXES = {host: f"/{prefix}" for prefix, host in SERVER_PREFIXES.items()}
 """The paths at the server, by the host of the provider."""
 PLAIN_CALL = {
     "system": "",

@@ -44,9 +44,9 @@ class GeminiWeather(BaseModel):
 GeminiWeather.__name__ = "Weather"
 
 
-def find_served_url(case: Case, server_url: str) -> str | None:
-    """Return the address of a case at the server; None if the server does not have it."""
-    parts = urlsplit(case.url)
+def find_served_url(url: str, server_url: str) -> str | None:
+    """Return the address of a provider at the server; None if the server does not have it."""
+    parts = urlsplit(url)
     prefix = PREFIXES.get(parts.hostname or "")
     if prefix is None:
         return None

@@ -31,7 +31,7 @@ import yaml
 
 from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
-from tests.boundaries.http.request_corpus import PREFIXES
+from tests.boundaries.http.request_senders import find_served_url
 
 FOLDER = Path(__file__).with_name("replies")
 USAGE = {"input_tokens": 11, "output_tokens": 2}
@@ -249,19 +249,13 @@ def client() -> Iterator[httpx.Client]:
         yield client
 
 
-def serve(url: str, server: MockServer) -> str:
-    """Return the address of a provider at the server."""
-    for host, prefix in PREFIXES.items():
-        url = url.replace(f"https://{host}", f"{server.url}{prefix}")
-    return url
-
-
 @pytest.fixture(params=["in process", "served"])
 def find_url(request: pytest.FixtureRequest) -> Callable[[str], str]:
     """Return the function that finds an address by the way of the test."""
     if request.param == "in process":
         return str
-    return partial(serve, server=request.getfixturevalue("llm_mock_server"))
+    server: MockServer = request.getfixturevalue("llm_mock_server")
+    return partial(find_served_url, server_url=server.url)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_case)

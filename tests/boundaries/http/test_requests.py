@@ -96,7 +96,7 @@ def list_ways(case: Case, clients: Clients) -> dict[str, Callable[[], None]]:
     ways: dict[str, Callable[[], Any]] = {
         "plain": partial(clients.plain.post, case.url, content=content, headers=headers)
     }
-    served_url = find_served_url(case, clients.server_url)
+    served_url = find_served_url(case.url, clients.server_url)
     if served_url is not None:
         ways["plain, served"] = partial(
             clients.plain.post, served_url, content=content, headers=headers
@@ -262,7 +262,7 @@ def test_the_encoding_of_a_body_does_not_change_its_call(
     content = encode(case.body)
     key_header = KEY_HEADERS.get(api, BEARER)
     headers = {"content-type": "application/json; charset=utf-8", **key_header, **further}
-    served_url = find_served_url(case, llm_mock_server.url)
+    served_url = find_served_url(case.url, llm_mock_server.url)
     assert served_url is not None
     sends = [partial(send, case.url) for send in IN_PROCESS]
     sends += [partial(send, served_url) for send in SERVED]
