@@ -461,8 +461,8 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     call = keywords.call
     name = get_string(node.left)
     # A record always has a prompt and a schema, so `in` says nothing about them.
-    is_certain = name in (None, "prompt", "schema", *UNSUPPORTED_KEYWORDS)
-    if is_certain or name is None or call.is_of_getter:
+    is_certain = name in ("prompt", "schema", *UNSUPPORTED_KEYWORDS)
+    if name is None or is_certain or call.is_of_getter:
         raise new_no_equivalent(node)
     section = _get_section(name)
     comparator = parse_expression(f'{call.source}["{section}"]')

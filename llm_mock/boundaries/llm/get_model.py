@@ -91,7 +91,6 @@ class LLMMock(Mock):
         self.requested_models: list[str] = []
         """The names with which the application asked for a model, in order, each time it did."""
         self._models: dict[str, MockLLMModel] = {}
-        # A dict, because it keeps the order of the calls.
         self._get_answering_mock: Callable[[], Mock | None] = (
             current_mock if at_boundary else self.get_self
         )
