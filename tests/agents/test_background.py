@@ -7,7 +7,9 @@ import concurrent.futures.thread  # noqa: F401 (whose import is followed once a 
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 
 import pytest
 
@@ -59,8 +61,17 @@ def test_a_loop_ends_with_all_that_runs_in_it() -> None:
 def test_ctrl_c_in_the_waiting_thread_ends_what_it_waits_for() -> None:
     seen: list[str] = []
 
+    main = threading.main_thread().ident or 0
+
+    def is_waiting() -> bool:
+        frames = traceback.walk_stack(sys._current_frames()[main])
+        return any(frame.f_code is Future.result.__code__ for frame, _ in frames)
+
     async def wait() -> None:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        # Before, Ctrl-C would come while the coroutine is still being started.
+        while not is_waiting():
+            await asyncio.sleep(0)
+        signal.pthread_kill(main, signal.SIGINT)
         try:
             await asyncio.sleep(600)
         finally:
