@@ -38,6 +38,8 @@ UNSTABLE = (
 """The ends of the names of what no test restores."""
 PATIENCE = 2.0
 """The seconds that threads, processes and connections have to end by themselves."""
+ENDING = ("process", "thread")
+"""What others may end meanwhile."""
 EXIT_FUNCTIONS: list[str] = []
 """The functions that run when the process ends, registered by `atexit` while a test notes them."""
 State = dict[str, str]
@@ -86,9 +88,22 @@ def note_exit_functions(monkeypatch: pytest.MonkeyPatch) -> None:
 class StateWatch:
     """Tells what changed in this process, and in the files below some folders."""
 
-    def __init__(self, *folders: Path) -> None:
+    def __init__(self, *folders: Path, kinds: tuple[str, ...] = ("",)) -> None:
+        """Take the first snapshot.
+
+        Args:
+            folders: whose files are looked at.
+            kinds: what to look at, by the words before the colon. In a process with other tests,
+                name what the test is about: what these left may end meanwhile.
+        """
         self._folders = folders
-        self._before = take_snapshot(*folders)
+        self._kinds = kinds
+        gc.collect()  # what earlier tests left closes now, and not later
+        self._before = self._take_snapshot()
+
+    def _take_snapshot(self) -> State:
+        found = take_snapshot(*self._folders)
+        return {name: value for name, value in found.items() if name.startswith(self._kinds)}
 
     def take_changes(self) -> list[str]:
         """Return a line for each difference since the last time.
@@ -100,7 +115,7 @@ class StateWatch:
             vars(sys).pop(name, None)
         deadline = time.monotonic() + PATIENCE
         while True:
-            after = take_snapshot(*self._folders)
+            after = self._take_snapshot()
             changes = list(_compare(self._before, after))
             if not changes or time.monotonic() > deadline:
                 self._before = after
@@ -119,7 +134,8 @@ def _compare(before: State, after: State) -> Iterator[str]:
             if not name.startswith(("own state", "replaced")):
                 yield f"added {name} = {new}"
         elif new is None:
-            yield f"removed {name} = {old}"
+            if not name.startswith(ENDING):
+                yield f"removed {name} = {old}"
         elif old != new:
             yield f"changed {name}: {old} -> {new}"
 

@@ -44,7 +44,7 @@ def test_a_loop_ends_with_all_that_runs_in_it() -> None:
     async def shut_down() -> None:
         seen.append("shutdown")
 
-    watch = StateWatch()
+    watch = StateWatch(kinds=("thread", "descriptor"))
     loop = BackgroundLoop()
     loop.run(begin())
     assert loop.usable

@@ -67,7 +67,7 @@ def test_a_conversation_is_logged_and_loaded_without_a_trace() -> None:
     log_responses([response], "own name")
     loaded = load_logged_conversation("own name", model)
     assert loaded.id == response.conversation.id
-    watch = StateWatch()
+    watch = StateWatch(kinds=("thread", "descriptor"))
     load_logged_conversation("own name", model)
     assert load_logged_conversation("another name", model) is None
     assert_nothing_left(watch.take_changes())

@@ -23,7 +23,7 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
 
     path = tmp_path / "file"
     path.write_text("old")
-    watch = StateWatch(tmp_path)
+    watch = StateWatch(tmp_path, kinds=("file", "descriptor"))
     with monkeypatch.context() as patch:
         patch.setattr(os, function, fail)
         with pytest.raises(type(error)):
@@ -56,7 +56,7 @@ def test_a_file_that_another_process_removes_before_it_is_locked_is_written_agai
         return hold(descriptor, path)
 
     monkeypatch.setattr(files, "hold", hold_second)
-    watch = StateWatch()
+    watch = StateWatch(kinds=("descriptor",))
     write_atomically(tmp_path / "file", "new")
     assert (tmp_path / "file").read_text() == "new"
     assert_nothing_left(watch.take_changes())
@@ -65,7 +65,7 @@ def test_a_file_that_another_process_removes_before_it_is_locked_is_written_agai
 def test_whether_a_file_can_be_written_is_tried_without_a_trace(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_text("old")
-    watch = StateWatch(tmp_path)
+    watch = StateWatch(tmp_path, kinds=("file", "descriptor"))
     check_writable(path)
     assert_nothing_left(watch.take_changes())
     check_writable(tmp_path / "new" / "file")
@@ -75,7 +75,7 @@ def test_whether_a_file_can_be_written_is_tried_without_a_trace(tmp_path: Path) 
 
 
 def test_a_temporary_folder_lasts_as_long_as_its_context(tmp_path: Path) -> None:
-    watch = StateWatch(tmp_path)
+    watch = StateWatch(tmp_path, kinds=("file", "descriptor"))
     with TemporaryFolder("tools") as folder:
         (folder / "file").write_text("x")
         assert folder.is_dir()
