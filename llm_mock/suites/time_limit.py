@@ -29,6 +29,8 @@ RETRY_SECONDS = 5.0
 """The seconds until a run that goes on is ended again."""
 GRACE_SECONDS = 2.0
 """The seconds to wait for the thread of a run that was ended."""
+TRACED_SECONDS = 0.3
+"""The seconds that all traced threads may stop."""
 _SEARCH = """
 import json, re, sys
 
@@ -181,13 +183,46 @@ def _run_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
     thread = threading.Thread(target=context.run, args=(run,), daemon=True)
     thread.start()
     if not done.wait(seconds):
-        # The only way to raise an exception in another thread; Python has no public function.
-        identifier = ctypes.c_ulong(thread.ident or 0)
-        exception = ctypes.py_object(CaseTimedOut)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, exception)
+        if _stops_traced_threads():
+            _raise_untraced(thread, done)
+        else:
+            _raise_in(thread, CaseTimedOut)
         done.wait(GRACE_SECONDS)
     if results:
         return results[0]
     if errors:
         raise errors[0]
     raise CaseTimedOut
+
+
+def _raise_in(thread: threading.Thread, error: type[BaseException] | None) -> None:
+    """Raise an exception in a thread as soon as that runs Python code; None takes it back."""
+    # The only way; Python has no public function.
+    identifier = ctypes.c_ulong(thread.ident or 0)
+    exception = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, exception)
+
+
+def _stops_traced_threads() -> bool:
+    """Return whether all traced threads stop while an exception waits for one of them.
+
+    That is so in Python 3.11, under coverage or a debugger, until the thread runs Python code.
+    """
+    traced = sys.gettrace() is not None or threading.gettrace() is not None
+    return traced and sys.version_info[:2] == (3, 11)
+
+
+def _raise_untraced(thread: threading.Thread, done: threading.Event) -> None:
+    """End a thread if it runs Python code, and leave it if it waits in C."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        _raise_in(thread, CaseTimedOut)
+        if not done.wait(TRACED_SECONDS):
+            _raise_in(thread, None)
+            # The threads stop until any exception was raised.
+            with contextlib.suppress(CaseTimedOut):
+                _raise_in(threading.current_thread(), CaseTimedOut)
+                done.wait(TRACED_SECONDS)
+    finally:
+        sys.settrace(tracer)

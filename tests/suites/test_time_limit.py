@@ -148,6 +148,32 @@ def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
     assert ends(tmp_path / "pid")
 
 
+def test_a_traced_run_is_ended_in_a_thread() -> None:
+    program = """
+import sys, threading, time
+from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
+
+def run():
+    try:
+        run_with_limit(0.01, lambda: time.sleep(600))
+    except CaseTimedOut:
+        print("ended", flush=True)
+
+def trace(*arguments):
+    return trace
+
+sys.settrace(trace)
+threading.settrace(trace)
+thread = threading.Thread(target=run)
+thread.start()
+thread.join()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout == "ended\n"
+
+
 def test_the_start_of_a_server_is_no_part_of_a_run(project: Project) -> None:
     tool = "  tools: [{type: mcp, command: python, args: [-c, 'import time; time.sleep(0.3); exit(3)']}]\n"  # noqa: E501
     project.write("role.yaml", (project.path / "role.yaml").read_text() + tool)
