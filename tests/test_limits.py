@@ -1014,6 +1014,7 @@ CONSTANTS: dict[str, float] = {
     "suites/scheduling.py INTERRUPT_SECONDS": 0.2,
     "suites/time_limit.py RETRY_SECONDS": 5.0,
     "suites/time_limit.py GRACE_SECONDS": 2.0,
+    "suites/time_limit.py TRACED_SECONDS": 0.3,
     # No limits: defaults, versions, formats, numbers of systems and weights
     "agents/agent.py RETRIES": 3,
     "agents/run.py NO_LIMIT": 0,
