@@ -11,6 +11,7 @@ from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import LLMMockError
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.validation import Text, Whole
 
 ErrorName = Literal[
@@ -28,7 +29,26 @@ class ScriptedToolCall(_Strict):
     """A tool call of the model."""
 
     name: Text
-    arguments: Mapping[str, Any] = {}
+    arguments: Mapping[str, Any] | str = {}
+    """The arguments, or a JSON object as text."""
+
+
+def _wrap_single(value: object) -> object:
+    """Return a list of the only tool call; anything else is returned as it is."""
+    return [value] if isinstance(value, Mapping) else value
+
+
+def _accept_single(schema: JSONObject) -> None:
+    """Let the JSON schema of a list accept a single item too."""
+    of_list = {"type": schema.pop("type"), "items": schema.pop("items")}
+    schema["anyOf"] = [of_list, of_list["items"]]
+
+
+ToolCalls = Annotated[
+    tuple[ScriptedToolCall, ...],
+    pydantic.BeforeValidator(_wrap_single),
+    pydantic.Field(json_schema_extra=_accept_single),
+]
 
 
 class ScriptedReply(_Strict):
@@ -40,7 +60,8 @@ class ScriptedReply(_Strict):
     data: Any = pydantic.Field(default_factory=lambda: UNSET)
     chunks: tuple[str, ...] | None = None
     """The text, split as it is streamed."""
-    tool_calls: tuple[ScriptedToolCall, ...] = ()
+    tool_calls: ToolCalls = ()
+    """The tool calls, or a single one."""
     reasoning: str | None = None
     finish_reason: Text | None = None
     error: ErrorName | None = None
@@ -74,7 +95,7 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     """
     if scripted.error is not None:
         return _build_failing_reply(scripted, scripted.error)
-    tool_calls = [ToolCall(call.name, dict(call.arguments)) for call in scripted.tool_calls]
+    tool_calls = [_build_tool_call(call) for call in scripted.tool_calls]
     has_text = scripted.text is not None or scripted.chunks is not None
     if not has_text and scripted.data is UNSET and not tool_calls:
         raise LLMMockError("says nothing. Give it text, data, chunks, tool_calls or error.")
@@ -86,6 +107,11 @@ def build_reply(scripted: ScriptedReply) -> Reply:
         reasoning=scripted.reasoning,
         finish_reason=scripted.finish_reason,
     )
+
+
+def _build_tool_call(call: ScriptedToolCall) -> ToolCall:
+    arguments = call.arguments
+    return ToolCall(call.name, arguments if isinstance(arguments, str) else dict(arguments))
 
 
 def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:

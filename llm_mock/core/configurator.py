@@ -68,9 +68,9 @@ class ResponseConfigurator:
     """The methods of a mock that configure replies.
 
     Every `model` argument takes an id, an alias of an installed plugin, a glob of ids such as
-    `"gpt-*"`, or `"*"` for any model. A reply is text, a dict or a list, a pydantic instance, an
-    exception or its class, a `Reply`, or a function of the `llm.Prompt` (sync or async) that
-    returns one of these.
+    `"gpt-*"`, or `"*"` for any model. A reply is text, a dict or a list, a pydantic instance, a
+    `ToolCall`, an exception or its class, a `Reply`, or a function of the `llm.Prompt` (sync or
+    async) that returns one of these.
 
     A call is answered by the first queued reply that matches, else by the error of the model, else
     by the most specific standing reply, and else by the model's `default_response`. Of standing
@@ -132,8 +132,9 @@ class ResponseConfigurator:
 
         Args:
             model: id, alias, a glob of ids such as `"gpt-*"`, or `"*"` for any model.
-            response: a reply: a str, a dict or a list (data), a pydantic instance, an exception or
-                its class, a function of the prompt that returns one of these, or a `Reply`.
+            response: a reply: a str, a dict or a list (data), a pydantic instance, a `ToolCall`, an
+                exception or its class, a function of the prompt that returns one of these, or a
+                `Reply`.
             schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name
                 of one (class name or `title`).
             conditions: `prompt`, `system`, `tools`, `turn`, `attachments` and `options`: see
@@ -264,16 +265,16 @@ class ResponseConfigurator:
         self.script.unknown |= {self.get_model_id(model), *self._names.get_every_id(model)}
         self._changed()
 
-    def set_latency(self, model: str, latency: Latency | None) -> None:
+    def set_latency(self, model: str, latency: Latency | float | None) -> None:
         """Set the latency of a model; a reply with a latency of its own takes that one.
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model that has none of its own here.
-            latency: the time that its replies take. None removes it; then that of the whole run
-                counts, if there is one.
+            latency: the time that its replies take: a `Latency`, or the seconds until they begin.
+                None removes it; then that of the whole run counts, if there is one.
 
         Raises:
-            InvalidLatency: `latency` is not a `Latency`.
+            InvalidLatency: `latency` is neither a `Latency` nor a number of seconds from 0.
         """
         from llm_mock.core.latency import check_latency
 

@@ -88,17 +88,19 @@ class Latency:
 
 
 def check_latency(latency: object) -> Latency:
-    """Return a latency as it is.
+    """Return a latency as it is, and a number as the seconds until the first chunk.
 
     Raises:
-        InvalidLatency: the value is not a `Latency`.
+        InvalidLatency: the value is neither a `Latency` nor a number of seconds.
     """
-    if not isinstance(latency, Latency):
-        raise InvalidLatency(
-            f"This is not a latency: {described(latency)}. Give a Latency(first_chunk=…, "
-            "chunks_per_second=…, …)."
-        )
-    return latency
+    if isinstance(latency, Latency):
+        return latency
+    if isinstance(latency, (int, float)) and not isinstance(latency, bool):
+        return Latency(first_chunk=latency)
+    raise InvalidLatency(
+        f"This is not a latency: {described(latency)}. Give the seconds until the answer begins, "
+        "or a Latency(first_chunk=…, chunks_per_second=…, …)."
+    )
 
 
 def _check(name: str, value: Any, expected: str, is_valid: Callable[[float], bool]) -> None:

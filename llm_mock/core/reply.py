@@ -12,7 +12,7 @@ from llm_mock.core.events import get_event_text, is_event
 from llm_mock.core.json_text import to_json_text
 from llm_mock.core.provider_error import suggest_template
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens, measure_tool_call
-from llm_mock.core.tool_calls import check_tool_calls
+from llm_mock.core.tool_calls import check_tool_calls, is_tool_call
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described, shorten, shorten_name
@@ -57,8 +57,8 @@ class Reply:
     """One answer of a model, in every detail that `llm` knows.
 
     Wherever a reply is expected, a simpler one may stand, too: a str (text), a dict, a list or a
-    pydantic instance (data), an exception or its class (raised), or a function of the prompt, sync
-    or async, that returns one of these.
+    pydantic instance (data), a `ToolCall` or a list of them, an exception or its class (raised), or
+    a function of the prompt, sync or async, that returns one of these.
 
     Example:
         `Reply("Hello", usage={"input_tokens": 7, "output_tokens": 2})`, `Reply(chunks=["Hel",
@@ -74,14 +74,15 @@ class Reply:
         chunks: the text in the pieces in which it is streamed; without streaming they come joined.
             From llm 0.32 on they may be `Event` or `llm.parts.StreamEvent` objects too, which are
             passed on as they are.
-        tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text. One
-            that the offered tools could not accept is an error, unless it is a `BrokenToolCall`.
-            An id that is None is filled in.
+        tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
+            single one. One that the offered tools could not accept is an error, unless it is a
+            `BrokenToolCall`. An id that is None is filled in.
         reasoning: the reasoning before the text; a call through `llm` needs llm 0.32 for it, or
             raises `LLMTooOld`.
         attachments: `llm.Attachment` objects that the model returns.
-        usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`. By default one
-            token for every four characters of all that is sent, and of the answer, rounded up.
+        usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`, or with `input`
+            and `output`. By default one token for every four characters of all that is sent, and of
+            the answer, rounded up.
         finish_reason: why the answer ends, where a provider is asked over HTTP: `length`,
             `content_filter`, …, in the words of OpenAI's Chat Completions. By default `stop`, or
             `tool_calls`.
@@ -94,11 +95,12 @@ class Reply:
         error_after: how many chunks are streamed before `error` is raised; without streaming it is
             raised at once.
         invalid: the answer breaks the schema that is asked for on purpose, so that is not reported.
-        latency: how long the answer takes, in place of what was set for the model.
+        latency: how long the answer takes, in place of what was set for the model: a `Latency`, or
+            the seconds until it begins.
 
     Raises:
         InvalidReply: `data` is not JSON, there are two contents, or `error` is not an exception.
-        InvalidLatency: `latency` is not a `Latency`.
+        InvalidLatency: `latency` is neither a `Latency` nor a number of seconds from 0.
     """
 
     data: JSON
@@ -133,7 +135,7 @@ class Reply:
         *,
         data: object = UNSET,
         chunks: Iterable[Chunk] | None = None,
-        tool_calls: Iterable[ToolCallLike] = (),
+        tool_calls: Iterable[ToolCallLike] | ToolCallLike = (),
         reasoning: str | None = None,
         attachments: Iterable[AttachmentLike] = (),
         usage: Any = None,
@@ -143,13 +145,14 @@ class Reply:
         error: BaseException | type[BaseException] | None = None,
         error_after: int | None = None,
         invalid: bool = False,
-        latency: Latency | None = None,
+        latency: Latency | float | None = None,
     ) -> None:
         __tracebackhide__ = True
         _check_content(text, data, chunks)
         if error is not None or error_after is not None:
             _check_error(error, error_after)
-        _check_usage(usage)
+        if usage is not None:
+            usage = _check_usage(usage)
         _check_texts(
             reasoning=reasoning, finish_reason=finish_reason, resolved_model=resolved_model
         )
@@ -169,7 +172,8 @@ class Reply:
         if response_json is not None:
             # Through JSON, so that later changes to the argument cannot reach the reply.
             fields["response_json"] = json.loads(to_json_text(response_json))
-        fields["tool_calls"] = check_tool_calls(tool_calls)
+        # Most replies have none, and save the call.
+        fields["tool_calls"] = () if tool_calls == () else check_tool_calls(tool_calls)
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
@@ -330,19 +334,29 @@ def to_reply(value: object) -> ReplyOrFunction:
         return value
     if isinstance(value, str):
         return Reply(value)
-    if isinstance(value, (dict, list)) or hasattr(type(value), "model_dump"):
+    if isinstance(value, dict) or hasattr(type(value), "model_dump"):
         return Reply(data=value)
+    if isinstance(value, list):
+        return Reply(tool_calls=value) if _has_tool_calls(value) else Reply(data=value)
     if isinstance(value, BaseException) or (
         isinstance(value, type) and issubclass(value, BaseException)
     ):
         return Reply(error=value)
     if callable(value) and not isinstance(value, type):
         return cast("ReplyFunction", value)
+    if is_tool_call(value):
+        return Reply(tool_calls=cast("ToolCallLike", value))
     raise InvalidReply(
         f"This is not a reply: {described(value)}. A reply is a str, a dict or a list, a pydantic "
-        "instance, an exception or its class, a Reply, or a function of the prompt that returns "
-        "one of these."
+        "instance, a ToolCall, an exception or its class, a Reply, or a function of the prompt "
+        "that returns one of these."
     )
+
+
+def _has_tool_calls(items: list[Any]) -> bool:
+    """Return whether a list is one of tool calls, which no list of data can be."""
+    # A pydantic instance is data, whatever its fields are called.
+    return any(is_tool_call(item) and not hasattr(type(item), "model_dump") for item in items)
 
 
 def format_reply(answer: ReplyOrFunction) -> str:
@@ -448,13 +462,16 @@ def _make_attachment_error(value: object) -> InvalidReply:
     )
 
 
-def _check_usage(usage: Any) -> None:
-    """Raise an InvalidReply unless usage is None, a mapping of tokens or like an `llm.Usage`."""
+def _check_usage(usage: Any) -> Any:
+    """Return usage, a mapping under its full names.
+
+    Raises:
+        InvalidReply: it is neither a mapping of tokens nor like an `llm.Usage`.
+    """
     __tracebackhide__ = True
-    if usage is None:
-        return
     if isinstance(usage, Mapping):
         names = ("input_tokens", "output_tokens")
+        usage = _expand_usage_names(usage)
         is_usage = bool(usage) and usage.keys() <= {*names, "details"}
         values = usage
     else:
@@ -474,6 +491,20 @@ def _check_usage(usage: Any) -> None:
                 f"{name} of the usage is {described(number)}: give a whole number from 0."
             )
     _check_details(values.get("details"))
+    return usage
+
+
+def _expand_usage_names(usage: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return usage with `input` and `output` under their full names."""
+    if not usage.keys() & {"input", "output"}:
+        return usage
+    expanded = {}
+    for name, value in usage.items():
+        full_name = f"{name}_tokens" if name in ("input", "output") else name
+        if full_name != name and full_name in usage:
+            raise InvalidReply(f"The usage has {name} and {full_name}: give one of them.")
+        expanded[full_name] = value
+    return expanded
 
 
 def _check_details(details: object) -> None:

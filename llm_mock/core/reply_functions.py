@@ -94,7 +94,7 @@ def _check_result(function: ReplyFunction, result: object) -> Reply:
         raise InvalidReply(
             f"The reply function {to_compact_json(function)} returned what is not a reply: "
             f"{described(result)}.{hint} It may return a str, a dict or a list, a pydantic "
-            "instance, an exception, or a Reply."
+            "instance, a ToolCall, an exception, or a Reply."
         )
     return answer
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import check_finite
-from llm_mock.support.text import described
+from llm_mock.support.text import described, shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.value_types import ToolCallLike
@@ -21,15 +21,22 @@ class ToolCall:
 
     Args:
         name: the name of the tool.
-        arguments: its arguments.
+        arguments: its arguments, or a JSON object as text.
         tool_call_id: the id of the call; None is filled in.
+
+    Raises:
+        InvalidReply: the text is not a JSON object; `BrokenToolCall` takes any text.
     """
 
     def __init__(
-        self, name: str, arguments: JSONObject | None = None, tool_call_id: str | None = None
+        self,
+        name: str,
+        arguments: JSONObject | str | None = None,
+        tool_call_id: str | None = None,
     ) -> None:
+        __tracebackhide__ = True
         self.name = name
-        self.arguments: JSONObject = {} if arguments is None else arguments
+        self.arguments: JSONObject = _read_arguments(name, arguments)
         self.tool_call_id = tool_call_id
 
     def __repr__(self) -> str:
@@ -59,6 +66,35 @@ def get_further_attributes(call: ToolCallLike) -> JSONObject:
     return {name: copy.deepcopy(value) for name, value in vars(call).items() if name not in own}
 
 
+def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject:
+    """Return the arguments of a tool call, which may be given as text.
+
+    Raises:
+        InvalidReply: the text is not a JSON object.
+    """
+    __tracebackhide__ = True
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, str):
+        return arguments
+    try:
+        parsed = json.loads(arguments)
+    except json.JSONDecodeError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise InvalidReply(
+            f"The arguments of the tool call {name!r} are not a JSON object: {shorten(arguments)}. "
+            "Correct them, or use BrokenToolCall where the model is to be wrong on purpose."
+        )
+    return parsed
+
+
+def is_tool_call(value: object) -> bool:
+    """Return whether a value is a `ToolCall`, or a tool call of a library."""
+    # By attributes, because calls of `llm` are welcome, and `llm` is not imported here.
+    return hasattr(value, "name") and isinstance(getattr(value, "arguments", None), dict)
+
+
 def _parse_arguments(text: str) -> JSONObject:
     """Return the JSON object in a text, or the text under `_raw`, as `llm` does."""
     try:
@@ -69,18 +105,19 @@ def _parse_arguments(text: str) -> JSONObject:
 
 
 def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
-    """Return a copy of the tool calls of a reply.
+    """Return a copy of the tool calls of a reply, of which there may be one without a list.
 
     Raises:
         InvalidReply: one of them is not a tool call that a provider can send.
     """
     __tracebackhide__ = True
+    if is_tool_call(tool_calls):
+        tool_calls = (tool_calls,)
     if not isinstance(tool_calls, Iterable):
         raise _make_call_error(tool_calls)
-    calls = tuple(tool_calls)
+    calls: tuple[ToolCallLike, ...] = tuple(tool_calls)
     for call in calls:
-        # By attributes, because calls of `llm` are welcome, and `llm` is not imported here.
-        if not (hasattr(call, "name") and isinstance(getattr(call, "arguments", None), dict)):
+        if not is_tool_call(call):
             raise _make_call_error(call)
         _check_call(call)
     # A copy, because a reply must not change with what was passed to it.
@@ -89,8 +126,8 @@ def check_tool_calls(tool_calls: object) -> tuple[ToolCallLike, ...]:
 
 def _make_call_error(value: object) -> InvalidReply:
     return InvalidReply(
-        f"This is not a tool call: {described(value)}. Give ToolCall or BrokenToolCall "
-        "objects, in a list."
+        f"This is not a tool call: {described(value)}. Give one ToolCall or "
+        "BrokenToolCall, or a list of them."
     )
 
 

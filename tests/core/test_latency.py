@@ -397,8 +397,10 @@ def test_a_latency_that_no_model_has_is_refused(arguments: dict[str, Any], probl
     "give", [lambda value: Reply("x", latency=value), lambda v: LLMMock().set_latency("m", v)]
 )
 def test_what_is_no_latency_is_refused(give: Callable[[Any], Any]) -> None:
-    with pytest.raises(InvalidLatency, match=r"This is not a latency: 3\. Give a Latency"):
-        give(3)
+    with pytest.raises(InvalidLatency, match=r"This is not a latency: '3'\. Give the seconds"):
+        give("3")
+    with pytest.raises(InvalidLatency, match=r"first_chunk=-3\): give seconds from 0"):
+        give(-3)
 
 
 def test_a_latency_is_frozen_and_can_be_sent() -> None:
