@@ -18,7 +18,7 @@ from llm_mock.core.diagnostics import (
 from llm_mock.core.history import History
 from llm_mock.core.model_names import matches_name
 from llm_mock.core.records import format_call, format_call_history, mark_shown
-from llm_mock.core.reply import DEFAULT_REPLY, Reply, ReplyFunction
+from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
@@ -443,7 +443,7 @@ class Mock:
         else:
             record["response"] = reply.outcome
             given_input, record["output_tokens"] = reply.tokens(request)
-            if reply.usage is not None:
+            if reply.usage is not UNSET:
                 details = reply.usage_details()
                 given_input = add_cached_tokens(given_input, details, record.get("api"))
             record["input_tokens"] = given_input

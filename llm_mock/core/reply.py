@@ -81,8 +81,8 @@ class Reply:
             raises `LLMTooOld`.
         attachments: `llm.Attachment` objects that the model returns.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`, or with `input`
-            and `output`. By default one token for every four characters of all that is sent, and of
-            the answer, rounded up.
+            and `output`. None or an empty mapping sends none, as some servers do. By default one
+            token for every four characters of all that is sent, and of the answer, rounded up.
         finish_reason: why the answer ends, where a provider is asked over HTTP: `length`,
             `content_filter`, …, in the words of OpenAI's Chat Completions. By default `stop`, or
             `tool_calls`.
@@ -113,6 +113,7 @@ class Reply:
     notes: tuple[str, ...]
     estimated_tokens: int
     usage: Any
+    """The scripted usage; None if none is sent, and `UNSET` if it is estimated."""
     finish_reason: str | None
     resolved_model: str | None
     response_json: JSON
@@ -138,7 +139,7 @@ class Reply:
         tool_calls: Iterable[ToolCallLike] | ToolCallLike = (),
         reasoning: str | None = None,
         attachments: Iterable[AttachmentLike] = (),
-        usage: Any = None,
+        usage: Any = UNSET,
         finish_reason: str | None = None,
         resolved_model: str | None = None,
         response_json: object = None,
@@ -151,7 +152,7 @@ class Reply:
         _check_content(text, data, chunks)
         if error is not None or error_after is not None:
             _check_error(error, error_after)
-        if usage is not None:
+        if usage is not UNSET:
             usage = _check_usage(usage)
         _check_texts(
             reasoning=reasoning, finish_reason=finish_reason, resolved_model=resolved_model
@@ -194,8 +195,9 @@ class Reply:
         reasoning_length = len(self.reasoning or "")
         fields["estimated_tokens"] = estimate_tokens(len(content) + reasoning_length + calls_length)
         fields["is_text"] = self._has_only_text(chunks)
-        has_metadata = self.usage or self.attachments or self.resolved_model or self.response_json
-        fields["is_text_alone"] = self.is_text and data is UNSET and not has_metadata
+        has_metadata = self.attachments or self.resolved_model or self.response_json
+        is_alone = self.usage is UNSET and not has_metadata
+        fields["is_text_alone"] = self.is_text and data is UNSET and is_alone
 
     def _has_only_text(self, chunks: Sequence[Chunk]) -> bool:
         """Return whether there is no error, no reasoning, no tool call and no event."""
@@ -227,19 +229,25 @@ class Reply:
     def tokens(self, request: Request | None) -> tuple[int | None, int | None]:
         """Return the input and output tokens of a call, as scripted or estimated.
 
+        They are estimated for a reply that sends no usage, too: the provider counts them still.
+
         Args:
             request: the request; None if the reply has the tokens.
         """
-        if self.usage is None:
+        if self.usage is UNSET or self.usage is None:
             return None if request is None else count_input_tokens(request), self.estimated_tokens
         return self.given_tokens()
 
     def given_tokens(self) -> tuple[int | None, int | None]:
-        """Return the input and output tokens of `usage`, which must be there."""
+        """Return the input and output tokens of `usage`; None for those that are not sent.
+
+        To be called unless they are estimated.
+        """
         usage = self.usage
+        if usage is None:
+            return None, None
         if isinstance(usage, Mapping):
             return usage.get("input_tokens"), usage.get("output_tokens")
-        assert usage is not None
         return usage.input, usage.output
 
     def usage_details(self) -> JSON:
@@ -463,16 +471,18 @@ def _make_attachment_error(value: object) -> InvalidReply:
 
 
 def _check_usage(usage: Any) -> Any:
-    """Return usage, a mapping under its full names.
+    """Return usage, a mapping under its full names, or None for no usage.
 
     Raises:
         InvalidReply: it is neither a mapping of tokens nor like an `llm.Usage`.
     """
     __tracebackhide__ = True
+    if usage is None or usage == {}:
+        return None
     if isinstance(usage, Mapping):
         names = ("input_tokens", "output_tokens")
         usage = _expand_usage_names(usage)
-        is_usage = bool(usage) and usage.keys() <= {*names, "details"}
+        is_usage = usage.keys() <= {*names, "details"}
         values = usage
     else:
         # By attributes, because `llm` is not imported here.
@@ -482,8 +492,10 @@ def _check_usage(usage: Any) -> Any:
     if not is_usage:
         raise InvalidReply(
             f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
-            "input_tokens, output_tokens and, if wanted, details."
+            "input_tokens, output_tokens and, if wanted, details; None for no usage."
         )
+    if all(value is None for value in values.values()):
+        return None
     for name in names:
         number = values.get(name)
         if number is not None and not is_whole(number):

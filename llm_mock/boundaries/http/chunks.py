@@ -37,9 +37,11 @@ class ResponseContext:
         """The count of tokens in the request."""
         self.output_tokens: int = record["output_tokens"] or 0
         """The count of tokens in the reply."""
+        self.sends_usage = reply.usage is not None or reply.is_recorded
+        """False if the script says that the provider sends no usage."""
         self.usage_details: JSONObject = {}
         """The scripted details of the usage, in the terms of the API."""
-        if reply.usage is not None:
+        if reply.usage is not UNSET:
             self.usage_details = reply.usage_details() or {}
             given_input, _ = reply.given_tokens()
             # In the terms of the provider, while the record counts cached tokens, too.

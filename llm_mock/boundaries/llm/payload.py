@@ -63,6 +63,8 @@ def _get_kind(response: Any) -> str | None:
 
 def _combine_chunks(body: JSONObject, text: str) -> JSONObject:
     """Return the payload of a streamed chat, as the plugin's `combine_chunks` builds it."""
-    head = {name: body[name] for name in ("id", "model", "created", "usage")}
+    # A reply that sends no usage has none here.
+    names = ("id", "model", "created", "usage")
+    head = {name: body[name] for name in names if name in body}
     reason = body["choices"][0]["finish_reason"]
     return {"content": text, "finish_reason": reason, "object": "chat.completion.chunk", **head}

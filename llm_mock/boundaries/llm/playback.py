@@ -14,7 +14,7 @@ from llm_mock.boundaries.llm import recording, versions
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import CompletedEvent, Event, MadeToolCall, Wait
 from llm_mock.core.protocols import PassthroughCall
-from llm_mock.core.reply import Reply
+from llm_mock.core.reply import UNSET, Reply
 
 if TYPE_CHECKING:
     from llm.models import (
@@ -166,7 +166,7 @@ def complete(response: _BaseResponse, answer: Answer) -> None:
         return
     input_tokens, output_tokens = record["input_tokens"], record["output_tokens"]
     details = None
-    if reply.usage is not None:
+    if reply.usage is not UNSET:
         # In the terms of the provider, while the record counts cached tokens, too.
         details = reply.usage_details()
         input_tokens, output_tokens = reply.given_tokens()

@@ -106,7 +106,7 @@ class AnthropicMessages:
             "content": content,
             "stop_reason": self.provider.get_finish_reason(reply.finish_reason),
             "stop_sequence": None,
-            "usage": _build_usage(context),
+            **_build_usage_field(context),
         }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
@@ -117,7 +117,7 @@ class AnthropicMessages:
             "stop_reason": None,
             "stop_sequence": None,
             # Anthropic counts a first token here, and sends the full count at the end.
-            "usage": {**_build_usage(context), "output_tokens": 1},
+            **_build_usage_field(context, output_tokens=1),
         }
         yield _encode_event("message_start", message=message)
         yield PING
@@ -147,8 +147,11 @@ class AnthropicMessages:
         yield from _close_block(index, open_block)
         reason = self.provider.get_finish_reason(context.get_finish_reason())
         delta = {"stop_reason": reason, "stop_sequence": None}
-        usage = {"output_tokens": context.output_tokens}
-        yield _encode_event("message_delta", delta=delta, usage=usage)
+        if context.sends_usage:
+            usage = {"output_tokens": context.output_tokens}
+            yield _encode_event("message_delta", delta=delta, usage=usage)
+        else:
+            yield _encode_event("message_delta", delta=delta)
         yield MESSAGE_STOP
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
@@ -172,15 +175,24 @@ def _build_message_head(context: ResponseContext) -> JSONObject:
     }
 
 
-def _build_usage(context: ResponseContext) -> JSONObject:
+def _build_usage_field(context: ResponseContext, output_tokens: int | None = None) -> JSONObject:
+    """Return the field of a message that has the usage; empty if none is sent.
+
+    Args:
+        context: the call and its reply.
+        output_tokens: the count of tokens so far; by default that of the whole reply.
+    """
+    if not context.sends_usage:
+        return {}
     details = context.usage_details
-    return {
+    usage = {
         "input_tokens": context.input_tokens,
-        "output_tokens": context.output_tokens,
+        "output_tokens": context.output_tokens if output_tokens is None else output_tokens,
         "cache_creation_input_tokens": details.get("cache_creation_input_tokens", 0),
         "cache_read_input_tokens": details.get("cache_read_input_tokens", 0),
         "service_tier": "standard",
     }
+    return {"usage": usage}
 
 
 def _make_tool_use_id(call_id: str) -> str:

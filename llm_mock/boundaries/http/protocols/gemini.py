@@ -218,12 +218,15 @@ def _build_response(
     else:
         # The output is counted in the last event only.
         usage = {"promptTokenCount": context.input_tokens}
-    return {
+    response = {
         "candidates": [candidate],
         "usageMetadata": usage,
         "modelVersion": context.model,
         "responseId": f"mock-{context.number}",
     }
+    if not context.sends_usage:
+        del response["usageMetadata"]
+    return response
 
 
 def _build_usage(context: ResponseContext) -> dict[str, int]:

@@ -44,7 +44,7 @@ class MistralChat(OpenAIChat):
         return {
             **self.build_response_head(context, "chat.completion"),
             "choices": [choice],
-            "usage": _build_usage(context),
+            **_build_usage_field(context),
         }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
@@ -64,7 +64,7 @@ class MistralChat(OpenAIChat):
         if tool_calls:
             delta["tool_calls"] = tool_calls
         reason = self.provider.get_finish_reason(context.get_finish_reason())
-        yield encode(delta, reason, usage=_build_usage(context))
+        yield encode(delta, reason, **_build_usage_field(context))
         yield server_sent_event("[DONE]")
 
     def build_reasoning_delta(self, text: str) -> JSONObject:
@@ -79,12 +79,16 @@ class MistralChat(OpenAIChat):
 PROTOCOL = MistralChat()
 
 
-def _build_usage(context: ResponseContext) -> dict[str, int]:
-    return {
+def _build_usage_field(context: ResponseContext) -> JSONObject:
+    """Return the field of a response that has the usage; empty if none is sent."""
+    if not context.sends_usage:
+        return {}
+    usage = {
         "prompt_tokens": context.input_tokens,
         "completion_tokens": context.output_tokens,
         "total_tokens": context.input_tokens + context.output_tokens,
     }
+    return {"usage": usage}
 
 
 def _build_thinking_part(text: str) -> JSONObject:

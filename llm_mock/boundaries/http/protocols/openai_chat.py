@@ -143,13 +143,16 @@ class OpenAIChat:
                 "finish_reason": reply.finish_reason,
             }
             choices.append(choice)
-        return {
+        body = {
             **self.build_response_head(context, "chat.completion"),
             "choices": choices,
             "usage": build_usage(context),
             "service_tier": "default",
             "system_fingerprint": None,
         }
+        if not context.sends_usage:
+            del body["usage"]
+        return body
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
@@ -159,6 +162,8 @@ class OpenAIChat:
         start = to_json(head)[:-1] + b',"choices":[{"index":0,"delta":'
         options = context.request.body.get("stream_options")
         with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+        # A server without usage ignores the option.
+        with_usage = with_usage and context.sends_usage
         # With usage on, all chunks but the last have `"usage": null`.
         end = b'}],"usage":null}' if with_usage else b"}]}"
 

@@ -391,7 +391,9 @@ def _finish_response(context: ResponseContext, output: list[JSONObject], reason:
         body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
     else:
         body = _build_response(context, "completed", output)
-    body["usage"] = _build_usage(context)
+    # Null if none is sent, as before the end of a response.
+    if context.sends_usage:
+        body["usage"] = _build_usage(context)
     return body
 
 
