@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.events import Chunk
     from llm_mock.core.reply import Reply
+    from llm_mock.core.value_types import ToolCallLike
 
 
 class Answer(NamedTuple):
@@ -60,11 +61,27 @@ class Answer(NamedTuple):
                 chunks = tuple(reply.stream(stream))
                 yield from chunks[: reply.error_after]
             raise error
+        if reply.parts is not None:
+            yield from _iter_part_events(reply.parts, self.record["number"])
+            return
         yield from reply.stream(stream)
         if reply.tool_calls:
             yield from _iter_tool_call_events(reply, self.record["number"])
         if error is not None:
             raise error
+
+
+def _iter_part_events(parts: Sequence[str | ToolCallLike], call_number: int) -> Iterator[Chunk]:
+    """Yield the texts and the events of the tool calls of a reply, in its order."""
+    position = 0
+    for part in parts:
+        if isinstance(part, str):
+            yield part
+            continue
+        position += 1
+        call_id = part.tool_call_id or f"call_{call_number}_{position}"
+        yield from _iter_call_events(part, call_id)
+        yield _make_tool_call(part, call_id)
 
 
 def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Chunk]:
@@ -79,13 +96,22 @@ def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Chunk]:
         if not call_id and not reply.is_recorded:
             call_id = f"call_{call_number}_{position}"
         if not has_stream_events:
-            # A `BrokenToolCall` has a text that may not be JSON.
-            arguments = getattr(call, "text", None) or json.dumps(call.arguments)
-            yield Event("tool_call_name", call.name, tool_call_id=call_id)
-            yield Event("tool_call_args", arguments, tool_call_id=call_id)
-        # The application may change the arguments, which must not reach the reply.
-        arguments_copy = copy.deepcopy(call.arguments)
-        yield MadeToolCall(call.name, arguments_copy, call_id, get_further_attributes(call))
+            yield from _iter_call_events(call, call_id)
+        yield _make_tool_call(call, call_id)
+
+
+def _iter_call_events(call: ToolCallLike, call_id: str | None) -> Iterator[Event]:
+    """Yield the stream events that providers send for a tool call."""
+    # A `BrokenToolCall` has a text that may not be JSON.
+    arguments = getattr(call, "text", None) or json.dumps(call.arguments)
+    yield Event("tool_call_name", call.name, tool_call_id=call_id)
+    yield Event("tool_call_args", arguments, tool_call_id=call_id)
+
+
+def _make_tool_call(call: ToolCallLike, call_id: str | None) -> MadeToolCall:
+    # The application may change the arguments, which must not reach the reply.
+    arguments = copy.deepcopy(call.arguments)
+    return MadeToolCall(call.name, arguments, call_id, get_further_attributes(call))
 
 
 def _add_waits(events: Iterator[Chunk], waits: Sequence[float]) -> Iterator[Chunk]:

@@ -65,8 +65,8 @@ class Reply:
         "lo"])`, `Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])`, `Reply(data={"found":
         True}, invalid=True)`
 
-    Give at most one of `text`, `data` and `chunks`. The reply is a snapshot: what was passed may
-    be changed afterwards, and the reply itself cannot.
+    Give at most one of `text`, `data`, `chunks` and `parts`. The reply is a snapshot: what was
+    passed may be changed afterwards, and the reply itself cannot.
 
     Args:
         text: the text of the answer.
@@ -74,6 +74,8 @@ class Reply:
         chunks: the text in the pieces in which it is streamed; without streaming they come joined.
             From llm 0.32 on they may be `Event` or `llm.parts.StreamEvent` objects too, which are
             passed on as they are.
+        parts: texts and tool calls in the order in which the model gives them, in place of a
+            content and of `tool_calls`. Chat Completions does not say the order.
         tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
             single one. One that the offered tools could not accept is an error, unless it is a
             `BrokenToolCall`. An id that is None is filled in.
@@ -125,6 +127,9 @@ class Reply:
     """Whether the answer is only text, in one piece or in chunks."""
     is_text_alone: bool
     """Whether the reply is only text, and has no usage or other metadata of its own."""
+    # As a default of the class, because few replies have any.
+    parts: tuple[str | ToolCallLike, ...] | None = None
+    """The texts and tool calls in their order; None for text before tool calls."""
     is_recorded = False
     """Whether the answer is from a cassette, and therefore as the model gave it."""
     attributes: Mapping[str, object] = MappingProxyType({})
@@ -136,6 +141,7 @@ class Reply:
         *,
         data: object = UNSET,
         chunks: Iterable[Chunk] | None = None,
+        parts: Iterable[str | ToolCallLike] | None = None,
         tool_calls: Iterable[ToolCallLike] | ToolCallLike = (),
         reasoning: str | None = None,
         attachments: Iterable[AttachmentLike] = (),
@@ -149,7 +155,10 @@ class Reply:
         latency: Latency | float | None = None,
     ) -> None:
         __tracebackhide__ = True
-        _check_content(text, data, chunks)
+        if parts is not None:
+            text, tool_calls = self._set_parts(parts, text, data, chunks, tool_calls)
+        else:
+            _check_content(text, data, chunks)
         if error is not None or error_after is not None:
             _check_error(error, error_after)
         if usage is not UNSET:
@@ -178,6 +187,27 @@ class Reply:
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
+
+    def _set_parts(
+        self, parts: object, text: object, data: object, chunks: object, tool_calls: object
+    ) -> tuple[str, tuple[ToolCallLike, ...]]:
+        """Set `parts`, and return the text and the tool calls in them.
+
+        Raises:
+            InvalidReply: there are other contents too, or a part is neither text nor a tool call.
+        """
+        __tracebackhide__ = True
+        has_others = text is not None or data is not UNSET or chunks is not None
+        if has_others or tool_calls != ():
+            raise InvalidReply(
+                "A Reply has one content, but parts and another were given. Write the texts and "
+                "tool calls into parts alone."
+            )
+        checked = _check_parts(parts)
+        self.__dict__["parts"] = checked
+        texts = [part for part in checked if isinstance(part, str)]
+        calls = tuple(part for part in checked if not isinstance(part, str))
+        return "".join(texts), calls
 
     def _set_content(self, text: str | None, data: object) -> None:
         """Set `content`, `data`, and what is derived from them and the other fields."""
@@ -345,7 +375,7 @@ def to_reply(value: object) -> ReplyOrFunction:
     if isinstance(value, dict) or hasattr(type(value), "model_dump"):
         return Reply(data=value)
     if isinstance(value, list):
-        return Reply(tool_calls=value) if _has_tool_calls(value) else Reply(data=value)
+        return Reply(parts=value) if _has_tool_calls(value) else Reply(data=value)
     if isinstance(value, BaseException) or (
         isinstance(value, type) and issubclass(value, BaseException)
     ):
@@ -362,7 +392,7 @@ def to_reply(value: object) -> ReplyOrFunction:
 
 
 def _has_tool_calls(items: list[Any]) -> bool:
-    """Return whether a list is one of tool calls, which no list of data can be."""
+    """Return whether a list has tool calls, which no list of data can have."""
     # A pydantic instance is data, whatever its fields are called.
     return any(is_tool_call(item) and not hasattr(type(item), "model_dump") for item in items)
 
@@ -431,6 +461,33 @@ def _check_chunks(chunks: object) -> tuple[Chunk, ...]:
         if not (isinstance(chunk, str) or is_event(chunk)):
             raise _make_chunk_error(chunk)
     return frozen
+
+
+def _check_parts(parts: object) -> tuple[str | ToolCallLike, ...]:
+    """Return parts as a tuple, with copies of the tool calls.
+
+    Raises:
+        InvalidReply: one of them is neither text nor a tool call.
+    """
+    __tracebackhide__ = True
+    if isinstance(parts, str) or not isinstance(parts, Iterable):
+        raise _make_part_error(parts)
+    checked: list[str | ToolCallLike] = []
+    for part in parts:
+        if isinstance(part, str):
+            checked.append(part)
+        elif is_tool_call(part):
+            checked += check_tool_calls(part)
+        else:
+            raise _make_part_error(part)
+    return tuple(checked)
+
+
+def _make_part_error(value: object) -> InvalidReply:
+    return InvalidReply(
+        f"This is not a part: {described(value)}. The parts of a Reply are a list of str and "
+        "ToolCall objects."
+    )
 
 
 def _make_chunk_error(value: object) -> InvalidReply:

@@ -156,6 +156,30 @@ class ToolCallCollector:
         return calls
 
 
+class PartCollector(ToolCallCollector):
+    """The texts and tool calls of a reply, collected from its chunks in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: dict[int, list[str]] = {}
+        """The chunks of each text, by the number of tool calls before it."""
+
+    def add_text(self, text: str) -> None:
+        """Add a chunk of text."""
+        self._texts.setdefault(len(self._calls), []).append(text)
+
+    def finish_parts(self) -> list[str | ToolCallText]:
+        """Return the texts and the tool calls; one empty text if there are none."""
+        calls = self.finish()
+        parts: list[str | ToolCallText] = []
+        for position in range(len(calls) + 1):
+            text = "".join(self._texts.get(position, ()))
+            if text:
+                parts.append(text)
+            parts += calls[position : position + 1]
+        return parts or [""]
+
+
 class CompleteReply(NamedTuple):
     """A reply for a response that is not streamed."""
 
@@ -166,6 +190,8 @@ class CompleteReply(NamedTuple):
     """The finish reason in the terms of Chat Completions."""
     seconds: float
     """The sum of its waits."""
+    parts: Sequence[str | ToolCallText]
+    """The texts and the tool calls in their order; one empty text if there are none."""
 
 
 def collect_reply(context: ResponseContext) -> CompleteReply:
@@ -177,24 +203,26 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
     # The common case, without the cost of a generator.
     if context.is_text:
         content = context.answer.reply.content
-        return CompleteReply(content, "", [], context.get_finish_reason(), 0.0)
+        return CompleteReply(content, "", [], context.get_finish_reason(), 0.0, (content,))
     text, reasoning, seconds = [], [], 0.0
-    calls = ToolCallCollector()
+    collector = PartCollector()
     for chunk in context.read_chunks(stream=False):
         if isinstance(chunk, str):
             text.append(chunk)
+            collector.add_text(chunk)
         elif isinstance(chunk, Wait):
             seconds += chunk
         elif chunk.type == "reasoning":
             reasoning.append(chunk.chunk)
         else:
-            calls.add(chunk)
+            collector.add(chunk)
     return CompleteReply(
         "".join(text),
         "".join(reasoning),
-        calls.finish(),
+        collector.finish(),
         context.get_finish_reason(),
         seconds,
+        collector.finish_parts(),
     )
 
 

@@ -1,7 +1,8 @@
-"""What a script says of an answer reaches each SDK: usage, order, refusals, and bodies as they are."""
+"""The details of a scripted answer reach each SDK."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from google import genai
 from mistralai.client import Mistral
 
-from llm_mock import LLMMock, Reply
+from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.request_senders import (
     find_served_url,
@@ -167,3 +168,168 @@ def test_a_call_without_usage_is_estimated_for_cost_and_budgets(
     assert response.text() == "Hello!"
     estimates = [{"input_tokens": 2, "output_tokens": 2}] * 2
     assert [call.usage for call in mock_llm_responses.calls] == estimates
+
+
+SCHEMA: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}}
+FUNCTION = {"name": "weather", "parameters": SCHEMA}
+CHAT_TOOLS: list[Any] = [{"type": "function", "function": FUNCTION}]
+RESPONSES_TOOLS: list[Any] = [{"type": "function", "strict": False, **FUNCTION}]
+ANTHROPIC_TOOLS: list[Any] = [{"name": "weather", "input_schema": SCHEMA}]
+GEMINI_CONFIG: Any = {"tools": [{"function_declarations": [FUNCTION]}]}
+Order = list[str]
+"""The texts of an answer, and the cities of its tool calls, in order."""
+
+
+def read_blocks(message: Any) -> Order:
+    return [
+        block.text if block.type == "text" else block.input["city"] for block in message.content
+    ]
+
+
+def order_anthropic(clients: Clients) -> Order:
+    return read_blocks(
+        clients.anthropic.messages.create(
+            model="claude-opus-5", max_tokens=9, messages=HELLO, tools=ANTHROPIC_TOOLS
+        )
+    )
+
+
+def order_anthropic_stream(clients: Clients) -> Order:
+    with clients.anthropic.messages.stream(
+        model="claude-opus-5", max_tokens=9, messages=HELLO, tools=ANTHROPIC_TOOLS
+    ) as stream:
+        return read_blocks(stream.get_final_message())
+
+
+def read_items(response: Any) -> Order:
+    assert len({item.id for item in response.output}) == len(response.output)
+    found = []
+    for item in response.output:
+        if item.type == "message":
+            found.append(item.content[0].text)
+        else:
+            found.append(json.loads(item.arguments)["city"])
+    return found
+
+
+def order_responses(clients: Clients) -> Order:
+    return read_items(
+        clients.openai.responses.create(model="gpt-4o", input="Hi", tools=RESPONSES_TOOLS)
+    )
+
+
+def order_responses_stream(clients: Clients) -> Order:
+    with clients.openai.responses.stream(
+        model="gpt-4o", input="Hi", tools=RESPONSES_TOOLS
+    ) as stream:
+        return read_items(stream.get_final_response())
+
+
+def read_parts(response: Any) -> Order:
+    return [
+        part.text if part.text is not None else part.function_call.args["city"]
+        for part in response.candidates[0].content.parts
+        if part.text != ""
+    ]
+
+
+def order_gemini(clients: Clients) -> Order:
+    models = clients.gemini.models
+    return read_parts(
+        models.generate_content(model="gemini-3", contents="Hi", config=GEMINI_CONFIG)
+    )
+
+
+def order_gemini_stream(clients: Clients) -> Order:
+    models = clients.gemini.models
+    chunks = models.generate_content_stream(model="gemini-3", contents="Hi", config=GEMINI_CONFIG)
+    return [part for chunk in chunks for part in read_parts(chunk)]
+
+
+ORDER_READERS: dict[str, Callable[[Clients], Order]] = {
+    "anthropic": order_anthropic,
+    "anthropic, streamed": order_anthropic_stream,
+    "openai responses": order_responses,
+    "openai responses, streamed": order_responses_stream,
+    "gemini": order_gemini,
+    "gemini, streamed": order_gemini_stream,
+}
+ROME, BERN = ToolCall("weather", {"city": "Rome"}), ToolCall("weather", {"city": "Bern"})
+ORDERS: dict[str, tuple[list[Any], Order]] = {
+    "call, text": ([ROME, "then text"], ["Rome", "then text"]),
+    "text, call, text, call": (["First", ROME, "then", BERN], ["First", "Rome", "then", "Bern"]),
+    "calls, texts": ([ROME, BERN, "a", "b"], ["Rome", "Bern", "ab"]),
+}
+
+
+@pytest.mark.parametrize(("parts", "order"), ORDERS.values(), ids=ORDERS)
+@pytest.mark.parametrize("read_order", ORDER_READERS.values(), ids=ORDER_READERS)
+def test_parts_keep_their_order(
+    read_order: Callable[[Clients], Order],
+    parts: list[Any],
+    order: Order,
+    clients: Clients,
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.set("*", Reply(parts=parts))
+    found = read_order(clients)
+    # Texts that follow each other may come in one piece or in two.
+    assert "|".join(found).replace("a|b", "ab") == "|".join(order)
+
+
+@pytest.mark.parametrize("parts", [parts for parts, _ in ORDERS.values()], ids=ORDERS)
+def test_chat_completions_have_the_text_beside_the_calls(
+    parts: list[Any], clients: Clients, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", parts)
+    message = (
+        clients.openai.chat.completions.create(model="gpt-4o", messages=HELLO, tools=CHAT_TOOLS)
+        .choices[0]
+        .message
+    )
+    assert message.content == "".join(part for part in parts if isinstance(part, str))
+    calls = [part for part in parts if not isinstance(part, str)]
+    assert [json.loads(call.function.arguments) for call in message.tool_calls or ()] == [  # type: ignore[union-attr]
+        call.arguments for call in calls
+    ]
+
+
+def weather(city: str) -> str:
+    """Return the weather."""
+    return f"{city}: sunny"
+
+
+def test_parts_through_llm_are_a_text_and_calls(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.add("*", Reply(parts=["See", ROME, " and ", BERN]))
+    mock_llm_responses.add("*", "It is sunny.")
+    chain = llm.get_model("gpt-4o").chain("Hi", tools=[weather])
+    assert chain.text() == "See and It is sunny."
+    first, second = mock_llm_responses.calls
+    assert [call["arguments"]["city"] for call in first.response["tool_calls"]] == ["Rome", "Bern"]
+    assert [result["output"] for result in second.tool_results] == ["Rome: sunny", "Bern: sunny"]
+
+
+def test_parts_take_the_time_of_their_pieces(mock_llm_responses: LLMMock) -> None:
+    latency = Latency(first_chunk=1, chunks_per_second=2)
+    mock_llm_responses.set("*", Reply(parts=[ROME, "12345678"], latency=latency))
+    response = llm.get_model("gpt-4o").prompt("Hi", tools=[weather])
+    assert [chunk for chunk in response if chunk] == ["1234", "5678"]
+    # The call counts for five pieces of four characters, the first of which comes after 1 s.
+    assert 4_000 <= response.duration_ms() < 4_200
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"parts": ["a"], "text": "b"}, "A Reply has one content, but parts and another"),
+        ({"parts": ["a"], "data": 1}, "A Reply has one content, but parts and another"),
+        ({"parts": ["a"], "chunks": ["b"]}, "A Reply has one content, but parts and another"),
+        ({"parts": ["a"], "tool_calls": ROME}, "A Reply has one content, but parts and another"),
+        ({"parts": "a"}, "This is not a part: 'a'"),
+        ({"parts": [5]}, "This is not a part: 5"),
+        ({"parts": [ToolCall("")]}, "The name of a tool call is ''"),
+    ],
+)
+def test_parts_are_texts_and_tool_calls_alone(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidReply, match=problem):
+        Reply(**arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llm_mock.boundaries.http.body_types import MESSAGES
-from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     encode_arguments,
@@ -91,16 +91,7 @@ class AnthropicMessages:
         if reply.reasoning:
             thinking = {"thinking": reply.reasoning, "signature": SIGNATURE}
             content.append({"type": "thinking", **thinking})
-        if reply.text or not reply.tool_calls:
-            content.append({"type": "text", "text": reply.text})
-        for call in reply.tool_calls:
-            block = {
-                "type": "tool_use",
-                "id": _make_tool_use_id(call.id),
-                "name": call.name,
-                "input": encode_arguments(call.arguments),
-            }
-            content.append(block)
+        content += map(_build_content_block, reply.parts)
         return {
             **_build_message_head(context),
             "content": content,
@@ -197,6 +188,17 @@ def _build_usage_field(context: ResponseContext, output_tokens: int | None = Non
 
 def _make_tool_use_id(call_id: str) -> str:
     return call_id if call_id.startswith("toolu_") else f"toolu_{call_id}"
+
+
+def _build_content_block(part: str | ToolCallText) -> JSONObject:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {
+        "type": "tool_use",
+        "id": _make_tool_use_id(part.id),
+        "name": part.name,
+        "input": encode_arguments(part.arguments),
+    }
 
 
 def _encode_event(kind: str, **fields: object) -> bytes:

@@ -116,27 +116,26 @@ class Gemini:
         parts: list[JSONObject] = []
         if reply.reasoning:
             parts.append({"text": reply.reasoning, "thought": True})
-        if reply.text or not reply.tool_calls:
-            parts.append({"text": reply.text})
-        parts += [_build_function_call(call) for call in reply.tool_calls]
+        parts += map(_build_part, reply.parts)
         return _build_response(context, parts, is_last=True)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response, each of which is a response of its own."""
-        calls = ToolCallCollector()
+        calls = _FunctionCalls()
         for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             elif isinstance(chunk, str):
-                yield server_sent_event(_build_response(context, [{"text": chunk}]))
+                # A text after tool calls comes after them here, too.
+                parts = calls.pop_parts()
+                yield server_sent_event(_build_response(context, [*parts, {"text": chunk}]))
             elif chunk.type == "reasoning":
                 thought = {"text": chunk.chunk, "thought": True}
                 yield server_sent_event(_build_response(context, [thought]))
             else:
                 calls.add(chunk)
         # Gemini does not stream arguments: tool calls come whole, with the finish reason.
-        parts = [_build_function_call(call) for call in calls.finish()]
-        last = _build_response(context, parts or [{"text": ""}], is_last=True)
+        last = _build_response(context, calls.pop_parts() or [{"text": ""}], is_last=True)
         yield server_sent_event(last)
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
@@ -247,9 +246,21 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
     }
 
 
-def _build_function_call(call: ToolCallText) -> JSONObject:
-    arguments = encode_arguments(call.arguments)
-    return {"functionCall": {"id": call.id, "name": call.name, "args": arguments}}
+def _build_part(part: str | ToolCallText) -> JSONObject:
+    if isinstance(part, str):
+        return {"text": part}
+    arguments = encode_arguments(part.arguments)
+    return {"functionCall": {"id": part.id, "name": part.name, "args": arguments}}
+
+
+class _FunctionCalls(ToolCallCollector):
+    """The tool calls of a streamed response that were not sent yet."""
+
+    def pop_parts(self) -> list[JSONObject]:
+        """Return the parts of the tool calls so far, and forget them."""
+        parts = [_build_part(call) for call in self.finish()]
+        self._calls.clear()
+        return parts
 
 
 def _parse_content(content: str | JSONObject | list[object] | None) -> list[Message]:

@@ -114,9 +114,11 @@ class OpenAIResponses:
         output: list[JSONObject] = []
         if reply.reasoning:
             output.append(_build_reasoning_item(context, reply.reasoning))
-        if reply.text or not reply.tool_calls:
-            output.append(_build_message_item(context, reply.text))
-        output += map(_build_function_call_item, reply.tool_calls)
+        for part in reply.parts:
+            if isinstance(part, str):
+                output.append(_build_message_item(context, part, len(output)))
+            else:
+                output.append(_build_function_call_item(part))
         return _finish_response(context, output, reply.finish_reason)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
@@ -303,11 +305,12 @@ def _store(
         responses.pop(next(iter(responses)), None)
 
 
-def _build_empty_message_item(context: ResponseContext) -> JSONObject:
-    """Return the message item of a reply before its text."""
+def _build_empty_message_item(context: ResponseContext, index: int) -> JSONObject:
+    """Return a message item before its text, at an index of the output."""
     # The id is the same in all events of the item, by which SDKs bring them together.
+    suffix = f"_{index}" if index > 1 else ""
     return {
-        "id": f"msg_mock_{context.number}",
+        "id": f"msg_mock_{context.number}{suffix}",
         "type": "message",
         "role": "assistant",
         "status": "in_progress",
@@ -315,10 +318,11 @@ def _build_empty_message_item(context: ResponseContext) -> JSONObject:
     }
 
 
-def _build_message_item(context: ResponseContext, text: str) -> JSONObject:
-    """Return the message item of a reply."""
+def _build_message_item(context: ResponseContext, text: str, index: int) -> JSONObject:
+    """Return a message item with its text, at an index of the output."""
     content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {**_build_empty_message_item(context), "status": "completed", "content": [content]}
+    item = _build_empty_message_item(context, index)
+    return {**item, "status": "completed", "content": [content]}
 
 
 def _build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
@@ -488,7 +492,7 @@ class _Stream:
         self._open_item = (kind, call_id)
         self._text = ""
         if kind == "message":
-            item = _build_empty_message_item(self._context)
+            item = _build_empty_message_item(self._context, len(self._output))
         else:
             item = self._build_item(kind, call_id, "in_progress")
         index = len(self._output)
@@ -524,7 +528,8 @@ class _Stream:
     def _build_item(self, kind: str, call_id: str, status: str) -> JSONObject:
         """Return the open item with its text so far."""
         if kind == "message":
-            return {**_build_message_item(self._context, self._text), "status": status}
+            item = _build_message_item(self._context, self._text, len(self._output))
+            return {**item, "status": status}
         if kind == "reasoning":
             return _build_reasoning_item(self._context, self._text)
         call = ToolCallText(call_id, self._tool_names.get(call_id, ""), self._text)
