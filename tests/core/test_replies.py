@@ -160,7 +160,7 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"error": ValueError, "error_after": "1"}, "error_after='1'"),
         ({"text": {"a": 1}}, r"not text: {"),
         ({"text": b"x"}, "not text: b'x'"),
-        ({"usage": {"input": 3}}, "not usage: {"),
+        ({"usage": {"prompt": 3}}, "not usage: {"),
         ({"usage": 5}, "not usage: 5"),
         ({"tool_calls": [{"name": "x"}]}, "not a tool call: {"),
         ({"tool_calls": 5}, "not a tool call: 5"),

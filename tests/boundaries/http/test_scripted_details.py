@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import anthropic
@@ -37,19 +38,19 @@ class Clients:
     def __init__(self, server_url: str | None) -> None:
         self._server_url = server_url
 
-    @property
+    @cached_property
     def openai(self) -> openai.OpenAI:
         return make_openai(self._server_url)
 
-    @property
+    @cached_property
     def anthropic(self) -> anthropic.Anthropic:
         return make_anthropic(self._server_url)
 
-    @property
+    @cached_property
     def gemini(self) -> genai.Client:
         return make_gemini(self._server_url)
 
-    @property
+    @cached_property
     def mistral(self) -> Mistral:
         return make_mistral(self._server_url)
 
@@ -314,17 +315,17 @@ def test_parts_take_the_time_of_their_pieces(mock_llm_responses: LLMMock) -> Non
     mock_llm_responses.set("*", Reply(parts=[ROME, "12345678"], latency=latency))
     response = llm.get_model("gpt-4o").prompt("Hi", tools=[weather])
     assert [chunk for chunk in response if chunk] == ["1234", "5678"]
-    # The call counts for five pieces of four characters, the first of which comes after 1 s.
-    assert 4_000 <= response.duration_ms() < 4_200
+    # The call counts for four pieces of four characters, the first of which comes after 1 s.
+    assert 3_500 <= response.duration_ms() < 3_700
 
 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"parts": ["a"], "text": "b"}, "A Reply has one content, but parts and another"),
-        ({"parts": ["a"], "data": 1}, "A Reply has one content, but parts and another"),
-        ({"parts": ["a"], "chunks": ["b"]}, "A Reply has one content, but parts and another"),
-        ({"parts": ["a"], "tool_calls": ROME}, "A Reply has one content, but parts and another"),
+        ({"parts": ["a"], "text": "b"}, r"A Reply has one content, but .*parts"),
+        ({"parts": ["a"], "data": 1}, r"A Reply has one content, but .*parts"),
+        ({"parts": ["a"], "chunks": ["b"]}, r"A Reply has one content, but .*parts"),
+        ({"parts": ["a"], "tool_calls": ROME}, r"A Reply has one content, but .*parts"),
         ({"parts": "a"}, "This is not a part: 'a'"),
         ({"parts": [5]}, "This is not a part: 5"),
         ({"parts": [ToolCall("")]}, "The name of a tool call is ''"),
