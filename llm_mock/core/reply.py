@@ -6,7 +6,7 @@ import copy
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 from llm_mock.core.events import get_event_text, is_event
 from llm_mock.core.json_text import to_json_text
@@ -372,14 +372,10 @@ def to_reply(value: object) -> ReplyOrFunction:
         return value
     if isinstance(value, str):
         return Reply(value)
-    if isinstance(value, dict) or hasattr(type(value), "model_dump"):
-        return Reply(data=value)
-    if isinstance(value, list):
+    if isinstance(value, (dict, list)) or hasattr(type(value), "model_dump"):
         return Reply(parts=value) if _has_tool_calls(value) else Reply(data=value)
-    if isinstance(value, BaseException) or (
-        isinstance(value, type) and issubclass(value, BaseException)
-    ):
-        return Reply(error=value)
+    if _is_exception(value):
+        return Reply(error=cast("BaseException", value))
     if callable(value) and not isinstance(value, type):
         return cast("ReplyFunction", value)
     if is_tool_call(value):
@@ -391,10 +387,19 @@ def to_reply(value: object) -> ReplyOrFunction:
     )
 
 
-def _has_tool_calls(items: list[Any]) -> bool:
-    """Return whether a list has tool calls, which no list of data can have."""
+def _is_exception(value: object) -> bool:
+    """Return whether a value is an exception or a class of exceptions."""
+    if isinstance(value, type):
+        return issubclass(value, BaseException)
+    return isinstance(value, BaseException)
+
+
+def _has_tool_calls(value: object) -> TypeGuard[list[str | ToolCallLike]]:
+    """Return whether a value is a list with tool calls, which no list of data can have."""
+    if not isinstance(value, list):
+        return False
     # A pydantic instance is data, whatever its fields are called.
-    return any(is_tool_call(item) and not hasattr(type(item), "model_dump") for item in items)
+    return any(is_tool_call(item) and not hasattr(type(item), "model_dump") for item in value)
 
 
 def format_reply(answer: ReplyOrFunction) -> str:
@@ -534,7 +539,7 @@ def _check_usage(usage: Any) -> Any:
         InvalidReply: it is neither a mapping of tokens nor like an `llm.Usage`.
     """
     __tracebackhide__ = True
-    if usage is None or usage == {}:
+    if usage is None:
         return None
     if isinstance(usage, Mapping):
         names = ("input_tokens", "output_tokens")
@@ -553,14 +558,20 @@ def _check_usage(usage: Any) -> Any:
         )
     if all(value is None for value in values.values()):
         return None
+    _check_counts(names, values)
+    _check_details(values.get("details"))
+    return usage
+
+
+def _check_counts(names: Iterable[str], values: Mapping[str, object]) -> None:
+    """Raise an InvalidReply for a number of tokens that is none."""
+    __tracebackhide__ = True
     for name in names:
         number = values.get(name)
         if number is not None and not is_whole(number):
             raise InvalidReply(
                 f"{name} of the usage is {described(number)}: give a whole number from 0."
             )
-    _check_details(values.get("details"))
-    return usage
 
 
 def _expand_usage_names(usage: Mapping[str, Any]) -> Mapping[str, Any]:
