@@ -132,15 +132,13 @@ def tool_call(
 
 
 def refusal(text: str = REFUSAL, **details: Any) -> Reply:
-    """Return a refusal in plain text, whatever schema was requested.
+    """Return a refusal, in the field that the API has for one, whatever schema was requested.
 
     Args:
         text: the text of the refusal.
         details: further keyword arguments of `Reply`.
     """
-    # A refusal fits no schema, and must not be reported as a violation.
-    details.setdefault("invalid", True)
-    return Reply(text, **details)
+    return Reply(refusal=text, **details)
 
 
 def truncated(content: object, *, after: int | None = None, **details: Any) -> Reply:

@@ -152,15 +152,12 @@ def test_a_tool_call_can_be_sent_to_another_process() -> None:
     assert pickle.loads(pickle.dumps(reply)).then == "It is sunny."
 
 
-def test_a_refusal_is_plain_text_that_breaks_no_rule_of_the_mock(
-    mock_llm_responses: LLMMock,
-) -> None:
+def test_a_refusal_breaks_no_rule_of_the_mock(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", templates.refusal())
-    assert (
-        llm.get_model("m").prompt("Who?", schema=Person).text()
-        == "I'm sorry, but I can't help with that."
-    )
-    assert answer(templates.refusal("No.")).text() == "No."
+    # The plugins of llm read no refusals.
+    assert llm.get_model("m").prompt("Who?", schema=Person).text() == ""
+    assert templates.refusal().content == "I'm sorry, but I can't help with that."
+    assert templates.refusal("No.").content == "No."
 
 
 def test_a_truncated_answer_says_why_it_ended() -> None:

@@ -62,6 +62,8 @@ class ScriptedReply(_Strict):
     """The text, split as it is streamed."""
     tool_calls: ToolCalls = ()
     """The tool calls, or a single one."""
+    refusal: str | None = None
+    """The words in which the model refuses to answer."""
     reasoning: str | None = None
     finish_reason: Text | None = None
     error: ErrorName | None = None
@@ -96,13 +98,17 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     if scripted.error is not None:
         return _build_failing_reply(scripted, scripted.error)
     tool_calls = [_build_tool_call(call) for call in scripted.tool_calls]
-    has_text = scripted.text is not None or scripted.chunks is not None
+    contents = (scripted.text, scripted.chunks, scripted.refusal)
+    has_text = any(content is not None for content in contents)
     if not has_text and scripted.data is UNSET and not tool_calls:
-        raise LLMMockError("says nothing. Give it text, data, chunks, tool_calls or error.")
+        raise LLMMockError(
+            "says nothing. Give it text, data, chunks, refusal, tool_calls or error."
+        )
     return Reply(
         scripted.text,
         data=scripted.data,
         chunks=scripted.chunks,
+        refusal=scripted.refusal,
         tool_calls=tool_calls,
         reasoning=scripted.reasoning,
         finish_reason=scripted.finish_reason,
@@ -116,7 +122,7 @@ def _build_tool_call(call: ScriptedToolCall) -> ToolCall:
 
 def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
     """Build a reply that fails, after its text or chunks if it has any."""
-    if scripted.data is not UNSET or scripted.tool_calls:
+    if scripted.data is not UNSET or scripted.tool_calls or scripted.refusal is not None:
         raise LLMMockError(
             "has an error, beside which only text or chunks make sense: "
             "they are streamed before it."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.core.events import Event, MadeToolCall, Wait
@@ -58,17 +58,25 @@ class Answer(NamedTuple):
         # A recorded reply fails only after all that was recorded of it.
         if error is not None and not reply.is_recorded:
             if stream:
-                chunks = tuple(reply.stream(stream))
+                chunks = tuple(_iter_content(reply, stream))
                 yield from chunks[: reply.error_after]
             raise error
         if reply.parts is not None:
             yield from _iter_part_events(reply.parts, self.record["number"])
             return
-        yield from reply.stream(stream)
+        yield from _iter_content(reply, stream)
         if reply.tool_calls:
             yield from _iter_tool_call_events(reply, self.record["number"])
         if error is not None:
             raise error
+
+
+def _iter_content(reply: Reply, stream: bool) -> Iterable[Chunk]:
+    """Return the chunks of the content, those of a refusal as events."""
+    chunks = reply.stream(stream)
+    if reply.refusal is None:
+        return chunks
+    return (Event("refusal", chunk) for chunk in chunks)
 
 
 def _iter_part_events(parts: Sequence[str | ToolCallLike], call_number: int) -> Iterator[Chunk]:

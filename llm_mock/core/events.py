@@ -19,7 +19,7 @@ class Event:
     The fields are those of `llm.parts.StreamEvent`, which may stand wherever an `Event` does.
 
     Args:
-        type: `text`, `reasoning`, `tool_call_name`, `tool_call_args` or `tool_result`.
+        type: `text`, `reasoning`, `refusal`, `tool_call_name`, `tool_call_args` or `tool_result`.
         chunk: the text of the piece.
         tool_call_id: the id of its tool call.
         tool_name: the name of the tool, where the provider itself ran it.

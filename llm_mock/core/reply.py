@@ -65,8 +65,8 @@ class Reply:
         "lo"])`, `Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])`, `Reply(data={"found":
         True}, invalid=True)`
 
-    Give at most one of `text`, `data`, `chunks` and `parts`. The reply is a snapshot: what was
-    passed may be changed afterwards, and the reply itself cannot.
+    Give at most one of `text`, `data`, `chunks`, `parts` and `refusal`. The reply is a snapshot:
+    what was passed may be changed afterwards, and the reply itself cannot.
 
     Args:
         text: the text of the answer.
@@ -76,6 +76,8 @@ class Reply:
             passed on as they are.
         parts: texts and tool calls in the order in which the model gives them, in place of a
             content and of `tool_calls`. Chat Completions does not say the order.
+        refusal: the words in which the model refuses to answer, in the field that the API has for
+            them, whatever schema is asked for. `llm` leaves a refusal out: its text is empty.
         tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
             single one. One that the offered tools could not accept is an error, unless it is a
             `BrokenToolCall`. An id that is None is filled in.
@@ -127,7 +129,9 @@ class Reply:
     """Whether the answer is only text, in one piece or in chunks."""
     is_text_alone: bool
     """Whether the reply is only text, and has no usage or other metadata of its own."""
-    # As a default of the class, because few replies have any.
+    # As defaults of the class, because few replies have any.
+    refusal: str | None = None
+    """The refusal, which is the content too; None for an answer."""
     parts: tuple[str | ToolCallLike, ...] | None = None
     """The texts and tool calls in their order; None for text before tool calls."""
     is_recorded = False
@@ -142,6 +146,7 @@ class Reply:
         data: object = UNSET,
         chunks: Iterable[Chunk] | None = None,
         parts: Iterable[str | ToolCallLike] | None = None,
+        refusal: str | None = None,
         tool_calls: Iterable[ToolCallLike] | ToolCallLike = (),
         reasoning: str | None = None,
         attachments: Iterable[AttachmentLike] = (),
@@ -155,8 +160,12 @@ class Reply:
         latency: Latency | float | None = None,
     ) -> None:
         __tracebackhide__ = True
-        if parts is not None:
-            text, tool_calls = self._set_parts(parts, text, data, chunks, tool_calls)
+        # `__setattr__` refuses changes, so the fields are set in the dictionary.
+        fields = self.__dict__
+        fields["invalid"] = invalid
+        if parts is not None or refusal is not None:
+            _check_single_content(text, data, chunks, parts, refusal, tool_calls)
+            text, tool_calls = self._set_special_content(parts, refusal)
         else:
             _check_content(text, data, chunks)
         if error is not None or error_after is not None:
@@ -166,8 +175,6 @@ class Reply:
         _check_texts(
             reasoning=reasoning, finish_reason=finish_reason, resolved_model=resolved_model
         )
-        # `__setattr__` refuses changes, so the fields are set in the dictionary.
-        fields = self.__dict__
         fields["error"] = error
         fields["error_after"] = error_after
         # An exception that is raised again may have got further notes.
@@ -176,7 +183,6 @@ class Reply:
         fields["resolved_model"] = resolved_model
         fields["finish_reason"] = finish_reason
         fields["reasoning"] = reasoning
-        fields["invalid"] = invalid
         fields["attachments"] = _check_attachments(attachments)
         fields["response_json"] = None
         if response_json is not None:
@@ -188,21 +194,19 @@ class Reply:
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
 
-    def _set_parts(
-        self, parts: object, text: object, data: object, chunks: object, tool_calls: object
+    def _set_special_content(
+        self, parts: object, refusal: str | None
     ) -> tuple[str, tuple[ToolCallLike, ...]]:
-        """Set `parts`, and return the text and the tool calls in them.
+        """Set `parts` or `refusal`, and return the text and the tool calls in it.
 
         Raises:
-            InvalidReply: there are other contents too, or a part is neither text nor a tool call.
+            InvalidReply: a part is neither text nor a tool call.
         """
         __tracebackhide__ = True
-        has_others = text is not None or data is not UNSET or chunks is not None
-        if has_others or tool_calls != ():
-            raise InvalidReply(
-                "A Reply has one content, but parts and another were given. Write the texts and "
-                "tool calls into parts alone."
-            )
+        if refusal is not None:
+            # No schema applies to a refusal.
+            self.__dict__.update(refusal=refusal, invalid=True)
+            return refusal, ()
         checked = _check_parts(parts)
         self.__dict__["parts"] = checked
         texts = [part for part in checked if isinstance(part, str)]
@@ -232,6 +236,8 @@ class Reply:
     def _has_only_text(self, chunks: Sequence[Chunk]) -> bool:
         """Return whether there is no error, no reasoning, no tool call and no event."""
         if self.error is not None or self.reasoning is not None or self.tool_calls:
+            return False
+        if self.refusal is not None:
             return False
         # Without chunks, the call of `all` is saved.
         return not chunks or all(isinstance(chunk, str) for chunk in chunks)
@@ -430,6 +436,33 @@ def _check_content(text: object, data: object, chunks: object) -> None:
             f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply "
             "is Reply(data=…)."
         )
+
+
+def _check_single_content(
+    text: object,
+    data: object,
+    chunks: object,
+    parts: object,
+    refusal: object,
+    tool_calls: object,
+) -> None:
+    """Raise an InvalidReply unless parts or a refusal are the only content."""
+    __tracebackhide__ = True
+    given = {
+        "text": text is not None,
+        "data": data is not UNSET,
+        "chunks": chunks is not None,
+        "parts": parts is not None,
+        "refusal": refusal is not None,
+        "tool_calls": tool_calls not in ((), []),
+    }
+    names = [name for name, is_given in given.items() if is_given]
+    if len(names) > 1:
+        raise InvalidReply(
+            f"A Reply has one content, but {' and '.join(names)} were given. Texts and tool calls "
+            "in any order are all written into parts."
+        )
+    _check_texts(refusal=refusal)
 
 
 def _check_error(error: object, error_after: object) -> None:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
+REFUSAL_REASONS = {"messages": "content_filter", "generate_content": "content_filter"}
+"""The finish reasons of refusals, by API; OpenAI ends them as any other answer."""
+
+
 class ResponseContext:
     """A request and its answer, from which a protocol builds the response.
 
@@ -61,6 +65,8 @@ class ResponseContext:
         """
         reply = self.answer.reply
         reason = reply.finish_reason or self.recorded_reason
+        if reply.refusal is not None and not reason:
+            reason = REFUSAL_REASONS.get(self.request.api, "stop")
         if not reason:
             # A recorded reply that is sent as it came has no chunks, but knows its calls.
             has_calls = self.called_tools or (reply.is_recorded and reply.tool_calls)
@@ -79,7 +85,7 @@ class ResponseContext:
     def read_chunks(self, stream: bool) -> Iterator[str | Event | Wait]:
         """Yield the reply: texts, events and waits.
 
-        The events are of the types `reasoning`, `tool_call_name` and `tool_call_args`.
+        The events are of the types `reasoning`, `refusal`, `tool_call_name` and `tool_call_args`.
 
         Args:
             stream: True to split the text into several chunks.
@@ -192,6 +198,7 @@ class CompleteReply(NamedTuple):
     """The sum of its waits."""
     parts: Sequence[str | ToolCallText]
     """The texts and the tool calls in their order; one empty text if there are none."""
+    refusal: str | None = None
 
 
 def collect_reply(context: ResponseContext) -> CompleteReply:
@@ -214,7 +221,7 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
             seconds += chunk
         elif chunk.type == "reasoning":
             reasoning.append(chunk.chunk)
-        else:
+        elif chunk.type != "refusal":
             collector.add(chunk)
     return CompleteReply(
         "".join(text),
@@ -223,6 +230,7 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
         context.get_finish_reason(),
         seconds,
         collector.finish_parts(),
+        context.answer.reply.refusal,
     )
 
 

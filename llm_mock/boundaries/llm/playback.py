@@ -153,6 +153,9 @@ def _to_stream_event(event: Any) -> Any:
     if _STREAM_EVENT is None:  # before llm 0.32
         return event.chunk if event.type == "text" else None
     if isinstance(event, Event):
+        # The plugins of `llm` read no refusals, so that the text of one is empty.
+        if event.type == "refusal":
+            return None
         return _STREAM_EVENT(**vars(event))
     return copy.copy(event)  # as `llm` numbers events in place
 

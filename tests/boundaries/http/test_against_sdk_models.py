@@ -185,6 +185,9 @@ REPLIES = {
     "text and two tool calls": Reply(
         "See:", tool_calls=[ToolCall("weather", {"city": city}) for city in ("Bern", "Basel")]
     ),
+    "parts": Reply(parts=["See:", ToolCall("weather", {"city": "Bern"}), "and then"]),
+    "refusal": Reply(refusal="I can't help."),
+    "reasoning and a refusal": Reply(refusal="I can't help.", reasoning="Hm"),
     "reasoning": Reply("42", reasoning="6 times 7"),
     "reasoning and a tool call": Reply(
         reasoning="Hm", tool_calls=[ToolCall("weather", {"city": "Bern"})]

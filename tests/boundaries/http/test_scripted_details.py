@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -14,9 +15,11 @@ import openai
 import pytest
 from google import genai
 from mistralai.client import Mistral
+from pydantic import BaseModel
 
-from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall
+from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall, templates
 from llm_mock.boundaries.http.server import MockServer
+from llm_mock.commands.serve_script import configure
 from tests.boundaries.http.request_senders import (
     find_served_url,
     make_anthropic,
@@ -334,3 +337,160 @@ def test_parts_take_the_time_of_their_pieces(mock_llm_responses: LLMMock) -> Non
 def test_parts_are_texts_and_tool_calls_alone(arguments: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidReply, match=problem):
         Reply(**arguments)
+
+
+REFUSAL = "I can't help with that."
+
+
+class City(BaseModel):
+    """A structured answer, whose schema does not apply to a refusal."""
+
+    name: str
+
+
+def refused_by_chat(clients: Clients) -> Any:
+    completion = clients.openai.chat.completions.parse(
+        model="gpt-4o", messages=HELLO, response_format=City
+    )
+    message = completion.choices[0].message
+    assert (message.content, message.parsed) == (None, None)
+    assert completion.choices[0].finish_reason == "stop"
+    return message.refusal
+
+
+def refused_by_chat_stream(clients: Clients) -> Any:
+    with clients.openai.chat.completions.stream(
+        model="gpt-4o", messages=HELLO, response_format=City
+    ) as stream:
+        done = [event.refusal for event in stream if event.type == "refusal.done"]
+        assert done == [stream.get_final_completion().choices[0].message.refusal]
+        return done[0]
+
+
+def refused_by_responses(clients: Clients) -> Any:
+    response = clients.openai.responses.parse(model="gpt-4o", input="Hi", text_format=City)
+    assert (response.output_text, response.output_parsed) == ("", None)
+    assert response.status == "completed"
+    return response.output[0].content[0].refusal  # type: ignore[union-attr]
+
+
+def refused_by_responses_stream(clients: Clients) -> Any:
+    with clients.openai.responses.stream(model="gpt-4o", input="Hi", text_format=City) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.refusal.delta"]
+        final = stream.get_final_response()
+    assert "".join(deltas) == final.output[0].content[0].refusal  # type: ignore[union-attr]
+    return "".join(deltas)
+
+
+def read_stop_details(message: Any) -> Any:
+    assert (message.stop_reason, message.content) == ("refusal", [])
+    return message.stop_details.explanation
+
+
+def refused_by_anthropic(clients: Clients) -> Any:
+    return read_stop_details(
+        clients.anthropic.messages.create(model="claude-opus-5", max_tokens=9, messages=HELLO)
+    )
+
+
+def refused_by_anthropic_stream(clients: Clients) -> Any:
+    with clients.anthropic.messages.stream(
+        model="claude-opus-5", max_tokens=9, messages=HELLO
+    ) as stream:
+        return read_stop_details(stream.get_final_message())
+
+
+def read_candidate(response: Any) -> Any:
+    [candidate] = response.candidates
+    assert (candidate.finish_reason.name, candidate.content) == ("SAFETY", None)
+    assert [rating.blocked for rating in candidate.safety_ratings] == [True]
+    # The SDK reads the message of Vertex AI only.
+    return candidate.finish_message or REFUSAL
+
+
+def refused_by_gemini(clients: Clients) -> Any:
+    config: Any = {"response_mime_type": "application/json", "response_schema": City}
+    response = clients.gemini.models.generate_content(
+        model="gemini-3", contents="Hi", config=config
+    )
+    assert response.parsed is None
+    return read_candidate(response)
+
+
+def refused_by_gemini_stream(clients: Clients) -> Any:
+    [response] = clients.gemini.models.generate_content_stream(model="gemini-3", contents="Hi")
+    return read_candidate(response)
+
+
+def refused_by_mistral(clients: Clients) -> Any:
+    answer = clients.mistral.chat.complete(model="mistral-large", messages=HELLO)
+    return answer.choices[0].message.content
+
+
+REFUSAL_READERS: dict[str, Callable[[Clients], Any]] = {
+    "openai chat": refused_by_chat,
+    "openai chat, streamed": refused_by_chat_stream,
+    "openai responses": refused_by_responses,
+    "openai responses, streamed": refused_by_responses_stream,
+    "anthropic": refused_by_anthropic,
+    "anthropic, streamed": refused_by_anthropic_stream,
+    "gemini": refused_by_gemini,
+    "gemini, streamed": refused_by_gemini_stream,
+    "mistral": refused_by_mistral,
+}
+
+
+@pytest.mark.parametrize("read_refusal", REFUSAL_READERS.values(), ids=REFUSAL_READERS)
+@pytest.mark.parametrize(
+    "reply", [Reply(refusal=REFUSAL), templates.refusal(REFUSAL)], ids=["Reply", "template"]
+)
+def test_a_refusal_has_the_field_of_its_api(
+    reply: Reply,
+    read_refusal: Callable[[Clients], Any],
+    clients: Clients,
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.set("*", reply)
+    assert read_refusal(clients) == REFUSAL
+    assert mock_llm_responses.last_call.response == REFUSAL
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("schema", [None, City])
+def test_a_refusal_has_no_text_in_llm_as_its_plugins_read_none(
+    schema: Any, stream: bool, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(refusal=REFUSAL))
+    response = llm.get_model("gpt-4o").prompt("Hi", schema=schema, stream=stream)
+    assert list(response) == []
+    assert response.text() == ""
+
+
+def test_a_refusal_takes_its_time_and_is_streamed_in_pieces(
+    mock_llm_responses: LLMMock,
+) -> None:
+    latency = Latency(chunks_per_second=1)
+    mock_llm_responses.set("*", Reply(refusal="12345678", latency=latency))
+    with make_openai(None).chat.completions.stream(model="gpt-4o", messages=HELLO) as stream:
+        deltas = [event.delta for event in stream if event.type == "refusal.delta"]
+    assert deltas == ["", "1234", "5678"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"refusal": "a", "text": "b"}, "one content, but text and refusal were given"),
+        ({"refusal": "a", "tool_calls": ROME}, "one content, but refusal and tool_calls"),
+        ({"refusal": 5}, "refusal=5 must be a str or None"),
+    ],
+)
+def test_a_refusal_is_words_alone(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidReply, match=problem):
+        Reply(**arguments)
+
+
+def test_a_yaml_script_refuses(mock_llm_responses: LLMMock, tmp_path: Path) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text(f"replies:\n  - {{refusal: {REFUSAL}}}\n")
+    configure(mock_llm_responses.responses, str(script))
+    assert refused_by_chat(Clients(None)) == REFUSAL

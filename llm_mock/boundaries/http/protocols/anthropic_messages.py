@@ -91,12 +91,12 @@ class AnthropicMessages:
         if reply.reasoning:
             thinking = {"thinking": reply.reasoning, "signature": SIGNATURE}
             content.append({"type": "thinking", **thinking})
-        content += map(_build_content_block, reply.parts)
+        if reply.refusal is None:
+            content += map(_build_content_block, reply.parts)
         return {
             **_build_message_head(context),
             "content": content,
-            "stop_reason": self.provider.get_finish_reason(reply.finish_reason),
-            "stop_sequence": None,
+            **_build_stop_fields(context, reply.finish_reason),
             **_build_usage_field(context),
         }
 
@@ -129,15 +129,11 @@ class AnthropicMessages:
                 yield _encode_event("content_block_start", index=index, content_block=start)
             if delta is not None:
                 yield _encode_event("content_block_delta", index=index, delta=delta)
-        if open_block is None:
-            # An empty reply has one empty text block, as it has when it is not streamed.
-            index = 0
-            open_block = ("text", None)
-            empty_text = {"type": "text", "text": ""}
-            yield _encode_event("content_block_start", index=0, content_block=empty_text)
-        yield from _close_block(index, open_block)
-        reason = self.provider.get_finish_reason(context.get_finish_reason())
-        delta = {"stop_reason": reason, "stop_sequence": None}
+        if open_block is not None:
+            yield from _close_block(index, open_block)
+        elif context.answer.reply.refusal is None:
+            yield from _stream_empty_text()
+        delta = _build_stop_fields(context, context.get_finish_reason())
         if context.sends_usage:
             usage = {"output_tokens": context.output_tokens}
             yield _encode_event("message_delta", delta=delta, usage=usage)
@@ -164,6 +160,22 @@ def _build_message_head(context: ResponseContext) -> JSONObject:
         "role": "assistant",
         "model": context.model,
     }
+
+
+def _build_stop_fields(context: ResponseContext, finish_reason: str) -> JSONObject:
+    """Return the fields that say why a message ends.
+
+    Args:
+        context: the call and its reply.
+        finish_reason: the finish reason in the terms of Chat Completions.
+    """
+    reason = ANTHROPIC.get_finish_reason(finish_reason)
+    fields: JSONObject = {"stop_reason": reason, "stop_sequence": None}
+    refusal = context.answer.reply.refusal
+    if refusal is not None:
+        details = {"type": "refusal", "category": None, "explanation": refusal}
+        fields["stop_details"] = details
+    return fields
 
 
 def _build_usage_field(context: ResponseContext, output_tokens: int | None = None) -> JSONObject:
@@ -242,6 +254,13 @@ def _close_block(index: int, block: BlockId) -> Iterator[bytes]:
         delta = {"type": "signature_delta", "signature": SIGNATURE}
         yield _encode_event("content_block_delta", index=index, delta=delta)
     yield _encode_event("content_block_stop", index=index)
+
+
+def _stream_empty_text() -> Iterator[bytes]:
+    """Yield the events of one empty text block, which an empty reply has as if not streamed."""
+    empty_text = {"type": "text", "text": ""}
+    yield _encode_event("content_block_start", index=0, content_block=empty_text)
+    yield from _close_block(0, ("text", None))
 
 
 def _parse_content(content: str | list[object] | JSONObject | None) -> list[Message]:

@@ -73,6 +73,14 @@ GEMINI_SCHEMA_FIELDS = ("type", "nullable", "propertyOrdering", "format", "examp
 """The fields of a schema that JSON Schema does not have, or has in another form."""
 
 
+SAFETY_RATING = {
+    "category": "HARM_CATEGORY_DANGEROUS_CONTENT",
+    "probability": "HIGH",
+    "blocked": True,
+}
+"""The rating of a candidate that is blocked, which has no content."""
+
+
 class Gemini:
     """`POST …/models/MODEL:generateContent` and `:streamGenerateContent`."""
 
@@ -133,6 +141,7 @@ class Gemini:
                 thought = {"text": chunk.chunk, "thought": True}
                 yield server_sent_event(_build_response(context, [thought]))
             else:
+                # A refusal is no chunk: the last response has it.
                 calls.add(chunk)
         # Gemini does not stream arguments: tool calls come whole, with the finish reason.
         last = _build_response(context, calls.pop_parts() or [{"text": ""}], is_last=True)
@@ -212,6 +221,9 @@ def _build_response(
 ) -> JSONObject:
     candidate: JSONObject = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if is_last:
+        refusal = context.answer.reply.refusal
+        if refusal is not None:
+            candidate = {"index": 0, "finishMessage": refusal, "safetyRatings": [SAFETY_RATING]}
         candidate["finishReason"] = GOOGLE.get_finish_reason(context.get_finish_reason())
         usage = _build_usage(context)
     else:

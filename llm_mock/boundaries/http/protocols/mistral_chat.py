@@ -22,6 +22,8 @@ class MistralChat(OpenAIChat):
     """`POST …/chat/completions` of Mistral."""
 
     provider = MISTRAL
+    # Mistral has no field for refusals: they are texts as any other.
+    refusal_field = "content"
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response."""
@@ -29,7 +31,7 @@ class MistralChat(OpenAIChat):
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        content: object = reply.text
+        content: object = reply.refusal or reply.text
         if reply.reasoning:
             content = [_build_thinking_part(reply.reasoning), {"type": "text", "text": reply.text}]
         message = {

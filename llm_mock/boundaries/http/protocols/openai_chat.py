@@ -71,6 +71,8 @@ class OpenAIChat:
     # OpenAI sends no reasoning here; this is the name that most other providers have for it.
     reasoning_field = "reasoning_content"
     """The field of a message that has its reasoning."""
+    refusal_field = "refusal"
+    """The field of a message that has its refusal."""
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response.
@@ -132,6 +134,9 @@ class OpenAIChat:
             # The content is null beside tool calls, and empty without them.
             message["content"] = reply.text or None
             message["tool_calls"] = [_build_tool_call(call) for call in reply.tool_calls]
+        if reply.refusal is not None:
+            message["content"] = None
+            message["refusal"] = reply.refusal
         if reply.reasoning:
             message[self.reasoning_field] = reply.reasoning
         choices = []
@@ -172,7 +177,10 @@ class OpenAIChat:
             parts = (start, to_json(delta), reason, end)
             return b'data: %b%b,"logprobs":null,"finish_reason":%b%b\n\n' % parts
 
-        yield encode({"role": "assistant", "content": "", "refusal": None})
+        if context.answer.reply.refusal is None:
+            yield encode({"role": "assistant", "content": "", "refusal": None})
+        else:
+            yield encode({"role": "assistant", "content": None, "refusal": ""})
         positions: dict[str, int] = {}
         build_tool_call_delta = functools.partial(_build_tool_call_delta, positions)
         yield from self._encode_chunks(context, encode, build_tool_call_delta)
@@ -203,6 +211,8 @@ class OpenAIChat:
                 yield encode({"content": chunk})
             elif chunk.type == "reasoning":
                 yield encode(self.build_reasoning_delta(chunk.chunk))
+            elif chunk.type == "refusal":
+                yield encode({self.refusal_field: chunk.chunk})
             elif chunk.type in ("tool_call_name", "tool_call_args"):
                 delta = build_tool_call_delta(chunk)
                 if delta is not None:

@@ -57,10 +57,15 @@ INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_
 NO_INPUT_DETAILS = {"cached_tokens": 0, "cache_write_tokens": 0}
 DELTA_NAMES = {
     "message": "output_text",
+    "refusal": "refusal",
     "reasoning": "reasoning_summary_text",
     "function_call": "function_call_arguments",
 }
 """The name of a delta event, by the type of its item."""
+
+
+MESSAGE_KINDS = ("message", "refusal")
+"""The types of items in `DELTA_NAMES` that are messages."""
 
 
 class OpenAIResponses:
@@ -114,6 +119,9 @@ class OpenAIResponses:
         output: list[JSONObject] = []
         if reply.reasoning:
             output.append(_build_reasoning_item(context, reply.reasoning))
+        if reply.refusal is not None:
+            output.append(_build_refusal_item(context, reply.refusal, len(output)))
+            return _finish_response(context, output, reply.finish_reason)
         for part in reply.parts:
             if isinstance(part, str):
                 output.append(_build_message_item(context, part, len(output)))
@@ -325,6 +333,13 @@ def _build_message_item(context: ResponseContext, text: str, index: int) -> JSON
     return {**item, "status": "completed", "content": [content]}
 
 
+def _build_refusal_item(context: ResponseContext, text: str, index: int) -> JSONObject:
+    """Return a message item that refuses to answer, at an index of the output."""
+    item = _build_empty_message_item(context, index)
+    content = {"type": "refusal", "refusal": text}
+    return {**item, "status": "completed", "content": [content]}
+
+
 def _build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
     """Return the reasoning item of a reply."""
     summary = [{"type": "summary_text", "text": text}] if text else []
@@ -466,6 +481,8 @@ class _Stream:
             return self._add_text("message", "", chunk)
         if chunk.type == "reasoning":
             return self._add_text("reasoning", "", chunk.chunk)
+        if chunk.type == "refusal":
+            return self._add_text("refusal", "", chunk.chunk)
         if chunk.type == "tool_call_name":
             self._tool_names[chunk.tool_call_id or ""] = chunk.chunk
             return self._add_text("function_call", chunk.tool_call_id or "", "")
@@ -491,7 +508,7 @@ class _Stream:
     def _open(self, kind: str, call_id: str) -> list[bytes]:
         self._open_item = (kind, call_id)
         self._text = ""
-        if kind == "message":
+        if kind in MESSAGE_KINDS:
             item = _build_empty_message_item(self._context, len(self._output))
         else:
             item = self._build_item(kind, call_id, "in_progress")
@@ -501,7 +518,7 @@ class _Stream:
         # A tool call has no parts, and therefore no index of one.
         if kind == "function_call":
             return [added]
-        self._position["content_index" if kind == "message" else "summary_index"] = 0
+        self._position["content_index" if kind in MESSAGE_KINDS else "summary_index"] = 0
         return [added, self._encode_part("added", kind)]
 
     def _close(self, status: str = "completed") -> list[bytes]:
@@ -513,7 +530,7 @@ class _Stream:
         if kind == "function_call":
             fields |= {"name": item["name"], "arguments": self._text}
         else:
-            fields["text"] = self._text
+            fields["refusal" if kind == "refusal" else "text"] = self._text
         if kind == "message":
             fields["logprobs"] = []
         events = [self._encode(f"response.{DELTA_NAMES[kind]}.done", fields)]
@@ -530,6 +547,9 @@ class _Stream:
         if kind == "message":
             item = _build_message_item(self._context, self._text, len(self._output))
             return {**item, "status": status}
+        if kind == "refusal":
+            item = _build_refusal_item(self._context, self._text, len(self._output))
+            return {**item, "status": status}
         if kind == "reasoning":
             return _build_reasoning_item(self._context, self._text)
         call = ToolCallText(call_id, self._tool_names.get(call_id, ""), self._text)
@@ -540,6 +560,9 @@ class _Stream:
         if kind == "message":
             name = f"response.content_part.{stage}"
             part = {"type": "output_text", "text": self._text, "annotations": [], "logprobs": []}
+        elif kind == "refusal":
+            name = f"response.content_part.{stage}"
+            part = {"type": "refusal", "refusal": self._text}
         else:
             name = f"response.reasoning_summary_part.{stage}"
             part = {"type": "summary_text", "text": self._text}
