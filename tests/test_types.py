@@ -32,6 +32,7 @@ def test_right(mock_llm_responses: LLMMock, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set_error("m", templates.timeout())
     mock_llm_responses.set_latency("m", Latency(first_chunk=1))
     mock_llm_responses.set_price("m", 1, 2)
+    mock_llm_responses.set_embedding("m", b"a", (1, 2.0))
     assert_type(mock_llm_responses.misbehave("rate-limit").calls, list[int])
     assert_type(mock_llm_calls.last_call, Call)
     assert_type(mock_llm_calls.last_call.prompt, str)

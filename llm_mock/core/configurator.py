@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.core.matchers import Matchers, ReplyConditions
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
-from llm_mock.core.script import QueuedReply, Script, StandingReply
+from llm_mock.core.script import ByModel, QueuedReply, Script, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.misspelling import explain_arguments
@@ -284,6 +284,34 @@ class ResponseConfigurator:
             self.script.latencies.pop(model_id, None)
         else:
             self.script.latencies[model_id] = check_latency(latency)
+        self._changed()
+
+    def set_embedding(self, model: str, item: str | bytes, vector: Iterable[float]) -> None:
+        """Set the vector that an embedding model answers for a text or bytes.
+
+        It is neither scaled nor rounded. A request for another number of dimensions fails. The
+        vectors of a model that is not known have the length of the first one that is set.
+
+        Example:
+            `mock.set_embedding("text-embedding-3-small", "north", [0.0, 1.0, *[0.0] * 1534])`
+
+        Args:
+            model: id, alias, a glob of ids, or `"*"` for any embedding model.
+            item: the whole text, or the bytes.
+            vector: finite numbers.
+
+        Raises:
+            InvalidReply: the item is neither text nor bytes, or the vector is not a vector.
+        """
+        from llm_mock.core.vectors import ScriptedVector, format_unsupported_item, parse_vector
+
+        __tracebackhide__ = True
+        if not isinstance(item, (str, bytes)):
+            raise InvalidReply(format_unsupported_item(item))
+        numbers = parse_vector(vector, "Give a list of finite numbers.")
+        model_id = self.register_name(model)
+        by_model = self.script.embeddings.setdefault(item, ByModel())
+        by_model[model_id] = ScriptedVector(numbers, find_caller())
         self._changed()
 
     def set_response(

@@ -69,8 +69,8 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     return (
         f"No vector was configured for what the embedding model {model_id!r} was asked to embed: "
-        f"{shown_item}. Set it by get_embedding_model({model_id!r}).set(…, [0.1, …]), or assign to "
-        "the model's dimensions to have vectors made of what it embeds."
+        f"{shown_item}. Set it by set_embedding({model_id!r}, …, [0.1, …]), or assign to "
+        f"get_embedding_model({model_id!r}).dimensions to have vectors made of what it embeds."
     )
 
 

@@ -23,7 +23,13 @@ from llm_mock.core.reply_functions import call_reply_function, call_reply_functi
 from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
-from llm_mock.errors import EndlessToolCalls, ReplyNotSent, UnexpectedCall, UnusedReplies
+from llm_mock.errors import (
+    EndlessToolCalls,
+    InvalidReply,
+    ReplyNotSent,
+    UnexpectedCall,
+    UnusedReplies,
+)
 from llm_mock.support.locks import Lock
 
 if TYPE_CHECKING:
@@ -253,25 +259,38 @@ class Mock:
         # `setdefault`, because another thread may do the same meanwhile.
         if model_id not in self._embedding_states:
             parent = self.parent.embedding_state(model_id) if self.parent else None
-            self._embedding_states.setdefault(model_id, EmbeddingState(parent))
+            state = EmbeddingState(model_id, self.responses, parent)
+            self._embedding_states.setdefault(model_id, state)
         return self._embedding_states[model_id]
 
-    def check_embedded(
+    def embed_items(
         self, model_id: str, items: Iterable[str | bytes], dimensions: int | None = None
-    ) -> None:
-        """Check in a strict test that a vector is configured for each item.
+    ) -> list[list[float]]:
+        """Return the vectors of a batch.
+
+        Args:
+            model_id: the id of the embedding model.
+            items: the texts or bytes.
+            dimensions: the requested length, by default that of the model.
 
         Raises:
-            UnexpectedCall: an item has no vector.
+            Exception: the configured error.
+            InvalidReply: a configured vector has another length than is requested.
+            UnexpectedCall: no vector is configured for an item, in a strict test.
         """
-        if self.settings.strict != "error":
-            return
         state = self.embedding_state(model_id)
+        vectors = []
         for item in items:
-            if not state.is_configured(item, dimensions):
+            if self.settings.strict == "error" and not state.is_configured(item):
                 message = explain_unexpected_embedding(model_id, item)
                 self.note_problem(message)
                 raise UnexpectedCall(message)
+            try:
+                vectors.append(state.embed(item, dimensions))
+            except InvalidReply as error:
+                self.note_problem(str(error))
+                raise
+        return vectors
 
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import UseCounter
+    from llm_mock.core.vectors import ScriptedVector
 
 Value = TypeVar("Value")
 Key = tuple[str, "str | None"]
@@ -190,6 +191,8 @@ class Script:
         self.named: set[str] = set()
         """The ids of the models that the test names, and that therefore exist."""
         self.latencies: ByModel[Latency] = ByModel()
+        self.embeddings: dict[str | bytes, ByModel[ScriptedVector]] = {}
+        """The vectors of embedding models by item."""
         self.prices: tuple[Any, ...] = ()
         """The prices of models; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None

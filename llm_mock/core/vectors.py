@@ -4,16 +4,73 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypedDict
+import re
+from collections.abc import Iterable, Iterator
+from numbers import Real
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import to_exception
+from llm_mock.core.source_location import SourceLocation, format_location, format_notes
+from llm_mock.errors import InvalidReply
+from llm_mock.support.text import described, shorten
 
 if TYPE_CHECKING:
-    pass
+    from llm_mock.core.configurator import ResponseConfigurator
 
-
+UNKNOWN_DIMENSIONS = 64
+"""The length of the vectors of a model that is not known."""
+# The default lengths that the providers document.
+DIMENSIONS = {
+    # https://platform.openai.com/docs/guides/embeddings
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+    # https://ai.google.dev/gemini-api/docs/embeddings, and the documentation of Vertex AI
+    "gemini-embedding-001": 3072,
+    "gemini-embedding-2-preview": 3072,
+    "gemini-embedding-exp-03-07": 3072,
+    "embedding-001": 768,
+    "text-embedding-004": 768,
+    "text-embedding-005": 768,
+    "text-multilingual-embedding-002": 768,
+    "multimodalembedding@001": 1408,
+    # https://docs.mistral.ai/capabilities/embeddings
+    "mistral-embed": 1024,
+    "mistral-embed-2312": 1024,
+    "codestral-embed": 1536,
+    "codestral-embed-2505": 1536,
+    # https://docs.voyageai.com/docs/embeddings
+    "voyage-4-large": 1024,
+    "voyage-4": 1024,
+    "voyage-4-lite": 1024,
+    "voyage-3.5": 1024,
+    "voyage-3.5-lite": 1024,
+    "voyage-3-large": 1024,
+    "voyage-3": 1024,
+    "voyage-3-lite": 512,
+    "voyage-code-3": 1024,
+    "voyage-code-2": 1536,
+    "voyage-finance-2": 1024,
+    "voyage-law-2": 1024,
+    "voyage-multilingual-2": 1024,
+    "voyage-multimodal-3": 1024,
+    "voyage-large-2": 1536,
+    "voyage-large-2-instruct": 1024,
+    "voyage-2": 1024,
+    # https://docs.cohere.com/docs/cohere-embed
+    "embed-v4.0": 1536,
+    "embed-english-v3.0": 1024,
+    "embed-english-light-v3.0": 384,
+    "embed-multilingual-v3.0": 1024,
+    "embed-multilingual-light-v3.0": 384,
+    "embed-english-v2.0": 4096,
+    "embed-english-light-v2.0": 1024,
+    "embed-multilingual-v2.0": 768,
+}
+"""The length of the vectors of known models."""
+SHORTENED_ID = re.compile(r"^(.+)-(\d+)$")
+"""An id of `llm`'s plugins for shorter vectors, such as `text-embedding-3-small-512`."""
 WORD_WEIGHT = 2
 """The weight of a word; three neighbouring characters have weight 1."""
 SEEN_BYTES = 4096
@@ -35,35 +92,61 @@ class EmbeddingRecord(TypedDict):
     """The message of the error that was raised, else None."""
 
 
-class EmbeddingState:
-    """The state of one embedding model id, which falls back to that of the parent mock."""
+class ScriptedVector(NamedTuple):
+    """A vector that a test set for an item."""
 
-    def __init__(self, parent: EmbeddingState | None = None) -> None:
+    numbers: list[float]
+    place: SourceLocation | None
+    """The source location of the configuration."""
+
+
+class EmbeddingState:
+    """The state of one embedding model id, which falls back to that of the parent mock.
+
+    Args:
+        model_id: the model id.
+        responses: the configuration of the mock.
+        parent: the state of the same model in the mock below.
+    """
+
+    def __init__(
+        self, model_id: str, responses: ResponseConfigurator, parent: EmbeddingState | None = None
+    ) -> None:
         self.calls: list[EmbeddingRecord] = []
         self.vectors: dict[str | bytes, list[float]] = {}
         self.error: BaseException | type[BaseException] | None = None
         self.makes_vectors: bool = parent.makes_vectors if parent else False
         """Whether texts without a configured vector are expected."""
-        self._dimensions: int = parent.dimensions if parent else 64
+        self._model_id = model_id
+        self._responses = responses
         self._parent = parent
+        self._known = find_dimensions(model_id)
+        self._assigned: int | None = None
 
     @property
     def dimensions(self) -> int:
         """The length of vectors. Assigning it makes the model compute missing vectors."""
-        return self._dimensions
+        assigned = self._assigned
+        state = self._parent
+        while assigned is None and state is not None:
+            assigned = state._assigned
+            state = state._parent
+        # The vectors of a model that is not known have the length of the first one that is set.
+        return assigned or self._known or self._find_scripted_length() or UNKNOWN_DIMENSIONS
 
     @dimensions.setter
     def dimensions(self, dimensions: int) -> None:
-        self._dimensions = dimensions
+        self._assigned = dimensions
         # A test that sets a length wants vectors, so those are expected in strict tests too.
         self.makes_vectors = True
 
-    def is_configured(self, item: str | bytes, dimensions: int | None = None) -> bool:
+    def is_configured(self, item: str | bytes) -> bool:
         """Return whether an error, a vector of the item, or the number of dimensions was set."""
         if self.makes_vectors or self.error is not None:
             return True
-        known = len(self.vectors.get(item, ())) == (dimensions or self.dimensions)
-        return known or (self._parent is not None and self._parent.is_configured(item, dimensions))
+        if self._find_vector(item) is not None:
+            return True
+        return self._parent is not None and self._parent.is_configured(item)
 
     def embed(self, item: str | bytes, dimensions: int | None = None) -> list[float]:
         """Return a new list with the vector of an item, or raise the configured error.
@@ -71,17 +154,105 @@ class EmbeddingState:
         Args:
             item: the text or bytes.
             dimensions: the requested length, by default that of the model.
+
+        Raises:
+            InvalidReply: the vector of the item has another length.
         """
         size = dimensions or self.dimensions
+        is_redefined = False
         state: EmbeddingState | None = self
         while state is not None:
             if state.error is not None:
                 raise to_exception(state.error).with_traceback(None)
-            vector = state.vectors.get(item, ())
-            if len(vector) == size:
-                return list(vector)
+            vector = state._find_vector(item)
+            if vector is not None and len(vector.numbers) == size:
+                return list(vector.numbers)
+            # A test may assign other dimensions than those of the vectors of the whole run.
+            if vector is not None and (dimensions or not is_redefined):
+                raise InvalidReply(_format_wrong_length(self._model_id, item, vector, size))
+            is_redefined = is_redefined or state._assigned is not None
             state = state._parent
         return make_vector(item, size)
+
+    def _find_vector(self, item: str | bytes) -> ScriptedVector | None:
+        """Return the vector that this mock sets for an item; None without one."""
+        numbers = self.vectors.get(item)
+        if numbers is not None:
+            return ScriptedVector(numbers, None)
+        by_model = self._responses.script.embeddings.get(item)
+        return None if by_model is None else by_model.find(self._model_id)
+
+    def _find_scripted_length(self) -> int | None:
+        """Return the length of the first vector that is set for the model; None without one."""
+        # A copy, because other threads may set vectors meanwhile.
+        for by_model in list(self._responses.script.embeddings.values()):
+            vector = by_model.find(self._model_id)
+            if vector is not None:
+                return len(vector.numbers)
+        return None if self._parent is None else self._parent._find_scripted_length()
+
+
+def find_dimensions(model_id: str) -> int | None:
+    """Return the length of the vectors of a model by its id; None for an unknown one."""
+    # Plugins and gateways put a provider before the name: `gemini/…`, `models/…`, `cohere.…`.
+    name = model_id.rpartition("/")[2].removeprefix("cohere.")
+    known = DIMENSIONS.get(name)
+    if known is not None:
+        return known
+    shortened = SHORTENED_ID.match(name)
+    if shortened is None or shortened[1] not in DIMENSIONS:
+        return None
+    return int(shortened[2]) or None
+
+
+def parse_vector(vector: object, expected: str, dimensions: int | None = None) -> list[float]:
+    """Return the numbers of a vector.
+
+    Args:
+        vector: the vector.
+        expected: the end of the message, which says what to give.
+        dimensions: the only allowed length; None for any.
+
+    Raises:
+        InvalidReply: it does not consist of finite numbers, or has another length.
+    """
+    __tracebackhide__ = True
+    # A text is iterable too, and its letters are no vector.
+    if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
+        raise InvalidReply(_format_invalid_vector("no list", vector, expected))
+    numbers = list(vector)
+    length = dimensions or len(numbers)
+    if not numbers or len(numbers) != length or not all(map(_is_number, numbers)):
+        raise InvalidReply(_format_invalid_vector(f"{len(numbers)} values", numbers, expected))
+    return [float(number) for number in numbers]
+
+
+def _is_number(value: object) -> bool:
+    # A bool is a number to Python, but hardly meant as one in a vector.
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    return math.isfinite(value)
+
+
+def _format_invalid_vector(problem: str, vector: object, expected: str) -> str:
+    return f"This is not a vector of the model, but {problem}: {shorten(vector)}. {expected}"
+
+
+def format_unsupported_item(item: object) -> str:
+    """Return the message about an item that no model can embed."""
+    return f"Only str and bytes can be embedded, not {described(item)}."
+
+
+def _format_wrong_length(
+    model_id: str, item: str | bytes, vector: ScriptedVector, size: int
+) -> str:
+    shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
+    return (
+        f"The vector that is set for {shown_item} has {len(vector.numbers)} numbers, but the "
+        f"request to {model_id!r} is answered with {size}. Set a vector of {size} numbers, or "
+        f"assign another length to get_embedding_model({model_id!r}).dimensions."
+        f"{format_notes(format_location(vector.place))}"
+    )
 
 
 def make_vector(item: str | bytes, dimensions: int) -> list[float]:

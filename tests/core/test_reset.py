@@ -16,8 +16,9 @@ USED = (
     *("History._last_number", "History._states", "History.answered_by", "History.calls"),
     *("History.unread", "LLMMock._embedding_states", "LLMMock._models", "LLMMock._models_by_kind"),
     *("LLMMock._problems", "LLMMock._refusals", "LLMMock.called", "LLMMock.requested_models"),
-    *("LLMMock.stored_responses", "Script._queues", "Script.errors", "Script.latencies"),
-    *("Script.misbehaviour", "Script.prices", "Script.standing", "Script.unknown"),
+    *("LLMMock.stored_responses", "Script._queues", "Script.embeddings", "Script.errors"),
+    *("Script.latencies", "Script.misbehaviour", "Script.prices", "Script.standing"),
+    "Script.unknown",
 )
 
 
@@ -64,6 +65,7 @@ def use_everything(mock: LLMMock) -> None:
     mock.set("m", {"a": 1}, schema={"type": "object", "properties": {"a": {"type": "integer"}}})
     mock.set("*", "Any")
     mock.set("e", [1.0])
+    mock.set_embedding("e", "Hello", [1.0])
     mock.add("n", "once", prompt="One")
     mock.add("n", "never")
     mock.set_error("broken", ValueError("no"))

@@ -78,6 +78,7 @@ NAMED: dict[str, Callable[[LLMMock, Any], Any]] = {
     "set_error": lambda mock, name: mock.set_error(name, ValueError),
     "set_unknown": lambda mock, name: mock.set_unknown(name),
     "set_latency": lambda mock, name: mock.set_latency(name, None),
+    "set_embedding": lambda mock, name: mock.set_embedding(name, "x", [1.0]),
     "set_price": lambda mock, name: mock.set_price(name, 1, 1),
     "calls_of": lambda mock, name: mock.calls_of(name),
     "assert_llm_called_times": lambda mock, name: assert_llm_called_times(mock, name, 0),

@@ -213,7 +213,7 @@ GEMINI = _make_object(
 EMBEDDINGS = _make_object(
     _make_fields(TEXT, "model", "encoding_format"),
     _make_fields(Shape(str, list, items=Shape(str, int, list, dict)), "input", "inputs"),
-    dimensions=INTEGER,
+    _make_fields(INTEGER, "dimensions", "output_dimension"),
 )
 """The body of a request for embeddings of OpenAI, Mistral and others."""
 _GEMINI_EMBEDDING = _make_object(

@@ -37,6 +37,8 @@ from llm_mock.core.vectors import EmbeddingRecord
 from llm_mock.support.json_types import JSONObject
 
 MAX_DIMENSIONS = 100_000
+FIXED_SIZE_MODEL = "text-embedding-ada-002"
+"""The model of OpenAI that takes no number of dimensions."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
@@ -58,7 +60,9 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     is_single = not isinstance(inputs, list) or _is_token_list(inputs)
     items = [inputs] if is_single else inputs
     model = body["model"]
-    dimensions = _parse_dimensions(body.get("dimensions"), "dimensions")
+    dimensions = _find_requested_dimensions(body)
+    if dimensions is not None and model == FIXED_SIZE_MODEL:
+        raise WireError(400, "This model does not support specifying dimensions.")
     texts = [_convert_to_text(item) for item in items]
     vectors = _embed(sent, provider, mock, model, texts, dimensions)
     data = []
@@ -75,6 +79,14 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     if dialect.embedding_id is not None:
         response = {"id": dialect.embedding_id.format(model=model), **response}
     return json_response(response)
+
+
+def _find_requested_dimensions(body: JSONObject) -> int | None:
+    """Return the requested number of dimensions, under the name of any provider."""
+    for name in ("dimensions", "output_dimension"):
+        if body.get(name) is not None:
+            return _parse_dimensions(body[name], name)
+    return None
 
 
 def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:
@@ -142,8 +154,7 @@ def _embed(
     )
     state.calls.append(record)
     try:
-        mock.check_embedded(model_id, items, dimensions)
-        return [state.embed(item, dimensions) for item in items]
+        return mock.embed_items(model_id, items, dimensions)
     except Exception as configured:
         # All others have OpenAI's error format here.
         words = provider if provider in REFUSALS else "openai"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import datetime
-from numbers import Real
 
 from llm.models import EmbeddingModel
 
@@ -16,9 +14,13 @@ from llm_mock.core.keys import make_passed_key
 from llm_mock.core.mock import Mock
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.reply import Reply, to_exception
-from llm_mock.core.vectors import EmbeddingRecord, EmbeddingState
+from llm_mock.core.vectors import (
+    EmbeddingRecord,
+    EmbeddingState,
+    format_unsupported_item,
+    parse_vector,
+)
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import described, shorten
 
 CAPABILITIES = ("batch_size", "key_env_var", "needs_key", "supports_binary", "supports_text")
 """The attributes that `llm` reads from an embedding model."""
@@ -46,7 +48,8 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
 
         Args:
             model_id: the model id; a subclass may have it as a class attribute instead.
-            dimensions: the length of vectors, by default 64.
+            dimensions: the length of vectors, by default that of the model with this id, and 64
+                for an unknown one.
             mock: returns the mock that answers calls; by default the model has one of its own.
         """
         self.model_id: str = model_id or self.model_id
@@ -117,14 +120,10 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         __tracebackhide__ = True
         state = self._state
         if not isinstance(item, (str, bytes)):
-            raise InvalidReply(_format_unsupported_item(item))
-        # A text is iterable too, and its letters are no vector.
-        if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
-            raise InvalidReply(_format_invalid_vector("no list", vector, state))
-        numbers = list(vector)
-        if len(numbers) != state.dimensions or not all(map(_is_number, numbers)):
-            raise InvalidReply(_format_invalid_vector(f"{len(numbers)} values", numbers, state))
-        state.vectors[item] = [float(number) for number in numbers]
+            raise InvalidReply(format_unsupported_item(item))
+        dimensions = state.dimensions
+        expected = f"Give {dimensions} finite numbers, or assign to the model's dimensions first."
+        state.vectors[item] = parse_vector(vector, expected, dimensions)
 
     def set_error(self, exception: BaseException | type[BaseException] | Reply | None) -> None:
         """Have every call raise an exception, or none again after `set_error(None)`.
@@ -166,10 +165,9 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         # Before embedding, so that a failed call is in the history too.
         state.calls.append(record)
         try:
-            mock = self.mock()
-            if mock is not None:
-                mock.check_embedded(self.model_id, items)
-            vectors = [state.embed(item) for item in items]
+            # Without a mock nothing is configured.
+            mock = self.mock() or Mock(ModelBehaviour())
+            vectors = mock.embed_items(self.model_id, items)
         except ProviderError as configured:
             error = resolve_error(configured, self.model_id)
             record["error"] = str(error)
@@ -186,27 +184,9 @@ class MockEmbeddingModel(ReplacesRealModel, EmbeddingModel):
         yield from self.embed_batch(items, key=key)
 
 
-def _is_number(value: object) -> bool:
-    # A bool is a number to Python, but hardly meant as one in a vector.
-    if not isinstance(value, Real) or isinstance(value, bool):
-        return False
-    return math.isfinite(value)
-
-
 def _format_item(item: object) -> str:
     if isinstance(item, str):
         return item
     if isinstance(item, bytes):
         return f"<{len(item)} bytes>"
-    raise TypeError(_format_unsupported_item(item))
-
-
-def _format_unsupported_item(item: object) -> str:
-    return f"Only str and bytes can be embedded, not {described(item)}."
-
-
-def _format_invalid_vector(problem: str, vector: object, state: EmbeddingState) -> str:
-    return (
-        f"This is not a vector of the model, but {problem}: {shorten(vector)}. Give "
-        f"{state.dimensions} finite numbers, or assign to the model's dimensions first."
-    )
+    raise TypeError(format_unsupported_item(item))

@@ -202,6 +202,8 @@ EMBEDDINGS: Rows = {
     "input": _INPUT,
     "inputs": _INPUT,
     "dimensions": "int",
+    # The name of Mistral and Voyage.
+    "output_dimension": "int",
 }
 # https://ai.google.dev/api/embeddings
 _GEMINI_EMBEDDING = {

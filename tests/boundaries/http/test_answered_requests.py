@@ -182,10 +182,10 @@ def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: LLMMock) -> None
 
 def test_embeddings_are_those_of_the_mock(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model("text-embedding-3-small")
-    model.set("a", [1.0] * 64)
+    model.set("a", [1.0] * 1536)
     client = openai.OpenAI()
     first, second = client.embeddings.create(model="text-embedding-3-small", input=["a", "b"]).data
-    assert (first.embedding, len(second.embedding)) == ([1.0] * 64, 64)
+    assert (first.embedding, len(second.embedding)) == ([1.0] * 1536, 1536)
     assert [call["items"] for call in model.call_history] == [["a", "b"]]
     shorter = client.embeddings.create(model="text-embedding-3-small", input="b", dimensions=8)
     assert len(shorter.data[0].embedding) == 8
@@ -230,13 +230,13 @@ def test_each_sdk_lists_and_retrieves_the_models(mock_llm_responses: LLMMock) ->
 def test_each_sdk_embeds_and_counts_tokens(mock_llm_calls: LLMMock) -> None:
     with Mistral(api_key="any") as mistral:
         answered = mistral.embeddings.create(model="mistral-embed", inputs=["a", "b"])
-        assert [len(item.embedding or []) for item in answered.data] == [64, 64]
+        assert [len(item.embedding or []) for item in answered.data] == [1024, 1024]
     google = genai.Client()
     embedded = (
         google.models.embed_content(model="gemini-embedding-001", contents=["a", "b"]).embeddings
         or []
     )
-    assert [len(item.values or []) for item in embedded] == [64, 64]
+    assert [len(item.values or []) for item in embedded] == [3072, 3072]
     assert google.models.count_tokens(model="gemini-3-pro", contents="x" * 400).total_tokens == 100
     assert mock_llm_calls.calls == []
 

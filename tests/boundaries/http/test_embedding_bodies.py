@@ -7,10 +7,14 @@ import struct
 from typing import Any
 
 import httpx
+import llm
 import openai
 import pytest
+from google import genai
+from mistralai.client import Mistral
 
-from llm_mock import LLMMock
+from llm_mock import InvalidReply, LLMMock
+from llm_mock.boundaries.http.server import MockServer
 from llm_mock.core.provider_error import ProviderError
 
 OPENAI = "https://api.openai.com/v1/embeddings"
@@ -89,6 +93,174 @@ def test_dimensions_have_limits(
         assert "dimensions" in answer.json()["error"]["message"]
     else:
         assert len(answer.json()["data"][0]["embedding"]) == length
+
+
+@pytest.mark.parametrize(
+    ("model", "length"),
+    [
+        # The length that each provider documents.
+        ("text-embedding-3-small", 1536),
+        ("text-embedding-3-large", 3072),
+        ("text-embedding-ada-002", 1536),
+        ("openai/text-embedding-3-small", 1536),
+        ("mistral-embed", 1024),
+        ("codestral-embed", 1536),
+        ("voyage-3.5", 1024),
+        ("voyage-3-lite", 512),
+        ("embed-v4.0", 1536),
+        ("embed-english-light-v3.0", 384),
+        ("gemini-embedding-001", 3072),
+        # An id of `llm` for shorter vectors of a known model.
+        ("text-embedding-3-large-256", 256),
+        ("nobody-knows-256", 64),
+        ("text-embedding-3-small-0", 64),
+    ],
+)
+def test_a_vector_has_the_length_that_the_provider_documents(
+    mock_llm_calls: LLMMock, model: str, length: int
+) -> None:
+    with openai.OpenAI() as client:
+        [data] = client.embeddings.create(model=model, input="a").data
+    assert len(data.embedding) == length
+    assert len(llm.get_embedding_model(model).embed("a")) == length
+
+
+def test_the_shorter_models_of_llm_have_their_own_length(mock_llm_calls: LLMMock) -> None:
+    for model in llm.get_embedding_models():
+        dimensions = getattr(model, "dimensions", None) or 0
+        assert len(model.embed("a")) == dimensions
+
+
+def test_mistral_is_asked_for_dimensions_by_its_own_name(mock_llm_calls: LLMMock) -> None:
+    with Mistral(api_key="any") as client:
+        answer = client.embeddings.create(model="codestral-embed", inputs="a", output_dimension=8)
+    assert [len(item.embedding or ()) for item in answer.data] == [8]
+
+
+def test_a_model_without_variable_dimensions_refuses_them(mock_llm_calls: LLMMock) -> None:
+    with openai.OpenAI() as client, pytest.raises(openai.BadRequestError) as raised:
+        client.embeddings.create(model="text-embedding-ada-002", input="a", dimensions=8)
+    assert raised.value.body == {
+        "message": "This model does not support specifying dimensions.",
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    }
+
+
+@pytest.mark.parametrize("name", ["my-model", "my-*", "*"])
+def test_a_vector_is_set_for_every_library(mock_llm_responses: LLMMock, name: str) -> None:
+    mock_llm_responses.set_embedding("*", "a", [0.0, 0.0])
+    mock_llm_responses.set_embedding(name, "a", (1, 0.5))
+    mock_llm_responses.set_embedding(name, b"a", [0.0, 1.0])
+    with openai.OpenAI() as client:
+        first, second = client.embeddings.create(model="my-model", input=["a", "b"]).data
+    assert (first.embedding, len(second.embedding)) == ([1.0, 0.5], 2)
+    google = genai.Client()
+    embedded = google.models.embed_content(model="my-model", contents="a").embeddings or []
+    assert [item.values for item in embedded] == [[1.0, 0.5]]
+    model = llm.get_embedding_model("my-model")
+    assert (model.embed("a"), model.embed(b"a")) == ([1.0, 0.5], [0.0, 1.0])
+    mock_llm_responses.get_embedding_model("my-model").set("a", [1.0, 1.0])
+    assert model.embed("a") == [1.0, 1.0]
+
+
+def test_a_vector_is_set_for_programs_at_the_server(
+    mock_llm_responses: LLMMock, llm_mock_server: MockServer
+) -> None:
+    mock_llm_responses.set_embedding("my-model", "a", [1.0, 0.5])
+    with openai.OpenAI(base_url=llm_mock_server.openai_url, api_key="any") as client:
+        [data] = client.embeddings.create(model="my-model", input="a").data
+    assert data.embedding == [1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("item", "vector", "message"),
+    [
+        (1, [1.0], "Only str and bytes can be embedded, not 1"),
+        ("a", [], "This is not a vector of the model, but 0 values"),
+        ("a", "ab", "no list: 'ab'"),
+        ("a", None, "no list: null"),
+        ("a", [float("nan")], "1 values"),
+        ("a", [True], "1 values"),
+    ],
+)
+def test_what_is_no_vector_is_refused(
+    mock_llm_responses: LLMMock, item: Any, vector: Any, message: str
+) -> None:
+    with pytest.raises(InvalidReply, match=message):
+        mock_llm_responses.set_embedding("m", item, vector)
+
+
+WRONG_LENGTH = {
+    "http": (
+        "openai.OpenAI().embeddings.create(model='text-embedding-3-small', input='a')",
+        "*The vector that is set for 'a' has 2 numbers, but the request to "
+        "'text-embedding-3-small' is answered with 1536. *(test_it.py:3)*",
+    ),
+    "http, with dimensions": (
+        "openai.OpenAI().embeddings.create(model='unknown', input='a', dimensions=8)",
+        "*The vector that is set for 'a' has 2 numbers, but the request to 'unknown' is answered "
+        "with 8. Set a vector of 8 numbers*",
+    ),
+    "llm": (
+        "llm.get_embedding_model('text-embedding-3-small').embed('a')",
+        "*The vector that is set for 'a' has 2 numbers, *'text-embedding-3-small'*",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WRONG_LENGTH)
+def test_a_vector_of_another_length_than_asked_for_fails_the_test(
+    way: str, pytester: pytest.Pytester
+) -> None:
+    ask, message = WRONG_LENGTH[way]
+    pytester.makepyfile(
+        test_it=f"""
+        import llm, openai
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set_embedding("*", "a", [1.0, 0.5])
+            try:
+                {ask}
+            except Exception:
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([message])
+
+
+def test_a_request_for_the_length_of_the_vector_gets_it(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_embedding("text-embedding-3-*", "a", [1.0, 0.5])
+    with openai.OpenAI() as client:
+        answer = client.embeddings.create(model="text-embedding-3-large", input="a", dimensions=2)
+    assert answer.data[0].embedding == [1.0, 0.5]
+
+
+def test_vectors_reach_processes_and_the_tests_of_a_run(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_llm_mock_configure(config, mock):
+            mock.set_embedding("m", "run", [1, 0])
+        """
+    )
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+        import llm, pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set_embedding("m", "test", [0, 1])
+            model = llm.get_embedding_model("m")
+            assert (model.embed("run"), model.embed("test")) == ([1, 0], [0, 1])
+            code = "import llm; print(llm.get_embedding_model('m').embed('test'))"
+            printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            assert printed.stdout == "[0.0, 1.0]\\n", printed.stderr
+        """
+    )
+    pytester.runpytest("-Werror").assert_outcomes(passed=1)
 
 
 PARTS = {"parts": [{"text": "a"}]}

@@ -29,7 +29,8 @@ from tests.conftest import RunPython
 
 NAME = "text-embedding-3-small"
 BOUND_AT_IMPORT = llm.get_embedding_model(NAME)
-VECTOR = [float(number) for number in range(64)]
+VECTOR = [float(number) for number in range(1536)]
+SHORT_VECTOR = VECTOR[:64]
 
 
 class Provider(llm.EmbeddingModel):
@@ -300,14 +301,14 @@ def test_another_process_makes_the_same_vector(seed: str, run_python: RunPython)
 
 
 def test_a_vector_is_a_list_of_its_own(mock_llm_calls: LLMMock) -> None:
-    mock_llm_calls.get_embedding_model("m").set("Hello", VECTOR)
+    mock_llm_calls.get_embedding_model("m").set("Hello", SHORT_VECTOR)
     llm.get_embedding_model("m").embed("Hello").clear()
-    assert llm.get_embedding_model("m").embed("Hello") == VECTOR
+    assert llm.get_embedding_model("m").embed("Hello") == SHORT_VECTOR
 
 
 def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_embedding_model(NAME)
-    assert model.dimensions == 64
+    assert model.dimensions == 1536
     model.dimensions = 2
     model.set("north", (0, 1))
     assert BOUND_AT_IMPORT.embed("north") == [0.0, 1.0]
@@ -367,7 +368,7 @@ def test_other_dimensions_than_those_of_a_vector_are_refused() -> None:
 def test_only_text_and_bytes_are_embedded() -> None:
     model: Any = MockEmbeddingModel("m")
     with pytest.raises(InvalidReply, match="Only str and bytes can be embedded, not 1"):
-        model.set(1, VECTOR)
+        model.set(1, SHORT_VECTOR)
     with pytest.raises(TypeError, match="Only str and bytes can be embedded, not None"):
         model.embed(None)
     assert model.call_history == []
@@ -382,7 +383,7 @@ def test_an_error_is_raised_and_recorded(error: Any, door: str, mock_llm_calls: 
         DOORS[door]()
     assert model.call_history[0]["error"] in ("down", "ConnectionError")
     model.set_error(None)
-    assert len(DOORS[door]()) == 64
+    assert len(DOORS[door]()) == 1536
     assert model.call_history[1]["error"] is None
 
 
@@ -423,9 +424,8 @@ def test_a_provider_class_keeps_what_it_takes_and_its_batches(mock_llm_calls: LL
         list(Provider().embed_multi([b"\x00"]))
     assert len(list(Provider().embed_multi(["a", "b", "c"]))) == 3
     assert [call["items"] for call in model.call_history] == [["a", "b"], ["c"]]
-    assert OldProvider().embed(b"\x00") == mock_llm_calls.get_embedding_model(
-        "nobody/embeds"
-    ).embed(b"\x00")
+    of_same_length = mock_llm_calls.get_embedding_model("text-embedding-ada-002")
+    assert OldProvider().embed(b"\x00") == of_same_length.embed(b"\x00")
 
 
 @needs_collections
@@ -488,8 +488,8 @@ def test_a_registered_model_is_mocked_under_its_alias(register: Callable[[Any], 
 
 def test_models_of_my_own_keep_their_own_state(mock_llm_calls: LLMMock) -> None:
     model, other = MockEmbeddingModel("m"), LLMMock().get_embedding_model("m")
-    model.set("Hello", VECTOR)
-    assert model.embed("Hello") == VECTOR != other.embed("Hello")
+    model.set("Hello", SHORT_VECTOR)
+    assert model.embed("Hello") == SHORT_VECTOR != other.embed("Hello")
     assert len(model.call_history) == len(other.call_history) == 1
     assert mock_llm_calls.get_embedding_model("m").call_history == []
 

@@ -63,6 +63,7 @@ def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
         *(
             "set_latency('own', None)",
             "set_price('own', 1, 2)",
+            "set_embedding('own', 'Hello', [1.0])",
             "get_model('own')",
             "get_embedding_model('own')",
         ),
