@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.core.matchers import Matchers, ReplyConditions
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
-from llm_mock.core.script import ByModel, QueuedReply, Script, StandingReply
+from llm_mock.core.script import ByModel, QueuedReply, Script, ScriptedVector, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
 from llm_mock.support.misspelling import explain_arguments
@@ -303,7 +303,7 @@ class ResponseConfigurator:
         Raises:
             InvalidReply: the item is neither text nor bytes, or the vector is not a vector.
         """
-        from llm_mock.core.vectors import ScriptedVector, format_unsupported_item, parse_vector
+        from llm_mock.core.vectors import format_unsupported_item, parse_vector
 
         __tracebackhide__ = True
         if not isinstance(item, (str, bytes)):
@@ -312,6 +312,72 @@ class ResponseConfigurator:
         model_id = self.register_name(model)
         by_model = self.script.embeddings.setdefault(item, ByModel())
         by_model[model_id] = ScriptedVector(numbers, find_caller())
+        self._changed()
+
+    def on(
+        self,
+        method: str,
+        path: str,
+        response: object,
+        *,
+        status: int = 200,
+        headers: Mapping[str, str] | None = None,
+        times: int | None = None,
+        optional: bool = False,
+    ) -> None:
+        """Answer requests to any path of a provider, before what the mock answers by itself.
+
+        Each request is a call in `calls`, whose `api` is the method and the path.
+
+        Example:
+            `mock.on("GET", "/v1/files/*", {"id": "file-1", "object": "file"})`
+
+        Args:
+            method: the HTTP method; `"*"` for any.
+            path: the path as the provider sees it, without a query, or a URL. `*` stands for one
+                segment, `{name}` for one that a function reads in `request.parameters`, and `**`
+                for any number.
+            response: a dict or a list (JSON), a str (plain text), bytes, an exception, an error of
+                `llm_mock.templates`, or a function of the request that returns one of these.
+            status: the status.
+            headers: further headers.
+            times: the number of requests that it answers. They are used in order, before the
+                response to every request, and must be used up. By default it answers every request.
+            optional: whether the test may end before `times` requests are made.
+
+        Raises:
+            InvalidReply: an argument is invalid.
+            QueuedReplyNotAllowed: `times` is given, and this mock serves the whole run.
+        """
+        from llm_mock.core.endpoints import (
+            Endpoint,
+            EndpointReply,
+            EndpointResponse,
+            QueuedEndpointReply,
+            check_endpoint_response,
+            to_endpoint_answer,
+        )
+
+        __tracebackhide__ = True
+        check_endpoint_response(status, headers or {}, times)
+        endpoint = Endpoint(method, path)
+        lower_headers = {name.lower(): value for name, value in (headers or {}).items()}
+        answer = to_endpoint_answer(response)
+        configured = EndpointResponse(endpoint, answer, status, lower_headers)
+        if times is None:
+            # Removed first, because a replaced key would keep its place among the earlier ones.
+            self.script.endpoint_replies.pop(endpoint.name, None)
+            reply = EndpointReply(configured, find_caller())
+            self.script.endpoint_replies[endpoint.name] = reply
+        elif self._standing_only:
+            raise QueuedReplyNotAllowed(
+                f"on({method!r}, {path!r}, …, times={times}) in pytest_llm_mock_configure: a "
+                "response with times= is used up by one test, so which one would depend on their "
+                "order. Leave times out here, and give it in the test."
+            )
+        else:
+            self.script.queue(QueuedEndpointReply(configured, find_caller(), times, optional))
+        self.script.endpoints[endpoint.name] = endpoint
         self._changed()
 
     def set_response(

@@ -525,13 +525,28 @@ class Mock:
         return None
 
     def record_answer(self, record: Call, reply: Reply, request: Request) -> None:
-        """Complete the record of a real call with its recorded reply."""
+        """Complete the record of a call that a boundary made or answered by itself."""
         self._complete(record, reply, request)
         self._report(record)
 
-    def record_failure(self, record: Call, error: BaseException) -> None:
-        """Complete the record of a real call that failed."""
-        self._fail(record, error)
+    def record_request(self, request: Request) -> Call:
+        """Record a request that a boundary answers by itself, and return the record.
+
+        It is completed by `record_answer` or `record_failure`.
+        """
+        return self._begin(request)
+
+    def record_failure(
+        self, record: Call, error: BaseException, more: JSONObject | None = None
+    ) -> None:
+        """Complete the record of a call that a boundary made or answered, and that failed.
+
+        Args:
+            record: the record of the call.
+            error: the error.
+            more: further fields of the record; see `Request.describe_failure`.
+        """
+        self._fail(record, error, more)
 
     def _fail(self, record: Call, error: BaseException, more: JSONObject | None = None) -> None:
         """Record the error of a call; see `History.fail`."""

@@ -37,6 +37,12 @@ async def call_reply_function_async(function: ReplyFunction, native: object) -> 
     return _check_result(function, await result if inspect.isawaitable(result) else result)
 
 
+def call_function(function: ReplyFunction, argument: object) -> object:
+    """Call a function whose result is no reply; `explain_bug` names its line if it raises."""
+    __tracebackhide__ = True
+    return function(argument)
+
+
 def explain_bug(error: BaseException) -> str | None:
     """Return the line and traceback of an exception from a reply function; None for others."""
     inside = _find_function_traceback(error)
@@ -59,7 +65,11 @@ def explain_bug(error: BaseException) -> str | None:
 
 def _find_function_traceback(error: BaseException) -> TracebackType | None:
     """Return the part of a traceback that is inside of a reply function; None without one."""
-    callers = (call_reply_function.__code__, call_reply_function_async.__code__)
+    callers = (
+        call_reply_function.__code__,
+        call_reply_function_async.__code__,
+        call_function.__code__,
+    )
     inside = None
     traceback = error.__traceback__
     while traceback is not None:

@@ -6,7 +6,7 @@ import copy
 import fnmatch
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, is_glob, matches_name
@@ -20,11 +20,27 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import UseCounter
-    from llm_mock.core.vectors import ScriptedVector
 
 Value = TypeVar("Value")
 Key = tuple[str, "str | None"]
 """The key of a queue: the name of a model, and of a schema or None."""
+
+
+class ScriptedVector(NamedTuple):
+    """A vector that a test set for an item."""
+
+    numbers: list[float]
+    place: SourceLocation | None
+    """The source location of the configuration."""
+
+
+class RequestMatcher(Protocol):
+    """The requests that a configured response answers; see `llm_mock.core.endpoints`."""
+
+    has_wildcards: bool
+
+    def match(self, method: str, host: str | None, path: str) -> dict[str, str] | None:
+        """Return the named segments of a path that matches; None for another request."""
 
 
 class StandingReply:
@@ -193,6 +209,10 @@ class Script:
         self.latencies: ByModel[Latency] = ByModel()
         self.embeddings: dict[str | bytes, ByModel[ScriptedVector]] = {}
         """The vectors of embedding models by item."""
+        self.endpoints: dict[str, RequestMatcher] = {}
+        """The endpoints with configured responses, by their names."""
+        self.endpoint_replies: dict[str, StandingReply] = {}
+        """The standing responses of endpoints, by their names; the latest is the last one."""
         self.prices: tuple[Any, ...] = ()
         """The prices of models; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None
@@ -369,7 +389,33 @@ class Script:
         replies += self.conditional
         for by_model in list(self.standing.values()):
             replies += list(by_model.values())
+        replies += list(self.endpoint_replies.values())
         return replies
+
+    def match_endpoints(self, method: str, host: str, path: str) -> list[str]:
+        """Return the names of the endpoints that have a response to a request."""
+        names = []
+        # A copy, because other threads may configure endpoints meanwhile.
+        for name, endpoint in list(self.endpoints.items()):
+            is_live = name in self.endpoint_replies or (name, None) in self._queues
+            if is_live and endpoint.match(method, host, path) is not None:
+                names.append(name)
+        return names
+
+    def find_endpoint_reply(self, names: list[str], call: Call) -> StandingReply | None:
+        """Return the response of the first queue, else the standing one; a queued one is used up.
+
+        Args:
+            names: the endpoints that match.
+            call: the record of the request.
+        """
+        queued = self._take_queued([(name, None) for name in names], call)
+        if queued is not None:
+            return queued
+        standing = [name for name in list(self.endpoint_replies) if name in names]
+        # Stable, so that of equal ones the latest is the last.
+        standing.sort(key=lambda name: not self.endpoints[name].has_wildcards)
+        return self.endpoint_replies[standing[-1]] if standing else None
 
 
 def _find_first_match(queue: Iterable[QueuedReply], call: Call) -> QueuedReply | None:

@@ -7,16 +7,17 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from numbers import Real
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from llm_mock.core.keys import PassedKey
 from llm_mock.core.reply import to_exception
-from llm_mock.core.source_location import SourceLocation, format_location, format_notes
+from llm_mock.core.script import ScriptedVector
+from llm_mock.core.source_location import format_location, format_notes
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, shorten
 
 if TYPE_CHECKING:
-    from llm_mock.core.configurator import ResponseConfigurator
+    from llm_mock.core.script import Script
 
 UNKNOWN_DIMENSIONS = 64
 """The length of the vectors of a model that is not known."""
@@ -92,12 +93,10 @@ class EmbeddingRecord(TypedDict):
     """The message of the error that was raised, else None."""
 
 
-class ScriptedVector(NamedTuple):
-    """A vector that a test set for an item."""
+class VectorSource(Protocol):
+    """The configuration of a mock; to import its class would be circular."""
 
-    numbers: list[float]
-    place: SourceLocation | None
-    """The source location of the configuration."""
+    script: Script
 
 
 class EmbeddingState:
@@ -110,7 +109,7 @@ class EmbeddingState:
     """
 
     def __init__(
-        self, model_id: str, responses: ResponseConfigurator, parent: EmbeddingState | None = None
+        self, model_id: str, responses: VectorSource, parent: EmbeddingState | None = None
     ) -> None:
         self.calls: list[EmbeddingRecord] = []
         self.vectors: dict[str | bytes, list[float]] = {}

@@ -643,7 +643,7 @@ def test_an_exception_without_a_text_is_reported_as_it_is(pytester: pytest.Pytes
                 raise RuntimeError("no text")
 
         def test_it():
-            httpx.post("https://api.openai.com/v1/images/generations", json={})
+            httpx.post("https://api.openai.com/v1/batches", json={})
             raise Broken
         """
     )
@@ -653,7 +653,7 @@ def test_an_exception_without_a_text_is_reported_as_it_is(pytester: pytest.Pytes
         [
             "E  *Broken: <exception str() failed>",
             "*- LLM calls -*",
-            "POST /v1/images/generations of api.openai.com is not supported*",
+            "POST /v1/batches of api.openai.com is not supported*",
         ]
     )
     result.stdout.no_fnmatch_line("*HookFailureWarning*")
@@ -665,7 +665,7 @@ def test_a_refusal_names_its_line_once(pytester: pytest.Pytester) -> None:
         import openai
 
         def test_it():
-            openai.OpenAI(api_key="any").images.generate(prompt="A cat", model="dall-e-3")
+            openai.OpenAI(api_key="any").files.retrieve("f")
         """
     )
     result = pytester.runpytest("--tb=line")

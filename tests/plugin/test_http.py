@@ -73,8 +73,8 @@ def test_llm_and_an_sdk_share_replies_and_history(project: pytest.Pytester) -> N
     [
         ("app.ask()", "No reply was configured for this call:"),
         (
-            "app.openai.OpenAI().images.generate(prompt='a cat')",
-            "POST /v1/images/generations of api.openai.com is not supported*",
+            "app.openai.OpenAI().files.retrieve('f')",
+            "GET /v1/files/f of api.openai.com is not supported*",
         ),
         (
             (

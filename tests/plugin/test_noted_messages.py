@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 CALLS = {
-    "openai": "openai.OpenAI(api_key='any').images.generate(prompt='A cat', model='dall-e-3')",
+    "openai": "openai.OpenAI(api_key='any').files.retrieve('f')",
     "anthropic": "anthropic.Anthropic(api_key='any').beta.files.list()",
     "raise_for_status": (
-        "httpx.post('https://api.openai.com/v1/images/generations', json={}).raise_for_status()"
+        "httpx.post('https://api.openai.com/v1/batches', json={}).raise_for_status()"
     ),
 }
 REFUSING = """

@@ -11,12 +11,12 @@ from llm_mock.boundaries.http.providers.registry import get_registry
 
 ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
-    r"|/embeddings"
+    r"|/embeddings|/moderations|/images/(generations|edits|variations)|/audio/speech"
     r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens))$"
 )
 """The end of a path that the mock answers."""
 REFUSED_PATH = re.compile(
-    r"(/completions|/images/(generations|edits|variations)|/audio/speech|/moderations|/rerank|/ocr"
+    r"(/completions|/rerank|/ocr"
     r"|/api/(chat|generate|embed)|/v2/chat|/fim/completions|/realtime"
     r"|/model/[^/]+/(converse|converse-stream|invoke|invoke-with-response-stream)"
     r"|[.]BidiGenerateContent)$"

@@ -186,18 +186,36 @@ def parse_request(
         if isinstance(decoded, WireResponse):
             return decoded
         sent = decoded
+    level: Mock | None = mock
+    while level is not None:
+        if level.responses.script.endpoints:
+            # Imported late: few tests configure endpoints.
+            from llm_mock.boundaries.http.endpoint_requests import answer_configured_endpoint
+
+            configured = answer_configured_endpoint(sent, provider, mock)
+            if configured is not None:
+                return configured
+            break
+        level = level.parent
     protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
-        # Imported late: most programs call models alone.
-        from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
-        from llm_mock.boundaries.http.refusals import refuse_unknown_path
-
-        response = answer_other_endpoint(sent, provider, mock)
-        return response or refuse_unknown_path(sent, provider, mock, served)
+        return _answer_other_request(sent, provider, mock, served)
     try:
         return ModelRequest(protocol, protocol.parse_request(sent, mock), sent, mock)
     except WireError as error:
         return error_response(protocol.provider.errors, error)
+
+
+def _answer_other_request(
+    sent: WireRequest, provider: str, mock: Mock, served: bool
+) -> WireResponse:
+    """Return the response to a request that does not call a model with a conversation."""
+    # Imported late: most programs call models alone.
+    from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
+    from llm_mock.boundaries.http.refusals import refuse_unknown_path
+
+    response = answer_other_endpoint(sent, provider, mock)
+    return response or refuse_unknown_path(sent, provider, mock, served)
 
 
 def _build_response(

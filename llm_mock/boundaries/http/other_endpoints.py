@@ -41,6 +41,10 @@ FIXED_SIZE_MODEL = "text-embedding-ada-002"
 """The model of OpenAI that takes no number of dimensions."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
+MEDIA_PATH = re.compile(
+    r"/(moderations|images/(generations|edits|variations)"
+    r"|audio/(speech|transcriptions|translations))$"
+)
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
 # Ids may have slashes and colons: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`.
 MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
@@ -61,8 +65,6 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     items = [inputs] if is_single else inputs
     model = body["model"]
     dimensions = _find_requested_dimensions(body)
-    if dimensions is not None and model == FIXED_SIZE_MODEL:
-        raise WireError(400, "This model does not support specifying dimensions.")
     texts = [_convert_to_text(item) for item in items]
     vectors = _embed(sent, provider, mock, model, texts, dimensions)
     data = []
@@ -82,10 +84,17 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
 
 
 def _find_requested_dimensions(body: JSONObject) -> int | None:
-    """Return the requested number of dimensions, under the name of any provider."""
+    """Return the requested number of dimensions, under the name of any provider.
+
+    Raises:
+        WireError: the model does not take it, or it is not a number in the supported range.
+    """
     for name in ("dimensions", "output_dimension"):
-        if body.get(name) is not None:
-            return _parse_dimensions(body[name], name)
+        if body.get(name) is None:
+            continue
+        if body["model"] == FIXED_SIZE_MODEL:
+            raise WireError(400, "This model does not support specifying dimensions.")
+        return _parse_dimensions(body[name], name)
     return None
 
 
@@ -98,8 +107,8 @@ def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:
     return OPENAI if protocol is None else protocol.provider
 
 
-def find_embedding_model(sent: WireRequest) -> str | None:
-    """Return the model of a request for embeddings; None for other requests."""
+def find_other_model(sent: WireRequest) -> str | None:
+    """Return the model of a request for embeddings or media; None for other requests."""
     if sent.path.endswith("/embeddings"):
         try:
             return str(parse_json_body(sent.body).get("model"))
@@ -108,6 +117,11 @@ def find_embedding_model(sent: WireRequest) -> str | None:
             return "unknown"
     if GEMINI_EMBEDDING_PATH.search(sent.path):
         return _parse_model_of_path(sent.path)
+    if sent.method == "POST" and MEDIA_PATH.search(sent.path):
+        # Imported late: few programs call these.
+        from llm_mock.boundaries.http.endpoint_requests import EndpointRequest
+
+        return str(EndpointRequest(sent).get_fields().get("model") or "unknown")
     return None
 
 
@@ -243,15 +257,32 @@ def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     if match:
         return json_response(models.describe(unquote(match[1])))
     known = {name for name in mock.get_named_ids() if not is_glob(name)}
-    known.update(call["model_id"] for call in mock.calls)
+    # A call of an endpoint without a model is recorded under the path.
+    called = {call["model_id"] for call in mock.calls}
+    known.update(name for name in called if not name.startswith("/"))
     return json_response(models.build_list(sorted(known)))
 
 
-Handler = Callable[[WireRequest, str, Mock], WireResponse]
+def answer_media(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """Answer a request for a moderation, an image or audio; None for an unknown one."""
+    # Imported late: few programs call these.
+    from llm_mock.boundaries.http import media_endpoints
+
+    if sent.path.endswith("/moderations"):
+        return media_endpoints.answer_moderations(sent, provider, mock)
+    if "/images/" in sent.path:
+        return media_endpoints.answer_images(sent, provider, mock)
+    if sent.path.endswith("/speech"):
+        return media_endpoints.answer_speech(sent, provider, mock)
+    return media_endpoints.answer_transcription(sent, provider, mock)
+
+
+Handler = Callable[[WireRequest, str, Mock], WireResponse | None]
 ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("POST", re.compile(r"/embeddings$"), answer_embeddings),
     ("POST", GEMINI_EMBEDDING_PATH, answer_gemini_embeddings),
     ("POST", TOKEN_COUNT_PATH, answer_token_count),
+    ("POST", MEDIA_PATH, answer_media),
     # The traces of the OpenAI Agents SDK.
     ("POST", re.compile(r"/v1/traces/ingest$"), acknowledge_request),
     # Sent by the SDK of Cerebras when a client is made.
@@ -272,7 +303,8 @@ def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireR
             continue
         errors = get_descriptor(provider).errors
         try:
-            return add_request_id(handler(sent, provider, mock), errors)
+            response = handler(sent, provider, mock)
+            return None if response is None else add_request_id(response, errors)
         except Exception as error:
             return exception_response(errors, error)
     return None

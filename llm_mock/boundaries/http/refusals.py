@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.errors import convert_to_wire_error, refusal_headers
 from llm_mock.boundaries.http.interception import TELEMETRY
-from llm_mock.boundaries.http.other_endpoints import find_embedding_model
+from llm_mock.boundaries.http.other_endpoints import find_other_model
 from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, error_response, json_response
 from llm_mock.boundaries.http.wire_error import WireError
@@ -33,10 +33,10 @@ def refuse_request(
         return _drop_telemetry(sent)
     if outdated:
         return _refuse_client_version(outdated, provider, mock)
-    embedding_model = find_embedding_model(sent)
-    if embedding_model is None:
+    other_model = find_other_model(sent)
+    if other_model is None:
         return None
-    return refuse_model_call(sent, embedding_model, get_descriptor(provider).errors, mock)
+    return refuse_model_call(sent, other_model, get_descriptor(provider).errors, mock)
 
 
 def refuse_model_call(
@@ -88,12 +88,14 @@ def refuse_unknown_path(
     if served:
         message = (
             f"{problem}. The server supports chat/completions, responses, messages, "
-            "generateContent, embeddings, models and token counts. Check the base URL that the "
-            "program was given."
+            "generateContent, embeddings, models, token counts, moderations, images and audio. "
+            "Check the base URL that the program was given, or configure an answer: "
+            f"mock.on({sent.method!r}, {sent.path!r}, …)."
         )
     else:
         message = (
-            f"{problem}; nothing was sent. {_describe_caller()}To reach the provider, mark the "
+            f"{problem}; nothing was sent. {_describe_caller()}Configure an answer with "
+            f"mock.on({sent.method!r}, {sent.path!r}, …). To reach the provider, mark the "
             f"test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
             f"!{sent.host} to ini llm_mock_hosts."
         )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 DOCUMENTED_NAMES = (
     *("add", "add_all", "set", "set_error", "set_latency", "set_price", "set_response"),
-    "set_embedding",
+    *("on", "set_embedding"),
     *("autospec", "environment", "misbehave", "misbehaviour", "reset", "set_unknown"),
     *("calls", "calls_of", "last_call", "models", "requested_models"),
     *("get_async_model", "get_embedding_model", "get_model"),
@@ -116,6 +116,7 @@ class LLMMock(Mock):
     set_unknown = forward_method("responses", ResponseConfigurator.set_unknown)
     set_latency = forward_method("responses", ResponseConfigurator.set_latency)
     set_embedding = forward_method("responses", ResponseConfigurator.set_embedding)
+    on = forward_method("responses", ResponseConfigurator.on)
     set_response = forward_method("responses", ResponseConfigurator.set_response)
     assert_not_called = forward_method("_assertions", CallAssertions.assert_not_called)
     assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)

@@ -32,7 +32,7 @@ SHAPES: dict[str, Callable[[Any], str]] = {
     "https://api.openai.com/v1/threads/t/messages": lambda body: body["error"]["message"],
     "https://api.openai.com/v1/messages": lambda body: body["error"]["message"],
     "https://x.openai.azure.com/openai/threads/t/messages": lambda body: body["error"]["message"],
-    "https://api.groq.com/openai/v1/audio/speech": lambda body: body["error"]["message"],
+    "https://api.groq.com/openai/v1/batches": lambda body: body["error"]["message"],
     "https://api.together.xyz/v1/rerank": lambda body: body["error"]["message"],
     "https://api.anthropic.com/v1/messages/batches": lambda body: (
         body["error"]["message"] * (body["type"] == "error")

@@ -156,14 +156,14 @@ def test_what_is_no_request_is_refused(server: MockServer, request_: bytes, stat
 
 
 def test_an_unknown_path_is_told_what_there_is(server: MockServer, mock: LLMMock) -> None:
-    status, body = status_and_body(sent(server, request_of({}, "/openai/v1/v1/images/generations")))
+    status, body = status_and_body(sent(server, request_of({}, "/openai/v1/v1/batches")))
     assert status == 404
     assert body["error"]["message"] == (
-        "POST /v1/v1/images/generations of api.openai.com is not supported by llm_mock. The server "
+        "POST /v1/v1/batches of api.openai.com is not supported by llm_mock. The server "
         "supports "
-        "chat/completions, responses, messages, generateContent, embeddings, models and token "
-        "counts. Check the "
-        "base URL that the program was given."
+        "chat/completions, responses, messages, generateContent, embeddings, models, token "
+        "counts, moderations, images and audio. Check the base URL that the program was given, or "
+        "configure an answer: mock.on('POST', '/v1/v1/batches', …)."
     )
     assert mock.refusals == [body["error"]["message"]]
 

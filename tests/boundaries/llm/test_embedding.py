@@ -424,7 +424,7 @@ def test_a_provider_class_keeps_what_it_takes_and_its_batches(mock_llm_calls: LL
         list(Provider().embed_multi([b"\x00"]))
     assert len(list(Provider().embed_multi(["a", "b", "c"]))) == 3
     assert [call["items"] for call in model.call_history] == [["a", "b"], ["c"]]
-    of_same_length = mock_llm_calls.get_embedding_model("text-embedding-ada-002")
+    of_same_length = MockEmbeddingModel("m", dimensions=1536)
     assert OldProvider().embed(b"\x00") == of_same_length.embed(b"\x00")
 
 

@@ -1,0 +1,246 @@
+"""Requests to endpoints without a conversation: their records, and configured responses."""
+
+from __future__ import annotations
+
+import email.parser
+import email.policy
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import parse_qsl
+
+from llm_mock.behaviour.provider_errors import resolve_error
+from llm_mock.behaviour.refusals import REFUSALS
+from llm_mock.boundaries.http.errors import ReplyFunctionError, convert_to_wire_error
+from llm_mock.boundaries.http.protocols.protocol import extract_options, make_text_part
+from llm_mock.boundaries.http.providers.registry import get_descriptor
+from llm_mock.boundaries.http.request import HTTPRequest
+from llm_mock.boundaries.http.wire import (
+    WireRequest,
+    WireResponse,
+    add_request_id,
+    exception_response,
+    json_response,
+)
+from llm_mock.core.endpoints import (
+    JSON_TYPE,
+    EndpointBody,
+    EndpointResponse,
+    call_endpoint_function,
+)
+from llm_mock.core.reply import Reply
+from llm_mock.support.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.error_formats import ErrorFormat
+    from llm_mock.core.call import Call
+    from llm_mock.core.endpoints import EndpointReply
+    from llm_mock.core.mock import Mock
+    from llm_mock.core.script import StandingReply
+
+INPUT_FIELDS = ("input", "prompt", "text", "query")
+"""The fields of a body that may hold its text, in order of preference."""
+
+
+class EndpointRequest:
+    """A request to an endpoint, as functions of `mock.on` get it.
+
+    Args:
+        sent: the request.
+        parameters: the named segments of the path.
+    """
+
+    def __init__(self, sent: WireRequest, parameters: Mapping[str, str] | None = None) -> None:
+        self._sent = sent
+        self.method = sent.method
+        """The method, such as `POST`."""
+        self.url = sent.url
+        """The URL with its query."""
+        self.path = sent.path
+        """The path without the query."""
+        self.headers = sent.headers
+        """The headers; their names are in lower case."""
+        self.content = sent.body
+        """The body as it was sent."""
+        self.parameters = dict(parameters or {})
+        """The segments of the path that the configured path names, such as `{file_id}`."""
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters of the query."""
+        return dict(parse_qsl(self._sent.query, keep_blank_values=True))
+
+    @cached_property
+    def json(self) -> Any:
+        """The JSON value of the body; None if the body is not JSON."""
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            return None
+
+    @cached_property
+    def form(self) -> dict[str, str | bytes]:
+        """The fields of a form: texts, and files as bytes; empty for other bodies."""
+        return parse_form(self._sent)
+
+    def get_fields(self) -> JSONObject:
+        """Return the fields of the body, a JSON object or a form; files are described."""
+        if isinstance(self.json, dict):
+            return self.json
+        fields: JSONObject = {}
+        for name, value in self.form.items():
+            fields[name] = value if isinstance(value, str) else f"<{len(value)} bytes>"
+        return fields
+
+
+def parse_form(sent: WireRequest) -> dict[str, str | bytes]:
+    """Return the fields of a form: texts, and files as bytes; empty for other bodies."""
+    media_type = sent.headers.get("content-type", "")
+    if media_type.startswith("application/x-www-form-urlencoded"):
+        return dict(parse_qsl(sent.body.decode("utf-8", "replace"), keep_blank_values=True))
+    if not media_type.startswith("multipart/form-data"):
+        return {}
+    head = f"Content-Type: {media_type}\r\n\r\n".encode("latin-1", "replace")
+    message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + sent.body)
+    fields: dict[str, str | bytes] = {}
+    for part in message.iter_parts():
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        if not isinstance(name, str) or not isinstance(content, bytes):
+            continue
+        is_file = part.get_filename() is not None
+        fields[name] = content if is_file else content.decode("utf-8", "replace")
+    return fields
+
+
+def create_call_request(
+    sent: WireRequest, provider: str, model: str | None = None, api: str | None = None
+) -> HTTPRequest:
+    """Return a request to an endpoint in the form in which calls are recorded.
+
+    Args:
+        sent: the request.
+        provider: its provider.
+        model: the model that is called; by default that of the body, or the path.
+        api: the name of the API; by default the method and the path.
+    """
+    fields = EndpointRequest(sent).get_fields()
+    name = model or fields.get("model")
+    messages = []
+    text = find_text(fields)
+    if text:
+        messages.append({"role": "user", "parts": [make_text_part(text)]})
+    return HTTPRequest(
+        str(name) if name else sent.path,
+        messages,
+        api=api or f"{sent.method} {sent.path}",
+        options=extract_options(fields, "model", *INPUT_FIELDS),
+        sent=sent,
+        body=fields,
+        # All others have OpenAI's error format here.
+        provider=provider if provider in REFUSALS else "openai",
+    )
+
+
+def find_text(fields: JSONObject) -> str:
+    """Return the text that an endpoint works on; empty without one."""
+    for name in INPUT_FIELDS:
+        value = fields.get(name)
+        if isinstance(value, str):
+            return value
+        if isinstance(value, list):
+            texts = [item for item in value if isinstance(item, str)]
+            return "\n".join(texts)
+    return ""
+
+
+def answer_configured_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """Return the response that `mock.on` configures for a request; None without one.
+
+    Raises:
+        ConnectionFailure: the response is that the connection fails.
+    """
+    errors = get_descriptor(provider).errors
+    level: Mock | None = mock
+    while level is not None:
+        script = level.responses.script
+        names = script.match_endpoints(sent.method, sent.host, sent.path)
+        if names:
+            request = create_call_request(sent, provider)
+            record = mock.record_request(request)
+            reply = script.find_endpoint_reply(names, record)
+            # Another process may have used up the last one meanwhile.
+            if reply is not None:
+                try:
+                    return add_request_id(_respond(mock, record, request, reply), errors)
+                except Exception as error:
+                    return _fail(mock, record, request, error, errors)
+        level = level.parent
+    return None
+
+
+def _respond(mock: Mock, record: Call, request: HTTPRequest, reply: StandingReply) -> WireResponse:
+    """Return a configured response, and complete the record of the request.
+
+    Raises:
+        Exception: the configured error.
+    """
+    mock.history.answered_by[record["number"]] = reply
+    response: EndpointResponse = cast("EndpointReply", reply).response
+    answer = response.answer
+    if not isinstance(answer, (EndpointBody, Reply)):
+        sent = cast("WireRequest", request.sent)
+        parameters = response.endpoint.match(sent.method, sent.host, sent.path)
+        answer = call_endpoint_function(answer, EndpointRequest(sent, parameters))
+    if isinstance(answer, Reply):
+        raise resolve_error(_get_exception(answer), request.model_id, request.provider)
+    mock.record_answer(record, _to_recorded_reply(answer), request)
+    return _build_response(response, answer)
+
+
+def _fail(
+    mock: Mock, record: Call, request: HTTPRequest, error: Exception, errors: ErrorFormat
+) -> WireResponse:
+    """Return the response for an error, and complete the record of the request."""
+    mock.record_failure(record, error, request.describe_failure(error, begun=False))
+    wire_error = convert_to_wire_error(error)
+    if isinstance(wire_error, ReplyFunctionError):
+        # The test fails with it, because the application may catch the SDK's exception.
+        mock.note_problem(wire_error.explanation)
+    return exception_response(errors, wire_error, request.provider)
+
+
+def _get_exception(reply: Reply) -> Exception:
+    error = reply.exception()
+    # A `KeyboardInterrupt` and the like ends the request as it is.
+    if not isinstance(error, Exception):
+        raise error
+    return error
+
+
+def _to_recorded_reply(body: EndpointBody) -> Reply:
+    if body.media_type == JSON_TYPE:
+        return Reply(data=body.value)
+    if isinstance(body.value, bytes):
+        return Reply(f"<{len(body.value)} bytes>")
+    return Reply(body.value)
+
+
+def _build_response(response: EndpointResponse, body: EndpointBody) -> WireResponse:
+    if body.media_type == JSON_TYPE:
+        return json_response(body.value, response.status, response.headers)
+    content = body.value if isinstance(body.value, bytes) else str(body.value).encode()
+    return content_response(content, body.media_type, response.status, response.headers)
+
+
+def content_response(
+    content: bytes,
+    media_type: str,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+) -> WireResponse:
+    """Return a response with a body that is not JSON."""
+    all_headers = {"content-type": media_type, "content-length": str(len(content))}
+    all_headers.update(headers or {})
+    return WireResponse(status, list(all_headers.items()), content)

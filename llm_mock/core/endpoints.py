@@ -1,0 +1,233 @@
+"""Configured responses of endpoints beside those that call a model with a conversation."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from llm_mock.core.matchers import Matchers
+from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception
+from llm_mock.core.reply_functions import call_function
+from llm_mock.core.script import QueuedReply, StandingReply
+from llm_mock.errors import InvalidReply
+from llm_mock.support.numbers import is_whole
+from llm_mock.support.text import described
+
+if TYPE_CHECKING:
+    from llm_mock.core.call import Call
+    from llm_mock.core.source_location import SourceLocation
+
+WILDCARDS = re.compile(r"\*\*|\*|\{\w+\}")
+"""The wildcards of a path: any segments, one segment, and one segment with a name."""
+METHOD = re.compile(r"^([A-Za-z]+|\*)$")
+JSON_TYPE = "application/json"
+
+
+class EndpointBody(NamedTuple):
+    """The body of a response with its media type."""
+
+    value: Any
+    """A JSON value, a text or bytes."""
+    media_type: str
+
+
+EndpointFunction = Callable[[Any], Any]
+"""A function that takes the request and returns a body, or an error."""
+EndpointAnswer = EndpointBody | Reply | EndpointFunction
+"""A body, a reply with an error, or a function that returns one of them."""
+
+
+class Endpoint:
+    """The requests that a configured response answers.
+
+    Args:
+        method: the method; `*` for any.
+        path: the path, with wildcards, or a URL with the host before it.
+
+    Raises:
+        InvalidReply: it is not a method or not a path.
+    """
+
+    def __init__(self, method: str, path: str) -> None:
+        __tracebackhide__ = True
+        if not isinstance(method, str) or not METHOD.match(method):
+            raise InvalidReply(
+                f"This is not an HTTP method: {described(method)}. Write on(method, path, reply), "
+                'such as on("POST", "/v1/moderations", {…}).'
+            )
+        if not isinstance(path, str) or not re.match(r"^(https?://[^/?#]+)?/[^?#]*$", path):
+            raise InvalidReply(
+                f"This is not the path of an endpoint: {described(path)}. Give a path without a "
+                "query such as '/v1/files/*', or a URL such as "
+                "'https://api.openai.com/v1/files'."
+            )
+        self.name = f"{method.upper()} {path}"
+        """The name in messages."""
+        self._method = method.upper()
+        self._host = ""
+        if not path.startswith("/"):
+            _, _, rest = path.partition("://")
+            host, _, path = rest.partition("/")
+            self._host = host.partition(":")[0].lower()
+            path = f"/{path}"
+        self._pattern = re.compile(_translate(path))
+        self.has_wildcards = WILDCARDS.search(path) is not None
+
+    def match(self, method: str, host: str | None, path: str) -> dict[str, str] | None:
+        """Return the named segments of a path that matches; None for another request.
+
+        Args:
+            method: the method of the request.
+            host: its host; None if it is not known.
+            path: its path.
+        """
+        if self._method not in (method, "*"):
+            return None
+        if host is not None and self._host not in (host, ""):
+            return None
+        match = self._pattern.fullmatch(path)
+        return None if match is None else match.groupdict()
+
+
+def _translate(path: str) -> str:
+    """Return the regular expression of a path with wildcards."""
+    pattern = ""
+    position = 0
+    for wildcard in WILDCARDS.finditer(path):
+        pattern += re.escape(path[position : wildcard.start()])
+        text = wildcard[0]
+        if text == "**":
+            pattern += ".*"
+        elif text == "*":
+            pattern += "[^/]+"
+        else:
+            pattern += f"(?P<{text[1:-1]}>[^/]+)"
+        position = wildcard.end()
+    return pattern + re.escape(path[position:])
+
+
+class EndpointResponse(NamedTuple):
+    """The configured response of an endpoint."""
+
+    endpoint: Endpoint
+    answer: EndpointAnswer
+    status: int
+    headers: Mapping[str, str]
+
+
+class EndpointReply(StandingReply):
+    """The response to every request of an endpoint."""
+
+    __slots__ = ("response",)
+
+    def __init__(self, response: EndpointResponse, place: SourceLocation | None) -> None:
+        shown = _to_shown_reply(response.answer)
+        super().__init__(response.endpoint.name, None, shown, place)
+        self.response = response
+
+    def misses(self, call: Call) -> list[str]:
+        """Return why a call does not match, a phrase for each unmet condition."""
+        return _list_misses(self.response.endpoint, call)
+
+
+class QueuedEndpointReply(QueuedReply):
+    """The response to the next requests of an endpoint."""
+
+    __slots__ = ("response",)
+
+    def __init__(
+        self,
+        response: EndpointResponse,
+        place: SourceLocation | None,
+        times: int,
+        optional: bool,
+    ) -> None:
+        shown = _to_shown_reply(response.answer)
+        name = response.endpoint.name
+        super().__init__(name, None, shown, place, times, Matchers(), optional)
+        self.response = response
+
+    def misses(self, call: Call) -> list[str]:
+        """Return why a call does not match, a phrase for each unmet condition."""
+        return _list_misses(self.response.endpoint, call)
+
+
+def _list_misses(endpoint: Endpoint, call: Call) -> list[str]:
+    method, _, path = str(call.get("api", "")).partition(" ")
+    if path and endpoint.match(method, None, path) is not None:
+        return []
+    made = call["api"] if path else f"a call of {call['model_id']}"
+    return [f"the request is {made}, not {endpoint.name}"]
+
+
+def _to_shown_reply(answer: EndpointAnswer) -> ReplyOrFunction:
+    """Return an answer in the form in which messages show replies."""
+    if not isinstance(answer, EndpointBody):
+        return answer
+    if isinstance(answer.value, bytes):
+        return Reply(f"<{len(answer.value)} bytes>")
+    return Reply(answer.value) if isinstance(answer.value, str) else Reply(data=answer.value)
+
+
+def to_endpoint_answer(value: object) -> EndpointAnswer:
+    """Return a value as the answer of an endpoint; a function is returned as it is.
+
+    Raises:
+        InvalidReply: the value is neither a body, an error nor a function.
+    """
+    __tracebackhide__ = True
+    if isinstance(value, EndpointBody):
+        return value
+    if isinstance(value, Reply):
+        if value.error is None or value.error_after is not None:
+            raise InvalidReply(
+                f"An endpoint answers a body, not {described(value)}. Give a dict, a list, a str "
+                "or bytes; of replies only errors are sent, such as templates.rate_limit()."
+            )
+        return value
+    if isinstance(value, BaseException) or inspect.isclass(value):
+        return Reply(error=to_exception(value))
+    if inspect.iscoroutinefunction(value):
+        raise InvalidReply(
+            f"on() takes no coroutine function, but got {described(value)}. Give a function that "
+            "is not async."
+        )
+    if callable(value):
+        return value
+    return _to_body(value)
+
+
+def _to_body(value: Any) -> EndpointBody:
+    __tracebackhide__ = True
+    if isinstance(value, (bytes, bytearray)):
+        return EndpointBody(bytes(value), "application/octet-stream")
+    if isinstance(value, str):
+        return EndpointBody(value, "text/plain; charset=utf-8")
+    # Through a reply, which refuses what is not JSON and takes a copy.
+    return EndpointBody(Reply(data=value).data, JSON_TYPE)
+
+
+def call_endpoint_function(function: EndpointFunction, request: object) -> EndpointBody | Reply:
+    """Call a function of an endpoint, and return the body or the error that it returns."""
+    __tracebackhide__ = True
+    answer = to_endpoint_answer(call_function(function, request))
+    if isinstance(answer, (EndpointBody, Reply)):
+        return answer
+    raise InvalidReply(f"The function {described(function)} returned another function.")
+
+
+def check_endpoint_response(status: object, headers: object, times: object) -> None:
+    """Raise an InvalidReply if an argument of `on` is invalid."""
+    __tracebackhide__ = True
+    if not is_whole(status, 200, 599):
+        raise InvalidReply(f"status={described(status)}: give a whole number from 200 to 599.")
+    if not isinstance(headers, Mapping) or not _has_only_texts(headers):
+        raise InvalidReply(f"headers={described(headers)}: give a dict of texts.")
+    if times is not None and not is_whole(times, 1):
+        raise InvalidReply(f"times={described(times)}: give a whole number from 1, or None.")
+
+
+def _has_only_texts(headers: Mapping[object, object]) -> bool:
+    return all(isinstance(text, str) for pair in headers.items() for text in pair)

@@ -1,0 +1,519 @@
+"""Endpoints that a test configures with `on`, and those that the mock answers by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import struct
+import wave
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import anthropic
+import httpx
+import openai
+import openai.types
+import openai.types.audio
+import openai.types.responses
+import pytest
+from google import genai
+from google.genai import types as google
+from mistralai.client import Mistral
+from mistralai.client import models as mistral
+
+from llm_mock import InvalidReply, LLMMock, QueuedReplyNotAllowed, Reply, templates
+from llm_mock.boundaries.http.server import MockServer
+from tests.boundaries.http.test_against_sdk_models import problems
+
+# google-genai derives from a class of aiohttp that does not want to be derived from.
+pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+FILE: dict[str, Any] = {
+    "id": "file-1",
+    "object": "file",
+    "bytes": 3,
+    "created_at": 1,
+    "filename": "a.jsonl",
+    "purpose": "batch",
+    "status": "processed",
+}
+AUDIO = ("a.wav", b"RIFF")
+
+
+@pytest.fixture(params=["in process", "served"])
+def client(request: pytest.FixtureRequest, mock_llm_calls: LLMMock) -> Iterator[openai.OpenAI]:
+    """Return a client of OpenAI, which the mock answers in this process or by the server."""
+    options: dict[str, Any] = {"api_key": "any", "max_retries": 0}
+    if request.param == "served":
+        server: MockServer = request.getfixturevalue("llm_mock_server")
+        options["base_url"] = server.openai_url
+    with openai.OpenAI(**options) as client:
+        yield client
+
+
+def test_an_endpoint_answers_a_body(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("GET", "/v1/files/*", FILE)
+    mock_llm_responses.on("get", "/v1/files/file-1/content", b"\x00\xff")
+    mock_llm_responses.on("POST", "/v1/files", FILE, headers={"X-Request-Id": "req-7"})
+    assert client.files.retrieve("file-1").filename == "a.jsonl"
+    assert client.files.content("file-1").read() == b"\x00\xff"
+    uploaded = client.files.create(file=("a.jsonl", b"{}\n"), purpose="batch")
+    assert (uploaded.id, uploaded.purpose) == ("file-1", "batch")
+
+
+def test_requests_to_endpoints_are_calls(
+    client: openai.OpenAI, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.on("POST", "/v1/files", FILE)
+    mock_llm_responses.on("POST", "/v1/moderations", {"id": "m", "model": "x", "results": []})
+    client.files.create(file=("a.jsonl", b"{}\n"), purpose="batch")
+    client.moderations.create(input="Hello", model="omni-moderation-latest")
+    upload, moderation = mock_llm_responses.calls
+    assert (upload.model, upload["api"]) == ("/v1/files", "POST /v1/files")
+    assert upload.request is not None
+    assert upload.request.body == {"purpose": "batch", "file": "<3 bytes>"}
+    assert upload.response == FILE
+    assert (moderation.model, moderation.prompt) == ("omni-moderation-latest", "Hello")
+    assert moderation["configured"] is True
+    mock_llm_responses.assert_called_with("Hello", model="omni-moderation-latest")
+    # A path is no model.
+    assert [model.id for model in client.models.list()] == ["omni-moderation-latest"]
+
+
+def test_a_function_gets_the_request(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:
+    seen: list[Any] = []
+
+    def answer(request: Any) -> dict[str, Any]:
+        seen.append((request.method, request.path, request.query, request.json, request.form))
+        assert request.headers["authorization"] == "Bearer any"
+        assert request.url.endswith(request.path + ("?limit=2" if request.query else ""))
+        return {**FILE, "id": request.parameters.get("file_id", "new")}
+
+    mock_llm_responses.on("*", "/v1/files/{file_id}", answer)
+    mock_llm_responses.on("*", "/v1/files", lambda request: {**answer(request), "data": []})
+    assert client.files.retrieve("file-2").id == "file-2"
+    client.files.list(limit=2)
+    assert client.files.create(file=("a", b"\x00\xff"), purpose="batch").id == "new"
+    assert seen == [
+        ("GET", "/v1/files/file-2", {}, None, {}),
+        ("GET", "/v1/files", {"limit": "2"}, None, {}),
+        ("POST", "/v1/files", {}, None, {"purpose": "batch", "file": b"\x00\xff"}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (templates.rate_limit(), openai.RateLimitError),
+        (templates.authentication(), openai.AuthenticationError),
+        (ConnectionError, openai.APIConnectionError),
+        (TimeoutError("late"), openai.APITimeoutError),
+        (lambda request: templates.overloaded(), openai.InternalServerError),
+    ],
+)
+def test_an_endpoint_answers_an_error_of_its_provider(
+    mock_llm_responses: LLMMock, error: Any, raised: type[Exception]
+) -> None:
+    mock_llm_responses.on("POST", "/v1/moderations", error)
+    with openai.OpenAI(max_retries=0) as client, pytest.raises(raised):
+        client.moderations.create(input="Hello")
+    [call] = mock_llm_responses.calls
+    assert call.error
+
+
+def test_each_provider_has_its_own_error(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("*", "/**", templates.rate_limit())
+    with anthropic.Anthropic(max_retries=0) as claude:
+        with pytest.raises(anthropic.RateLimitError) as raised:
+            claude.messages.batches.retrieve("b")
+        assert "rate_limit_error" in str(raised.value.body)
+    google_client = genai.Client()
+    with pytest.raises(genai.errors.ClientError) as refused:
+        google_client.files.get(name="files/f")
+    assert (refused.value.code, refused.value.status) == (429, "RESOURCE_EXHAUSTED")
+
+
+def test_a_status_is_that_of_the_test(mock_llm_responses: LLMMock) -> None:
+    body = {"error": {"message": "No such File object: f", "type": "invalid_request_error"}}
+    mock_llm_responses.on("GET", "/v1/files/f", body, status=404)
+    with openai.OpenAI() as client, pytest.raises(openai.NotFoundError, match="No such File"):
+        client.files.retrieve("f")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "answers"),
+    [
+        ("GET", "/v1/files/*", True),
+        ("GET", "/v1/files/{id}", True),
+        ("GET", "/v1/*/a.b", True),
+        ("GET", "/v1/**", True),
+        ("GET", "/**/a.b", True),
+        ("*", "/v1/files/a.b", True),
+        ("GET", "https://api.openai.com/v1/files/a.b", True),
+        ("GET", "https://api.openai.com/**", True),
+        ("POST", "/v1/files/a.b", False),
+        ("GET", "/v1/*", False),
+        ("GET", "/v1/files/axb", False),
+        ("GET", "/files/a.b", False),
+        ("GET", "/v1/files/a.b/*", False),
+        ("GET", "https://api.example.com/v1/files/a.b", False),
+    ],
+)
+def test_wildcards_stand_for_segments_of_a_path(
+    mock_llm_responses: LLMMock, method: str, path: str, answers: bool
+) -> None:
+    mock_llm_responses.on(method, path, {"found": True})
+    response = httpx.get("https://api.openai.com/v1/files/a.b?x=1")
+    assert (response.json() == {"found": True}) is answers
+    mock_llm_responses.refusals.clear()
+
+
+def test_an_exact_path_goes_before_a_wildcard_and_the_latest_before_earlier_ones(
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.on("GET", "/v1/files/f", "exact")
+    mock_llm_responses.on("GET", "/v1/files/*", "first")
+    mock_llm_responses.on("GET", "/v1/**", "latest")
+    mock_llm_responses.on("GET", "/v1/files/*", "once", times=1)
+    texts = [httpx.get(f"https://api.openai.com/v1/files/{name}").text for name in ("f", "f", "g")]
+    assert texts == ["once", "exact", "latest"]
+
+
+def test_a_batch_ends_after_it_was_in_progress(
+    client: openai.OpenAI, mock_llm_responses: LLMMock
+) -> None:
+    batch = {"id": "batch_1", "object": "batch", "endpoint": "/v1/responses"}
+    mock_llm_responses.on("GET", "/v1/batches/*", {**batch, "status": "in_progress"}, times=2)
+    mock_llm_responses.on("GET", "/v1/batches/*", {**batch, "status": "completed"})
+    statuses = [client.batches.retrieve("batch_1").status for _ in range(4)]
+    assert statuses == ["in_progress", "in_progress", "completed", "completed"]
+
+
+def test_a_configured_endpoint_goes_before_what_the_mock_answers(
+    client: openai.OpenAI, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("gpt-4o", "Hello")
+    mock_llm_responses.on("GET", "/v1/models", {"object": "list", "data": []})
+    mock_llm_responses.on("POST", "/v1/chat/completions", "<html>", status=502)
+    assert list(client.models.list()) == []
+    with pytest.raises(openai.InternalServerError):
+        client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": "a"}])
+
+
+async def retrieve_file() -> str:
+    async with openai.AsyncOpenAI() as client:
+        return (await client.files.retrieve("f")).id
+
+
+def test_async_clients_are_answered_too(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("GET", "/v1/files/*", FILE)
+    assert asyncio.run(retrieve_file()) == "file-1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (("PO ST", "/v1/files", {}), {}, "This is not an HTTP method"),
+        ((1, "/v1/files", {}), {}, "This is not an HTTP method"),
+        (("GET", "v1/files", {}), {}, "This is not the path of an endpoint"),
+        (("GET", "/v1/files?a=1", {}), {}, "without a query"),
+        (("GET", "/v1/files", Reply("text")), {}, "An endpoint answers a body"),
+        (("GET", "/v1/files", object()), {}, "JSON"),
+        (("GET", "/v1/files", {}), {"status": 99}, "status=99"),
+        (("GET", "/v1/files", {}), {"times": 0}, "times=0"),
+        (("GET", "/v1/files", {}), {"headers": {"a": 1}}, "a dict of texts"),
+        (("GET", "/v1/files", retrieve_file), {}, "coroutine function"),
+    ],
+)
+def test_what_is_no_endpoint_is_refused(
+    mock_llm_responses: LLMMock, arguments: Any, options: Any, message: str
+) -> None:
+    with pytest.raises(InvalidReply, match=message):
+        mock_llm_responses.on(*arguments, **options)
+    assert mock_llm_responses.responses.script.endpoints == {}
+
+
+def test_a_response_that_is_used_up_is_refused_for_the_whole_run() -> None:
+    with pytest.raises(QueuedReplyNotAllowed, match="times=1"):
+        LLMMock(standing_only=True).on("GET", "/v1/files", {}, times=1)
+
+
+def test_unused_responses_and_bugs_of_functions_are_reported(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+
+        def test_unused(mock_llm_responses):
+            mock_llm_responses.on("GET", "/v1/files/*", {"id": "f"}, times=2)
+            openai.OpenAI().files.retrieve("f")
+
+        def test_standing(mock_llm_responses):
+            mock_llm_responses.on("GET", "/v1/batches", {"id": "f"})
+            assert False
+
+        def test_optional(mock_llm_responses):
+            mock_llm_responses.on("GET", "/v1/files/*", {"id": "f"}, times=1, optional=True)
+
+        def test_bug(mock_llm_responses):
+            mock_llm_responses.on("GET", "/v1/files", lambda request: request.nothing)
+            try:
+                openai.OpenAI().files.list()
+            except openai.APIStatusError:
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=3)
+    result.stdout.fnmatch_lines(
+        [
+            "*One queued reply was not asked for:*",
+            "*GET /v1/files/[*]*",
+            "*GET /v1/batches*not used*",
+            "*A reply function raised at test_*: AttributeError*",
+        ]
+    )
+
+
+def test_endpoints_are_shared_with_processes_and_come_from_the_run(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makeconftest(
+        """
+        def pytest_llm_mock_configure(config, mock):
+            mock.on("GET", "/v1/files/*", {"id": "run"})
+        """
+    )
+    pytester.makepyfile(
+        """
+        import subprocess, sys
+        import openai
+
+        def test_it(mock_llm_responses):
+            assert openai.OpenAI().files.retrieve("f").id == "run"
+            mock_llm_responses.on("GET", "/v1/batches/*", {"id": "test"}, times=1)
+            code = "import openai; print(openai.OpenAI().batches.retrieve('b').id)"
+            printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            assert printed.stdout == "test\\n", printed.stderr
+            assert [call["api"] for call in mock_llm_responses.calls] == [
+                "GET /v1/files/f", "GET /v1/batches/b"
+            ]
+        """
+    )
+    pytester.runpytest("-Werror").assert_outcomes(passed=1)
+
+
+BUILT_IN: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "moderations": (
+        "https://api.openai.com/v1/moderations",
+        {"json": {"input": ["a", "b"]}},
+        openai.types.ModerationCreateResponse,
+    ),
+    "images": (
+        "https://api.openai.com/v1/images/generations",
+        {"json": {"model": "gpt-image-1", "prompt": "A cat", "n": 2}},
+        openai.types.ImagesResponse,
+    ),
+    "edited images": (
+        "https://api.openai.com/v1/images/edits",
+        {"data": {"model": "dall-e-2", "prompt": "A cat"}, "files": {"image": AUDIO}},
+        openai.types.ImagesResponse,
+    ),
+    "variations": (
+        "https://api.openai.com/v1/images/variations",
+        {"data": {"response_format": "b64_json"}, "files": {"image": AUDIO}},
+        openai.types.ImagesResponse,
+    ),
+    "transcription": (
+        "https://api.openai.com/v1/audio/transcriptions",
+        {"data": {"model": "gpt-4o-transcribe"}, "files": {"file": AUDIO}},
+        openai.types.audio.Transcription,
+    ),
+    "verbose transcription": (
+        "https://api.openai.com/v1/audio/transcriptions",
+        {
+            "data": {"model": "whisper-1", "response_format": "verbose_json"},
+            "files": {"file": AUDIO},
+        },
+        openai.types.audio.TranscriptionVerbose,
+    ),
+    "diarized transcription": (
+        "https://api.openai.com/v1/audio/transcriptions",
+        {
+            "data": {"model": "gpt-4o-transcribe-diarize", "response_format": "diarized_json"},
+            "files": {"file": AUDIO},
+        },
+        openai.types.audio.TranscriptionDiarized,
+    ),
+    "input tokens": (
+        "https://api.openai.com/v1/responses/input_tokens",
+        {"json": {"model": "gpt-5", "input": "Hello"}},
+        openai.types.responses.InputTokenCountResponse,
+    ),
+    "count_tokens": (
+        "https://api.anthropic.com/v1/messages/count_tokens",
+        {"json": {"model": "claude", "messages": [{"role": "user", "content": "Hello"}]}},
+        anthropic.types.MessageTokensCount,
+    ),
+    "countTokens": (
+        "https://generativelanguage.googleapis.com/v1beta/models/m:countTokens",
+        {"json": {"contents": [{"parts": [{"text": "Hello"}]}]}},
+        google.CountTokensResponse,
+    ),
+    "Mistral's moderations": (
+        "https://api.mistral.ai/v1/moderations",
+        {"json": {"model": "mistral-moderation-latest", "input": "a"}},
+        mistral.ModerationResponse,
+    ),
+    "Mistral's transcription": (
+        "https://api.mistral.ai/v1/audio/transcriptions",
+        {"data": {"model": "voxtral-mini-latest"}, "files": {"file": AUDIO}},
+        mistral.TranscriptionResponse,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_body_has_the_type_of_the_sdk(name: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "Hello there.")
+    url, request, model = BUILT_IN[name]
+    response = httpx.post(url, **request)
+    assert response.status_code == 200, response.text
+    assert problems(response.json(), model) == []
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_lists_of_models_have_the_type_of_the_sdk(
+    provider: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("m", "Hello there.")
+    types = {"openai": openai.types.Model, "anthropic": anthropic.types.ModelInfo}
+    url = f"https://api.{provider}.com/v1/models"
+    [listed] = httpx.get(url, headers={"anthropic-version": "1"}).json()["data"]
+    assert problems(listed, types[provider]) == []
+    assert httpx.get(f"{url}/m", headers={"anthropic-version": "1"}).json() == listed
+
+
+def test_a_moderation_flags_nothing(client: openai.OpenAI, mock_llm_calls: LLMMock) -> None:
+    answer = client.moderations.create(input=["a", "b"])
+    assert [result.flagged for result in answer.results] == [False, False]
+    assert answer.model == "omni-moderation-latest"
+    parts: Any = [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}}]
+    assert len(client.moderations.create(input=parts).results) == 1
+    assert [call["configured"] for call in mock_llm_calls.calls] == [False, False]
+
+
+def test_an_image_is_a_png(client: openai.OpenAI, mock_llm_calls: LLMMock) -> None:
+    generated = client.images.generate(model="gpt-image-1", prompt="A cat", n=2).data or []
+    assert len(generated) == 2
+    assert base64.b64decode(generated[0].b64_json or "").startswith(b"\x89PNG\r\n\x1a\n")
+    [linked] = client.images.generate(model="dall-e-3", prompt="A cat").data or []
+    assert (linked.url or "").endswith(".png")
+    events = list(client.images.generate(model="gpt-image-1", prompt="A cat", stream=True))
+    assert [event.type for event in events] == ["image_generation.completed"]
+    edited = client.images.edit(model="gpt-image-1", image=("a.png", b"png"), prompt="A cat").data
+    assert len(edited or []) == 1
+    with pytest.raises(openai.BadRequestError, match="prompt"):
+        client.images.generate(model="dall-e-3", prompt=None)  # type: ignore[call-overload]
+
+
+def test_speech_is_silence(client: openai.OpenAI, mock_llm_calls: LLMMock) -> None:
+    speak: Callable[..., Any] = client.audio.speech.create
+    arguments = {"model": "tts-1", "voice": "nova", "input": "Hello"}
+    spoken = speak(**arguments)
+    assert spoken.response.headers["content-type"] == "audio/mpeg"
+    # A header of MPEG-1 layer III, once for each frame of 417 bytes.
+    assert spoken.content[::417] == b"\xff" * (len(spoken.content) // 417)
+    with wave.open(io.BytesIO(speak(**arguments, response_format="wav").content)) as file:
+        assert (file.getframerate(), file.getnframes()) == (24_000, 24_000)
+        assert set(struct.unpack("<24000h", file.readframes(24_000))) == {0}
+    assert len(speak(**arguments, response_format="pcm").content) == 48_000
+    assert mock_llm_calls.calls[0].prompt == "Hello"
+
+
+def test_a_file_that_the_mock_does_not_have_fails_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+
+        def test_it(mock_llm_calls):
+            try:
+                openai.OpenAI().audio.speech.create(
+                    model="tts-1", voice="nova", input="Hello", response_format="opus"
+                )
+            except openai.BadRequestError:
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*llm_mock has no file for response_format='opus'*mock.on(*"])
+
+
+def test_a_transcription_is_the_reply_of_the_model(
+    client: openai.OpenAI, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("whisper-1", "Hello there.")
+    create: Callable[..., Any] = client.audio.transcriptions.create
+    arguments = {"model": "whisper-1", "file": AUDIO, "language": "en"}
+    assert create(**arguments).text == "Hello there."
+    assert create(**arguments, response_format="text") == "Hello there.\n"
+    assert "00:00:00,000 --> " in create(**arguments, response_format="srt")
+    events = list(create(model="gpt-4o-transcribe", file=AUDIO, stream=True))
+    assert [event.type for event in events] == ["transcript.text.delta", "transcript.text.done"]
+    call = mock_llm_responses.calls[0]
+    assert (call.options["language"], call.attachments[0]["type"]) == ("en", "audio/*")
+    mock_llm_responses.set_error("whisper-1", templates.rate_limit())
+    with pytest.raises(openai.RateLimitError):
+        create(**arguments)
+
+
+def test_mistral_speaks_and_transcribes(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("voxtral-mini-latest", "Hello there.")
+    with Mistral(api_key="any") as client:
+        answer = client.audio.transcriptions.complete(
+            model="voxtral-mini-latest", file_url="https://example.com/a.mp3"
+        )
+        assert answer.text == "Hello there."
+        checked = client.classifiers.moderate(model="mistral-moderation-latest", inputs=["a"])
+    assert checked.results[0].categories == dict.fromkeys(
+        checked.results[0].categories or {}, False
+    )
+
+
+@pytest.mark.parametrize("path", ["moderations", "images/generations", "audio/speech"])
+def test_an_endpoint_without_a_response_fails_a_strict_test(
+    path: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import httpx, pytest
+
+        BODY = {{"model": "m", "input": "a", "prompt": "a", "voice": "nova"}}
+
+        @pytest.mark.llm_mock_strict
+        @pytest.mark.parametrize("is_configured", [True, False])
+        def test_it(mock_llm_responses, is_configured):
+            if is_configured:
+                mock_llm_responses.on("POST", "/v1/{path}", b"")
+            httpx.post("https://api.openai.com/v1/{path}", json=BODY)
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines([f"*No response was configured for POST /v1/{path}*"])
+
+
+def test_endpoints_are_refused_where_requests_are(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_http = error")
+    pytester.makepyfile(
+        """
+        import openai, pytest
+
+        def test_it():
+            with pytest.raises(openai.BadRequestError):
+                openai.OpenAI(api_key="any").moderations.create(input="a", model="guard")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*A call of the model 'guard' was about to reach*"])
