@@ -241,7 +241,7 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
     try:
         opener = _create_opener(dry_run)
         with opener.open(request, timeout=get_seconds_left(target.timeout)) as response:
-            body: bytes = response.read(MAX_RESPONSE_SIZE)
+            body: bytes = response.read(MAX_RESPONSE_SIZE + 1)
     except urllib.error.HTTPError as error:
         with error:
             text = error.read(MAX_RESPONSE_SIZE).decode(errors="replace")
@@ -254,6 +254,9 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
     except (OSError, ValueError) as error:
         check_time()
         raise TargetError(f"{name} gave no answer: {format_error(error)}") from None
+    if len(body) > MAX_RESPONSE_SIZE:
+        megabytes = MAX_RESPONSE_SIZE / 1_000_000
+        raise TargetError(f"{name} gave an answer of more than {megabytes:g} MB")
     return body.decode(errors="replace")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from llm_mock.suites import load_suite, run_suite
+from llm_mock.suites import load_suite, run_suite, target_client
 from llm_mock.support.json_paths import get_value
 from tests.suites.conftest import Project, statuses
 
@@ -306,6 +306,26 @@ def test_an_endpoint_is_sent_the_body_and_its_output_is_found_by_a_path(
         "cases: [{name: c, prompt: Hi, assertions: [{type: equals, value: HI!-k1}]}]",
     )
     assert run_suite(None, load_suite("http.yaml"), dry_run=dry_run).all_passed
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_a_long_answer_is_an_error_and_never_cut(
+    project: Project, endpoint: str, beyond: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY_OF_APP", "k")
+    size = len('{"choices": [{"text": "HIk"}]}') - beyond
+    monkeypatch.setattr(target_client, "MAX_RESPONSE_SIZE", size)
+    project.write(
+        "http.yaml",
+        f"{HEAD}target:\n  url: {endpoint}\n  body: {{messages: ['{{prompt}}']}}\n"
+        "  headers: {X-Key: '${KEY_OF_APP}'}\n"
+        "cases: [{name: c, prompt: Hi, assertions: [{type: contains, value: HIk}]}]",
+    )
+    (result,) = run_suite(None, load_suite("http.yaml")).case_results
+    if beyond:
+        assert result.error == f"{endpoint} gave an answer of more than {size / 1_000_000:g} MB"
+    else:
+        assert result.passed
 
 
 @pytest.mark.parametrize(
