@@ -1,4 +1,4 @@
-"""A pytest plugin that tells coverage, in all processes, which test function runs."""
+"""A pytest plugin that tells coverage, in all processes, which test runs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,25 @@ ADDED_VARIABLES = ("PYTEST_ADDOPTS", "PYTHONPATH")
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Measure a test, and the processes that it starts, under the name of its function."""
+    """Measure a test, and the processes that it starts, under its name."""
     for variable in ADDED_VARIABLES:
         os.environ.pop(variable, None)
-    name = item.nodeid.partition("[")[0]
-    os.environ["MUTATION_TEST"] = name
+    os.environ["MUTATION_TEST"] = item.nodeid
     coverage = Coverage.current()
-    if coverage is not None:
-        coverage.switch_context(name)
+    if coverage is None:
+        return (yield)
+    coverage.switch_context(item.nodeid)
+    # A test of time measures the code alone.
+    measured = item.get_closest_marker("benchmark") is None
+    if not measured:
+        coverage.stop()
     try:
         return (yield)
     finally:
         os.environ["MUTATION_TEST"] = ""
-        if coverage is not None:
-            coverage.switch_context("")
+        if not measured:
+            coverage.start()
+        coverage.switch_context("")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -39,7 +44,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Keep the seconds of each phase, and whether it passed."""
     report = yield
-    line = [item.nodeid.partition("[")[0], not report.failed, report.duration]
+    line = [item.nodeid, not report.failed, report.duration]
     with open(DURATIONS, "a", encoding="utf-8") as lines:
         lines.write(json.dumps(line) + "\n")
     return report

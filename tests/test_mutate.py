@@ -53,6 +53,9 @@ def mutate() -> ModuleType:
         ("def f(a: 'b') -> 'c': ...", []),
         ("__all__ = ['a']", []),
         ("a = cast('b', c)", []),
+        ("a = cast('b', c + 1)", ["a = cast('b', c - 1)", "a = cast('b', c + 2)"]),
+        ("a = TypeVar('a')", []),
+        ("a(frozen=True)", ["pass"]),
         ("if TYPE_CHECKING: pass", []),
     ],
 )

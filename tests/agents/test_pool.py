@@ -104,6 +104,20 @@ def test_a_server_that_speaks_sse_is_told_from_one_that_does_not(
         shared.tools([MCPServer(url=bank_over_sse.url)])
 
 
+@pytest.mark.parametrize(
+    ("path", "transport", "asks"),
+    [("sse", None, True), ("sse/", None, True), ("sse", "sse", False), ("mcp", None, False)],
+)
+def test_only_a_url_of_sse_without_a_transport_is_asked_whether_it_speaks_it(
+    shared: ServerPool, path: str, transport: Any, asks: bool
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    with pytest.raises(ServerError) as caught:
+        shared.tools([MCPServer(url=f"http://127.0.0.1:{port}/{path}", transport=transport)])
+    assert ("Does it speak SSE?" in str(caught.value)) == asks
+
+
 def test_a_tool_that_refuses_is_an_answer(shared: ServerPool, bank: MCPServer) -> None:
     answer = tools_of(shared, bank)["transfer"].call(
         {"source": "bob", "target": "alice", "cents": 10**9}

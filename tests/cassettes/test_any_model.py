@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,22 @@ def test_attachments_that_come_back_are_kept_and_those_sent_are_known_by_their_h
         run("none", lambda: use(never, PNG + b"another"))
     run("rewrite", lambda: use(lambda prompt, response: iter(["no picture"])))
     assert list(run.path.parent.iterdir()) == [run.path]
+
+
+@pytest.mark.skipif(
+    "attachments" not in {field.name for field in fields(llm.ToolResult)},
+    reason="attachments of tools came later",
+)
+def test_a_file_that_a_tool_returned_is_known_by_its_hash(run: Run) -> None:
+    def use(executed: Execute, content: bytes) -> str:
+        picture = llm.Attachment(type="image/png", content=content)
+        result = llm.ToolResult(name="draw", output="drawn", attachments=[picture])
+        return str(Scripted(executed).prompt("See", tool_results=[result]).text())
+
+    recorded = run("once", lambda: use(lambda prompt, response: iter(["a picture"]), PNG))
+    assert run("none", lambda: use(never, PNG)) == recorded
+    with pytest.raises(CassetteMiss, match="sha256"):
+        run("none", lambda: use(never, PNG + b"another"))
 
 
 def test_a_sent_attachment_has_its_type_and_is_left_out_of_the_payload(run: Run) -> None:

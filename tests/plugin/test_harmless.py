@@ -133,6 +133,7 @@ def test_a_run_differs_from_one_without_the_plugin_in_nothing_but_what_the_docum
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     for variable in (
+        "COVERAGE_PROCESS_START",  # traces the runs
         "LLM_MOCK",
         "LLM_MOCK_FOLDER",
         "LLM_USER_PATH",

@@ -169,7 +169,10 @@ def test_every_part_has_its_line(tmp_path: Path) -> None:
         2,
         9,
     ]
-    assert document.line_of(["calls", 0, "request", "no such key"]) == 3
+    # The nearest part above one that is not there.
+    for step in ("no such key", 7):
+        assert document.line_of(["calls", 0, "request", step]) == 3
+        assert document.line_of(["calls", step, "below"]) == 2
 
 
 @settings(
