@@ -6,8 +6,7 @@ import copy
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.behaviour.generate import generate_instance
-from llm_mock.boundaries.llm.parts import create_tool_call
+from llm_mock.behaviour.generated_calls import generate_call
 from llm_mock.core.reply import Reply
 from llm_mock.errors import LLMMockError
 
@@ -43,7 +42,7 @@ def call_every_tool(
 
     def reply(prompt: llm.Prompt) -> Any:
         # Toolboxes of llm are no tools themselves.
-        tools = [tool for tool in prompt.tools if hasattr(tool, "input_schema")]
+        tools: list[Any] = [tool for tool in prompt.tools if hasattr(tool, "input_schema")]
         offered = [tool.name for tool in tools]
         _check_names({*fixed, *skip}, offered)
         called = [tool for tool in tools if tool.name not in skip]
@@ -52,7 +51,7 @@ def call_every_tool(
         calls = []
         for tool in called:
             values = fixed.get(tool.name, {})
-            calls.append(_generate_call(tool, values))
+            calls.append(generate_call(tool, values))
         return Reply(tool_calls=calls)
 
     return reply
@@ -65,16 +64,3 @@ def _check_names(named: set[str], offered: list[str]) -> None:
             f"call_every_tool: {', '.join(unknown)} was not offered. "
             f"Offered were: {', '.join(offered) or 'none'}."
         )
-
-
-def _generate_call(tool: Any, fixed: Mapping[str, Any]) -> Any:
-    schema = dict(tool.input_schema)
-    schema["type"] = "object"
-    # Only the missing arguments are generated.
-    schema["required"] = [name for name in schema.get("required", ()) if name not in fixed]
-    try:
-        generated = generate_instance(schema)
-    except LLMMockError as error:
-        raise LLMMockError(f"call_every_tool: the tool {tool.name}: {error}") from None
-    arguments = {**generated, **copy.deepcopy(dict(fixed))}
-    return create_tool_call(tool.name, arguments, None)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
     from llm_mock.core.reply import Reply
+    from llm_mock.core.request import Request
     from llm_mock.support.json_types import JSONObject
 
 
@@ -31,6 +32,19 @@ class ModelBehaviour:
 
         __tracebackhide__ = True
         return generate_reply(schema)
+
+    def generate_tool_call(self, request: Request) -> Reply | None:
+        """Return a call of the tool that a request asks for; None if it asks for no call."""
+        demand = request.read_tool_demand()
+        if demand is None or not demand.is_required:
+            return None
+        from llm_mock.behaviour.generated_calls import generate_call
+        from llm_mock.core.reply import Reply
+
+        __tracebackhide__ = True
+        name = demand.callable_tools[0]
+        tool = next(tool for tool in request.tools if tool.name == name)
+        return Reply(tool_calls=generate_call(tool))
 
     def replace_provider_error(self, reply: Reply, record: Call) -> Reply:
         """Return a reply whose `ProviderError` is replaced by the provider's own exception."""

@@ -58,8 +58,8 @@ def check_reply(
     Returns:
         The error to raise, or None.
     """
-    for call in reply.tool_calls:
-        problem = _check_tool_call(call, request, location)
+    if reply.tool_calls or request.tool_choice is not None:
+        problem = _check_tool_calls(reply, request, settings, location)
         if problem is not None:
             return problem
     if not request.schema or settings.schema_check == "off" or reply.invalid:
@@ -75,6 +75,23 @@ def check_reply(
     # pytest prints warnings as they are, so API keys in the reply are hidden here.
     warn_caller(SchemaViolationWarning(redact(message)))
     return None
+
+
+def _check_tool_calls(
+    reply: Reply, request: Request, settings: Settings, location: SourceLocation | None
+) -> InvalidToolCall | None:
+    """Return the error for the tool calls of a reply, or for those that it lacks, or None."""
+    for call in reply.tool_calls:
+        problem = _check_tool_call(call, request, location)
+        if problem is not None:
+            return problem
+    is_demanded = request.tool_choice is not None or len(reply.tool_calls) > 1
+    if not is_demanded or settings.schema_check == "off":
+        return None
+    # Imported late: few requests say which tools may be called.
+    from llm_mock.core.tool_choice import check_tool_demand
+
+    return check_tool_demand(reply, request, location)
 
 
 def _is_final_answer(reply: Reply) -> bool:

@@ -400,6 +400,15 @@ class Mock:
             self.note_problem(message)
             raise UnexpectedCall(message)
         record["configured"] = False
+        return self._answer_by_default(request)
+
+    def _answer_by_default(self, request: Request) -> Reply:
+        """Return the reply to a call for which none is configured."""
+        __tracebackhide__ = True
+        if request.tool_choice is not None:
+            call = self._behaviour.generate_tool_call(request)
+            if call is not None:
+                return call
         if request.schema and self.settings.generate:
             return self._behaviour.generate_reply(request.schema)
         return DEFAULT_REPLY
@@ -494,7 +503,7 @@ class Mock:
     def _check(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply that no model could have given, and note it."""
         __tracebackhide__ = True
-        if not request.schema and not reply.tool_calls:
+        if not request.schema and not reply.tool_calls and request.tool_choice is None:
             return
         # A recorded reply was given by a model, so nothing is checked of it.
         if reply is DEFAULT_REPLY or reply.is_recorded:

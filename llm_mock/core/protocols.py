@@ -58,6 +58,9 @@ class Behaviour(Protocol):
     def generate_reply(self, schema: JSONObject) -> Reply:
         """Return a reply that fits a schema."""
 
+    def generate_tool_call(self, request: Request) -> Reply | None:
+        """Return a call of the tool that a request asks for; None if it asks for no call."""
+
     def replace_provider_error(self, reply: Reply, record: Call) -> Reply:
         """Return a reply whose `ProviderError` is replaced by the error of the called provider."""
 

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from llm_mock.core.value_types import AttachmentLike, ToolCallLike, ToolLike, ToolResultLike
@@ -19,6 +19,19 @@ DEEPEST = 50
 """The maximum depth of a described argument, because one may contain itself."""
 LARGEST_FILE = 20_000_000
 """The maximum size of an attached file that is read for its hash, in bytes."""
+
+
+class ToolDemand(NamedTuple):
+    """The tool calls that a request asks for."""
+
+    is_required: bool
+    """Whether a tool must be called."""
+    callable_tools: Sequence[str]
+    """The names of the tools that may be called; empty if none may."""
+    is_parallel: bool
+    """Whether a reply may have several calls."""
+    wording: str
+    """The fields of the request that say so."""
 
 
 class Request:
@@ -58,6 +71,8 @@ class Request:
     """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
     is_simple = False
     """Whether the prompt and the system prompt are all messages, and nothing came over HTTP."""
+    tool_choice: str | None = None
+    """Over HTTP, the tool that must be called: its name, or `required`, `auto` or `none`."""
     http_fields: JSONObject | None = None
     """Over HTTP, the `api`, `provider`, `sdk`, `stream`, `tool_choice` and `fingerprint` of the
     record."""
@@ -94,6 +109,14 @@ class Request:
 
     def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
         """Return method, URL, headers and body of a call over HTTP, without secrets; else None."""
+        return None
+
+    def read_tool_demand(self) -> ToolDemand | None:
+        """Return the tool calls that are asked for; None through `llm`, which cannot ask."""
+        return None
+
+    def find_data_tool(self, data: JSON) -> str | None:
+        """Return the tool whose arguments the data of a reply are; None if they are a text."""
         return None
 
     def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:

@@ -78,6 +78,6 @@ def test_a_tool_for_which_there_are_no_arguments_is_named(
     tool = llm.Tool("strange", "", {**impossible, "required": ["a"]}, print)
     mock_llm_responses.set("*", call_every_tool())
     with pytest.raises(
-        LLMMockError, match="call_every_tool: the tool strange: No answer can be generated"
+        LLMMockError, match="The tool strange cannot be called: No answer can be generated"
     ):
         llm.get_model("any").chain("Go", tools=[tool]).text()

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from llm_mock.boundaries.http.request import HTTPRequest, Tool
+from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.core.answer import Answer
 from llm_mock.core.events import Event, MadeToolCall, Wait
 from llm_mock.core.reply import UNSET, Reply
@@ -235,38 +235,8 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
 
 
 def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
-    """Return the tool whose arguments a structured reply is; None if the reply is text.
-
-    SDKs ask for structured answers in three ways: by a schema, by a tool that must be called, or by
-    a tool among others whose properties are the fields of the answer.
-    """
+    """Return the tool whose arguments a structured reply is; None if the reply is text."""
     # UNSET first, as most replies are text: this runs in each call.
-    if reply.data is UNSET or not isinstance(reply.data, dict):
+    if reply.data is UNSET or not request.tools or reply.tool_calls:
         return None
-    if not request.tools or reply.tool_calls:
-        return None
-    if any(tool.name == request.tool_choice for tool in request.tools):
-        return request.tool_choice
-    if request.schema or request.tool_choice == "none":
-        return None
-    return _find_matching_tool(reply.data, request)
-
-
-def _find_matching_tool(data: JSONObject, request: HTTPRequest) -> str | None:
-    # A tool whose result is in the request was called already.
-    finished = {result.name for result in request.tool_results}
-    tools: Sequence[Tool] = request.tools
-    for tool in tools:
-        if tool.name not in finished and _accepts_data(tool, data):
-            return tool.name
-    return None
-
-
-def _accepts_data(tool: Tool, data: JSONObject) -> bool:
-    schema = tool.input_schema or {}
-    properties = schema.get("properties")
-    if not data or not properties or not isinstance(properties, dict):
-        return False
-    required = set(schema.get("required") or ())
-    given = data.keys()
-    return given <= properties.keys() and required <= given
+    return request.find_data_tool(reply.data)

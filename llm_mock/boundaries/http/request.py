@@ -6,7 +6,7 @@ import mimetypes
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.behaviour.provider_errors import StreamEnds
 from llm_mock.boundaries import PLACEHOLDER_KEY
@@ -21,6 +21,10 @@ from llm_mock.core.request import Request, describe_attachments, to_plain_json
 from llm_mock.core.tokens import measure_attachments, measure_length
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
+
+if TYPE_CHECKING:
+    from llm_mock.core.request import ToolDemand
+    from llm_mock.support.json_types import JSON
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """The headers for API keys, beside `Authorization: Bearer …`."""
@@ -226,6 +230,33 @@ class HTTPRequest(Request):
             return None
         return sent.method, redact(sent.url), redact({**sent.headers}), self.body
 
+    def read_tool_demand(self) -> ToolDemand:
+        """Return the tool calls that the request asks for."""
+        # Imported late: few requests say which tools may be called.
+        from llm_mock.boundaries.http.tool_choice import read_tool_demand
+
+        offered = [tool.name for tool in self.tools]
+        return read_tool_demand(self.body, self.tool_choice, offered)
+
+    def find_data_tool(self, data: JSON) -> str | None:
+        """Return the tool whose arguments the data of a reply are; None if they are a text.
+
+        SDKs ask for structured answers in three ways: by a schema, by a tool that must be called,
+        or by a tool among others whose properties are the fields of the answer.
+        """
+        if not isinstance(data, dict):
+            return None
+        if any(tool.name == self.tool_choice for tool in self.tools):
+            return self.tool_choice
+        if self.schema or self.tool_choice == "none":
+            return None
+        # A tool whose result is in the request was called already.
+        finished = {result.name for result in self.tool_results}
+        for tool in self.tools:
+            if tool.name not in finished and _accepts_data(tool, data):
+                return str(tool.name)
+        return None
+
     def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:
         """Return the fields of the record for an error.
 
@@ -249,6 +280,16 @@ class HTTPRequest(Request):
             if seconds is not None:
                 fields["retry_after"] = seconds
         return fields
+
+
+def _accepts_data(tool: Tool, data: JSONObject) -> bool:
+    schema = tool.input_schema or {}
+    properties = schema.get("properties")
+    if not data or not properties or not isinstance(properties, dict):
+        return False
+    required = set(schema.get("required") or ())
+    given = data.keys()
+    return given <= properties.keys() and required <= given
 
 
 def _compute_fingerprint(sent: WireRequest) -> str:

@@ -21,10 +21,3 @@ def create_attachment(kind: str | None, url: str | None, content: bytes | None) 
     import llm
 
     return llm.Attachment(type=kind, url=url, content=content)
-
-
-def create_tool_call(name: str, arguments: JSONObject, call_id: str | None) -> Any:
-    """Return an `llm.ToolCall`."""
-    import llm.models
-
-    return llm.models.ToolCall(name, arguments, call_id)

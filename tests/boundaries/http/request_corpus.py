@@ -73,7 +73,8 @@ class Case(NamedTuple):
     def reply(self) -> Reply:
         """The reply of the mock."""
         if isinstance(self.answer, str):
-            return Reply(self.answer, usage=USAGE)
+            # Some requests ask for a tool call, which these tests are not about.
+            return Reply(self.answer, usage=USAGE, invalid=True)
         return Reply(data=self.answer, usage=USAGE)
 
 

@@ -230,7 +230,7 @@ def _build_response(
         # The output is counted in the last event only.
         usage = {"promptTokenCount": context.input_tokens}
     response = {
-        "candidates": [candidate],
+        "candidates": _repeat_candidate(context, candidate),
         "usageMetadata": usage,
         "modelVersion": context.model,
         "responseId": f"mock-{context.number}",
@@ -238,6 +238,14 @@ def _build_response(
     if not context.sends_usage:
         del response["usageMetadata"]
     return response
+
+
+def _repeat_candidate(context: ResponseContext, candidate: JSONObject) -> list[JSONObject]:
+    """Return as many candidates as the request asks for, all of which are the reply."""
+    count = context.request.options.get("candidateCount")
+    if not isinstance(count, int) or count < 2:
+        return [candidate]
+    return [{**candidate, "index": index} for index in range(count)]
 
 
 def _build_usage(context: ResponseContext) -> dict[str, int]:

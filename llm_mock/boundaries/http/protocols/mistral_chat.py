@@ -10,7 +10,11 @@ from llm_mock.boundaries.http.chunks import (
     ToolCallCollector,
     ToolCallText,
 )
-from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+from llm_mock.boundaries.http.protocols.openai_chat import (
+    OpenAIChat,
+    count_choices,
+    repeat_choice,
+)
 from llm_mock.boundaries.http.providers.mistral import MISTRAL
 from llm_mock.boundaries.http.wire import server_sent_event
 from llm_mock.boundaries.http.wire_error import WireError
@@ -42,20 +46,23 @@ class MistralChat(OpenAIChat):
             "prefix": False,
         }
         reason = self.provider.get_finish_reason(reply.finish_reason)
-        choice = {"index": 0, "message": message, "finish_reason": reason}
+        choice = {"message": message, "finish_reason": reason}
+        indices = range(count_choices(context))
         return {
             **self.build_response_head(context, "chat.completion"),
-            "choices": [choice],
+            "choices": [{"index": index, **choice} for index in indices],
             **_build_usage_field(context),
         }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
         head = self.build_response_head(context, "chat.completion.chunk")
+        count = count_choices(context)
 
         def encode(delta: JSONObject, finish_reason: str | None = None, **fields: object) -> bytes:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}
-            return server_sent_event({**head, "choices": [choice], **fields})
+            event = server_sent_event({**head, "choices": [choice], **fields})
+            return event if count == 1 else repeat_choice(event, count)
 
         yield encode({"role": "assistant", "content": ""})
         calls = ToolCallCollector()

@@ -140,7 +140,7 @@ class OpenAIChat:
         if reply.reasoning:
             message[self.reasoning_field] = reply.reasoning
         choices = []
-        for index in range(_count_choices(context)):
+        for index in range(count_choices(context)):
             choice = {
                 "index": index,
                 "message": message,
@@ -172,10 +172,13 @@ class OpenAIChat:
         # With usage on, all chunks but the last have `"usage": null`.
         end = b'}],"usage":null}' if with_usage else b"}]}"
 
+        count = count_choices(context)
+
         def encode(delta: JSONObject, finish_reason: str | None = None) -> bytes:
             reason = b"null" if finish_reason is None else to_json(finish_reason)
             parts = (start, to_json(delta), reason, end)
-            return b'data: %b%b,"logprobs":null,"finish_reason":%b%b\n\n' % parts
+            event = b'data: %b%b,"logprobs":null,"finish_reason":%b%b\n\n' % parts
+            return event if count == 1 else repeat_choice(event, count)
 
         if context.answer.reply.refusal is None:
             yield encode({"role": "assistant", "content": "", "refusal": None})
@@ -249,9 +252,19 @@ def build_usage(context: ResponseContext) -> JSONObject:
     }
 
 
-def _count_choices(context: ResponseContext) -> int:
+def count_choices(context: ResponseContext) -> int:
+    """Return the number of answers that the request asks for, all of which are the reply."""
     count = context.request.options.get("n")
     return count if isinstance(count, int) and count > 0 else 1
+
+
+def repeat_choice(event: bytes, count: int) -> bytes:
+    """Return the event of the first choice of a stream, followed by that of each other."""
+    events = [event]
+    for index in range(1, count):
+        other = b'"choices":[{"index":%d,' % index
+        events.append(event.replace(b'"choices":[{"index":0,', other, 1))
+    return b"".join(events)
 
 
 def _build_tool_call(call: ToolCallText) -> JSONObject:

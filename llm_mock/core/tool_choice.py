@@ -1,0 +1,73 @@
+"""Check that a scripted reply makes the tool calls that its request asks for.
+
+Imported only for requests that say which tools may be called, and for replies of several calls.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llm_mock.core.reply import UNSET
+from llm_mock.core.source_location import SourceLocation, format_location, format_notes
+from llm_mock.core.tool_calls import BrokenToolCall
+from llm_mock.errors import InvalidToolCall
+from llm_mock.support.text import shorten
+
+if TYPE_CHECKING:
+    from llm_mock.core.reply import Reply
+    from llm_mock.core.request import Request, ToolDemand
+
+CUT_OFF = ("length", "content_filter")
+"""The finish reasons of replies that end before they are complete."""
+
+
+def check_tool_demand(
+    reply: Reply, request: Request, location: SourceLocation | None
+) -> InvalidToolCall | None:
+    """Return the error for a reply that the request does not allow, or None.
+
+    Args:
+        reply: the reply.
+        request: the request.
+        location: the location where the reply was configured, if it is known.
+    """
+    if reply.invalid or reply.error is not None:
+        return None
+    demand = request.read_tool_demand()
+    if demand is None:
+        return None
+    problem = _find_problem(reply, request, demand)
+    if problem is None:
+        return None
+    origin = format_notes(format_location(location))[1:]
+    return InvalidToolCall(
+        f"The reply{origin} {problem}, but the request has {demand.wording}.\n"
+        f"The reply: {shorten(reply.outcome, 300)}\n"
+        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
+    )
+
+
+def _find_problem(reply: Reply, request: Request, demand: ToolDemand) -> str | None:
+    """Return a phrase for what the request does not allow, or None."""
+    return _find_extra_call(reply, demand) or _find_missing_call(reply, request, demand)
+
+
+def _find_extra_call(reply: Reply, demand: ToolDemand) -> str | None:
+    # A `BrokenToolCall` is wrong on purpose.
+    names = [call.name for call in reply.tool_calls if not isinstance(call, BrokenToolCall)]
+    for name in names:
+        if name not in demand.callable_tools:
+            return f"calls the tool {name!r}"
+    if len(names) > 1 and not demand.is_parallel:
+        return f"calls {len(names)} tools at once"
+    return None
+
+
+def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> str | None:
+    is_cut_off = reply.finish_reason in CUT_OFF
+    if not demand.is_required or reply.tool_calls or is_cut_off:
+        return None
+    # Data may become the arguments of a tool.
+    if reply.data is not UNSET and request.find_data_tool(reply.data) is not None:
+        return None
+    return f"calls none of the tools {', '.join(demand.callable_tools)}"

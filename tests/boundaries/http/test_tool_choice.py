@@ -1,0 +1,356 @@
+"""A reply that the request does not allow is an error; a generated one fits by itself.
+
+The rules are those of the providers' guides: OpenAI's "Function calling", Anthropic's "How to
+implement tool use", Google's `FunctionCallingConfig`, and Mistral's "Function calling".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from llm_mock import BrokenToolCall, LLMMock, Reply, ToolCall
+from llm_mock.core.settings import Settings
+
+CITY: dict[str, Any] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
+NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
+SCHEMAS = {"weather": CITY, "time": NO_ARGUMENTS, "news": NO_ARGUMENTS}
+ROME, TIME = ToolCall("weather", {"city": "Rome"}), ToolCall("time")
+
+
+class API(NamedTuple):
+    """An API and the fields of its requests."""
+
+    url: str
+    body: dict[str, Any]
+    read_calls: Callable[[Any], list[Any]]
+    """Returns the names and arguments of the tool calls of a body."""
+
+
+def read_chat(body: Any) -> list[Any]:
+    calls = [call["function"] for call in body["choices"][0]["message"].get("tool_calls") or ()]
+    return [(call["name"], json.loads(call["arguments"])) for call in calls]
+
+
+def read_responses(body: Any) -> list[Any]:
+    items = [item for item in body["output"] if item["type"] == "function_call"]
+    return [(item["name"], json.loads(item["arguments"])) for item in items]
+
+
+def read_anthropic(body: Any) -> list[Any]:
+    blocks = [block for block in body["content"] if block["type"] == "tool_use"]
+    return [(block["name"], block["input"]) for block in blocks]
+
+
+def read_gemini(body: Any) -> list[Any]:
+    parts = body["candidates"][0]["content"]["parts"]
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    return [(call["name"], call["args"]) for call in calls]
+
+
+MESSAGES = [{"role": "user", "content": "Hi"}]
+CHAT_TOOLS = [
+    {"type": "function", "function": {"name": name, "parameters": schema}}
+    for name, schema in SCHEMAS.items()
+]
+APIS = {
+    "chat": API(
+        "https://api.openai.com/v1/chat/completions",
+        {"model": "gpt-4o", "messages": MESSAGES, "tools": CHAT_TOOLS},
+        read_chat,
+    ),
+    "responses": API(
+        "https://api.openai.com/v1/responses",
+        {
+            "model": "gpt-4o",
+            "input": "Hi",
+            "tools": [
+                {"type": "function", "name": name, "parameters": schema, "strict": False}
+                for name, schema in SCHEMAS.items()
+            ],
+        },
+        read_responses,
+    ),
+    "anthropic": API(
+        "https://api.anthropic.com/v1/messages",
+        {
+            "model": "claude-opus-5",
+            "max_tokens": 9,
+            "messages": MESSAGES,
+            "tools": [{"name": name, "input_schema": schema} for name, schema in SCHEMAS.items()],
+        },
+        read_anthropic,
+    ),
+    "gemini": API(
+        "https://generativelanguage.googleapis.com/v1beta/models/gemini-3:generateContent",
+        {
+            "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+            "tools": [
+                {
+                    "functionDeclarations": [
+                        {"name": name, "parametersJsonSchema": schema}
+                        for name, schema in SCHEMAS.items()
+                    ]
+                }
+            ],
+        },
+        read_gemini,
+    ),
+    "mistral": API(
+        "https://api.mistral.ai/v1/chat/completions",
+        {"model": "mistral-large", "messages": MESSAGES, "tools": CHAT_TOOLS},
+        read_chat,
+    ),
+}
+
+
+def name_tool(name: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": name}}
+
+
+def configure_calling(**config: Any) -> dict[str, Any]:
+    return {"toolConfig": {"functionCallingConfig": config}}
+
+
+ALLOWED = [{"type": "function", "name": name} for name in ("weather", "time")]
+CHAT_ALLOWED = {"mode": "required", "tools": [name_tool("weather"), name_tool("time")]}
+REQUIRED: dict[str, tuple[str, dict[str, Any]]] = {
+    "chat, required": ("chat", {"tool_choice": "required"}),
+    "chat, named": ("chat", {"tool_choice": name_tool("weather")}),
+    "chat, function_call": ("chat", {"function_call": {"name": "weather"}}),
+    "chat, allowed": (
+        "chat",
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": CHAT_ALLOWED}},
+    ),
+    "responses, required": ("responses", {"tool_choice": "required"}),
+    "responses, named": ("responses", {"tool_choice": {"type": "function", "name": "weather"}}),
+    "responses, allowed": (
+        "responses",
+        {"tool_choice": {"type": "allowed_tools", "mode": "required", "tools": ALLOWED}},
+    ),
+    "anthropic, any": ("anthropic", {"tool_choice": {"type": "any"}}),
+    "anthropic, tool": ("anthropic", {"tool_choice": {"type": "tool", "name": "weather"}}),
+    "gemini, ANY": ("gemini", configure_calling(mode="ANY")),
+    "gemini, ANY of one": (
+        "gemini",
+        configure_calling(mode="ANY", allowedFunctionNames=["weather"]),
+    ),
+    "gemini, ANY of two": (
+        "gemini",
+        configure_calling(mode="ANY", allowedFunctionNames=["weather", "time"]),
+    ),
+    "mistral, any": ("mistral", {"tool_choice": "any"}),
+    "mistral, required": ("mistral", {"tool_choice": "required"}),
+    "mistral, named": ("mistral", {"tool_choice": name_tool("weather")}),
+}
+every_demand = pytest.mark.parametrize(("name", "fields"), REQUIRED.values(), ids=REQUIRED)
+
+
+def ask(name: str, fields: dict[str, Any]) -> httpx.Response:
+    api = APIS[name]
+    return httpx.post(api.url, json={**api.body, **fields})
+
+
+def read_problem(mock: LLMMock) -> str:
+    [problem] = mock.problems
+    mock.problems.clear()
+    return problem
+
+
+@every_demand
+def test_a_text_is_no_reply_to_a_request_for_a_call(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", "It is sunny.")
+    answer = ask(name, fields)
+    assert answer.status_code == 400
+    problem = read_problem(mock_llm_responses)
+    assert "test_tool_choice.py:" in problem
+    assert "calls none of the tools weather" in problem
+    assert "The reply: 'It is sunny.'" in problem
+    [(field, value)] = fields.items()
+    assert f"but the request has {field}={json.dumps(value)}." in problem
+
+
+@every_demand
+def test_a_call_of_the_tool_fits(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", ROME)
+    answer = ask(name, fields)
+    assert answer.status_code == 200
+    assert APIS[name].read_calls(answer.json()) == [("weather", {"city": "Rome"})]
+
+
+@every_demand
+def test_data_become_the_call(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", {"city": "Rome"})
+    answer = ask(name, fields)
+    assert APIS[name].read_calls(answer.json()) == [("weather", {"city": "Rome"})]
+
+
+@every_demand
+def test_a_reply_that_nobody_configured_is_a_call(
+    name: str, fields: dict[str, Any], mock_llm_calls: LLMMock
+) -> None:
+    answer = ask(name, fields)
+    assert APIS[name].read_calls(answer.json()) == [("weather", {"city": "text"})]
+    assert mock_llm_calls.last_call["configured"] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [REQUIRED[key] for key in REQUIRED if "named" in key or "tool" in key or "ANY of" in key],
+)
+def test_another_tool_than_the_named_one_is_refused(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", ToolCall("news"))
+    assert ask(name, fields).status_code == 400
+    assert "calls the tool 'news', but the request has" in read_problem(mock_llm_responses)
+
+
+NOT_PARALLEL: dict[str, dict[str, Any]] = {
+    "chat": {"parallel_tool_calls": False},
+    "responses": {"parallel_tool_calls": False},
+    "anthropic": {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}},
+    "mistral": {"parallel_tool_calls": False},
+}
+
+
+@pytest.mark.parametrize(("name", "fields"), NOT_PARALLEL.items(), ids=NOT_PARALLEL)
+def test_one_call_at_a_time_is_one(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.add("*", ROME)
+    assert len(APIS[name].read_calls(ask(name, fields).json())) == 1
+    mock_llm_responses.add("*", [ROME, TIME])
+    assert ask(name, fields).status_code == 400
+    assert "calls 2 tools at once, but the request has" in read_problem(mock_llm_responses)
+    mock_llm_responses.add("*", [ROME, TIME])
+    assert len(APIS[name].read_calls(ask(name, {}).json())) == 2
+
+
+NONE: dict[str, dict[str, Any]] = {
+    "chat": {"tool_choice": "none"},
+    "responses": {"tool_choice": "none"},
+    "anthropic": {"tool_choice": {"type": "none"}},
+    "gemini": configure_calling(mode="NONE"),
+    "mistral": {"tool_choice": "none"},
+}
+
+
+@pytest.mark.parametrize(("name", "fields"), NONE.items(), ids=NONE)
+def test_no_call_is_made_where_none_is_wanted(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.add("*", ROME)
+    assert ask(name, fields).status_code == 400
+    assert "calls the tool 'weather', but the request has" in read_problem(mock_llm_responses)
+    mock_llm_responses.add("*", "It is sunny.")
+    assert ask(name, fields).status_code == 200
+
+
+ON_PURPOSE: dict[str, Any] = {
+    "invalid": Reply("It is sunny.", invalid=True),
+    "refusal": Reply(refusal="No."),
+    "cut off": Reply("It is", finish_reason="length"),
+    "filtered": Reply("It is", finish_reason="content_filter"),
+    "broken call": BrokenToolCall("news", "{"),
+    "broken calls": [BrokenToolCall("news", "{"), BrokenToolCall("news", "{")],
+}
+
+
+@pytest.mark.parametrize("reply", ON_PURPOSE.values(), ids=ON_PURPOSE)
+def test_what_is_wrong_on_purpose_is_sent(reply: Any, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", reply)
+    fields = {"tool_choice": "required", "parallel_tool_calls": False}
+    assert ask("chat", fields).status_code == 200
+
+
+@pytest.mark.filterwarnings("ignore::llm_mock.SchemaViolationWarning")
+def test_the_setting_of_the_schema_check_switches_it_off(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.settings = Settings(schema_check="off")
+    mock_llm_responses.set("*", "It is sunny.")
+    assert ask("chat", {"tool_choice": "required"}).status_code == 200
+
+
+def test_a_tool_that_the_provider_runs_may_be_the_one(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "It is sunny.")
+    tools = [*APIS["responses"].body["tools"], {"type": "web_search"}]
+    assert ask("responses", {"tools": tools, "tool_choice": "required"}).status_code == 200
+    choice = {"type": "web_search"}
+    assert ask("responses", {"tools": tools, "tool_choice": choice}).status_code == 200
+
+
+def test_an_sdk_raises_the_error_of_its_provider(mock_llm_responses: LLMMock) -> None:
+    import openai
+
+    mock_llm_responses.set("*", "It is sunny.")
+    with openai.OpenAI(api_key="none") as client, pytest.raises(openai.BadRequestError) as caught:
+        client.chat.completions.create(**APIS["chat"].body, tool_choice="required")
+    assert "calls none of the tools weather, time, news" in str(caught.value)
+    mock_llm_responses.problems.clear()
+
+
+def test_a_tool_without_possible_arguments_is_named(mock_llm_calls: LLMMock) -> None:
+    impossible = {"type": "integer", "minimum": 3, "maximum": 2}
+    schema = {"type": "object", "properties": {"a": impossible}, "required": ["a"]}
+    tools = [{"type": "function", "function": {"name": "strange", "parameters": schema}}]
+    answer = ask("chat", {"tools": tools, "tool_choice": "required"})
+    assert "The tool strange cannot be called" in answer.json()["error"]["message"]
+
+
+COUNTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "chat": ("chat", {"n": 3}, "choices"),
+    "mistral": ("mistral", {"n": 3}, "choices"),
+    "gemini": ("gemini", {"generationConfig": {"candidateCount": 3}}, "candidates"),
+}
+
+
+@pytest.mark.parametrize(("name", "fields", "field"), COUNTS.values(), ids=COUNTS)
+@pytest.mark.parametrize("is_configured", [False, True])
+def test_there_are_as_many_answers_as_asked(
+    is_configured: bool,
+    name: str,
+    fields: dict[str, Any],
+    field: str,
+    mock_llm_responses: LLMMock,
+) -> None:
+    if is_configured:
+        mock_llm_responses.set("*", "Hello")
+    choices = ask(name, fields).json()[field]
+    assert [choice["index"] for choice in choices] == [0, 1, 2]
+    assert len({json.dumps({**choice, "index": 0}) for choice in choices}) == 1
+
+
+@pytest.mark.parametrize(("name", "fields", "field"), COUNTS.values(), ids=COUNTS)
+def test_a_stream_has_as_many_answers_as_asked(
+    name: str, fields: dict[str, Any], field: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(chunks=["Hel", "lo"]))
+    api = APIS[name]
+    url = api.url.replace(":generateContent", ":streamGenerateContent?alt=sse")
+    body = {**api.body, **fields}
+    if name != "gemini":
+        body["stream"] = True
+    data = [line.removeprefix("data: ") for line in httpx.post(url, json=body).text.splitlines()]
+    texts: dict[int, str] = {}
+    for event in [json.loads(item) for item in data if item not in ("", "[DONE]")]:
+        for choice in event[field]:
+            if name == "gemini":
+                text = choice["content"]["parts"][0]["text"]
+            else:
+                text = choice["delta"].get("content") or ""
+            texts[choice["index"]] = texts.get(choice["index"], "") + text
+    assert texts == {0: "Hello", 1: "Hello", 2: "Hello"}
