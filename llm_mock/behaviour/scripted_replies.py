@@ -72,6 +72,10 @@ class ScriptedReply(_Strict):
     """A text that the prompt must contain."""
     system: str | None = None
     """A text that the system prompt must contain."""
+    tool_result: str | None = None
+    """A text that a result of a tool must contain."""
+    has_tool_result: bool | None = None
+    """Whether the call must return results of tools."""
     schema_name: Text | None = pydantic.Field(default=None, alias="schema")
     """The name of the schema that the call must ask for."""
     times: Annotated[Whole, pydantic.Field(ge=1)] | None = None
@@ -80,13 +84,19 @@ class ScriptedReply(_Strict):
     @property
     def is_conditional(self) -> bool:
         """True if it answers only some calls of its model."""
-        conditions = (self.times, self.prompt, self.system)
+        conditions = (self.times, self.prompt, self.system, self.tool_result, self.has_tool_result)
         return any(condition is not None for condition in conditions)
 
 
 def build_matchers(scripted: ScriptedReply) -> dict[str, Any]:
     """Return the matchers of a scripted reply as arguments of `ResponseConfigurator.add`."""
-    return {"schema": scripted.schema_name, "prompt": scripted.prompt, "system": scripted.system}
+    return {
+        "schema": scripted.schema_name,
+        "prompt": scripted.prompt,
+        "system": scripted.system,
+        "tool_result": scripted.tool_result,
+        "has_tool_result": scripted.has_tool_result,
+    }
 
 
 def build_reply(scripted: ScriptedReply) -> Reply:

@@ -137,8 +137,8 @@ class ResponseConfigurator:
                 `Reply`.
             schema: the schema that is asked for: a pydantic class, a JSON-schema dict, or the name
                 of one (class name or `title`).
-            conditions: `prompt`, `system`, `tools`, `turn`, `attachments` and `options`: see
-                `ReplyConditions`.
+            conditions: `prompt`, `system`, `tools`, `turn`, `attachments`, `options`, `tool_result`
+                and `has_tool_result`: see `ReplyConditions`.
 
         Raises:
             InvalidReply: the response is not a reply, or a condition is invalid.

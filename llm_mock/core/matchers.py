@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
@@ -14,6 +15,7 @@ from llm_mock.support.text import described, shorten, shorten_name, to_compact_j
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
+    from llm_mock.support.json_types import JSONObject
 
 TextMatcher = str | re.Pattern[str] | Callable[[str], object]
 """A text to contain, a compiled pattern to search for, or a function that returns a truth value."""
@@ -38,6 +40,10 @@ class ReplyConditions(TypedDict, total=False):
     """The types of all attachments, in order."""
     options: Mapping[str, object] | None
     """Options and their values, perhaps among others."""
+    tool_result: TextMatcher | None
+    """The same as `prompt` for the results of tools that the call returns, one of which fits."""
+    has_tool_result: bool | None
+    """Whether the call returns results of tools."""
 
 
 class Matchers:
@@ -50,12 +56,23 @@ class Matchers:
         turn: see `ReplyConditions`.
         attachments: see `ReplyConditions`.
         options: see `ReplyConditions`.
+        tool_result: see `ReplyConditions`.
+        has_tool_result: see `ReplyConditions`.
 
     Raises:
         InvalidReply: a condition is invalid.
     """
 
-    __slots__ = ("attachments", "options", "prompt", "system", "tools", "turn")
+    __slots__ = (
+        "attachments",
+        "has_tool_result",
+        "options",
+        "prompt",
+        "system",
+        "tool_result",
+        "tools",
+        "turn",
+    )
 
     def __init__(
         self,
@@ -65,6 +82,8 @@ class Matchers:
         turn: int | None = None,
         attachments: Iterable[str] | None = None,
         options: Mapping[str, object] | None = None,
+        tool_result: TextMatcher | None = None,
+        has_tool_result: bool | None = None,
     ) -> None:
         __tracebackhide__ = True
         if turn is not None and not is_whole(turn, 1):
@@ -80,6 +99,8 @@ class Matchers:
             "attachments", attachments, "the types of all attachments, as ['image/png']"
         )
         self.options = None if options is None else dict(options)
+        self.tool_result = check_text_matcher("tool_result", tool_result)
+        self.has_tool_result = _check_has_tool_result(has_tool_result, tool_result)
 
     def fits(self, call: Call) -> bool:
         """Return whether a call meets all conditions, so that it `misses` none.
@@ -93,8 +114,6 @@ class Matchers:
             return False
         if self.turn is not None and self.turn != call["turn"]:
             return False
-        if self.tools is None and self.attachments is None and self.options is None:
-            return True
         return self._fits_lists(call)
 
     def _fits_lists(self, call: Call) -> bool:
@@ -102,7 +121,11 @@ class Matchers:
             return False
         if self.attachments is not None and self.attachments != _list_attachment_types(call):
             return False
-        return self.options is None or _has_options(self.options, call["options"])
+        if self.options is not None and not _has_options(self.options, call["options"]):
+            return False
+        if self.tool_result is None and self.has_tool_result is None:
+            return True
+        return next(self._find_result_misses(call.tool_results), None) is None
 
     def misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each condition that a call does not meet."""
@@ -119,6 +142,18 @@ class Matchers:
         yield from self._find_list_misses(call)
         if self.options is not None:
             yield from self._find_option_misses(self.options, call)
+        yield from self._find_result_misses(call.tool_results)
+
+    def _find_result_misses(self, results: list[JSONObject]) -> Iterator[str]:
+        matcher = self.tool_result
+        if not results and (matcher is not None or self.has_tool_result):
+            yield "it returns no result of a tool"
+            return
+        if results and self.has_tool_result is False:
+            yield "it returns a result of a tool"
+        texts = [_get_output_text(result["output"]) for result in results]
+        if matcher is not None and not any(matches_text(matcher, text) for text in texts):
+            yield format_text_miss("tool result", matcher, texts[-1])
 
     def _find_list_misses(self, call: Call) -> Iterator[str]:
         if self.tools is not None:
@@ -149,7 +184,17 @@ class Matchers:
 
     def __bool__(self) -> bool:
         """Return whether there is a condition."""
-        return any(getattr(self, name) is not None for name in self.__slots__)
+        # Not `any`, because each configured reply asks for this.
+        return not (
+            self.prompt is None
+            and self.system is None
+            and self.tools is None
+            and self.turn is None
+            and self.attachments is None
+            and self.options is None
+            and self.tool_result is None
+            and self.has_tool_result is None
+        )
 
     def __str__(self) -> str:
         parts = []
@@ -161,7 +206,32 @@ class Matchers:
             value = getattr(self, name)
             if value is not None:
                 parts.append(f"{name} {value if isinstance(value, int) else shorten(value)}")
+        if self.tool_result is not None:
+            parts.append(f"tool_result {_format_text_matcher(self.tool_result)}")
+        elif self.has_tool_result is not None:
+            parts.append(f"has_tool_result {self.has_tool_result}")
         return ", ".join(parts)
+
+
+def _check_has_tool_result(value: object, matcher: object) -> bool | None:
+    """Return whether a call returns results of tools, or None for any call.
+
+    Raises:
+        InvalidReply: it is not a bool, or contradicts the matcher of a result.
+    """
+    __tracebackhide__ = True
+    if value is None or isinstance(value, bool):
+        if value is False and matcher is not None:
+            raise InvalidReply(
+                "has_tool_result=False beside tool_result: no call fits both; leave one out."
+            )
+        return value
+    raise InvalidReply(f"has_tool_result={described(value)}: give True or False.")
+
+
+def _get_output_text(output: object) -> str:
+    """Return the output of a tool as text; data as their JSON."""
+    return output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
 
 
 def _check_options(options: object) -> None:

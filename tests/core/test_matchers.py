@@ -30,6 +30,8 @@ def look_up(word: str) -> str:
     return word
 
 
+FOUND = llm.ToolResult("look_up", "kiwi found")
+MISSING = llm.ToolResult("look_up", "no")
 PNG = llm.Attachment(type="image/png", content=b"png")
 
 MATCHING: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
@@ -48,6 +50,26 @@ MATCHING: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
         {"prompt": "Hi", "temperature": 0.6},
     ),
     ({"turn": 1, "prompt": "Hi"}, {"prompt": "Hi"}, {"prompt": "Ho"}),
+    *(
+        (wanted, {"prompt": "Hi", "tool_results": [FOUND]}, {"prompt": "Hi", **other})
+        for wanted, other in (
+            ({"tool_result": "found"}, {}),
+            ({"tool_result": "found"}, {"tool_results": [MISSING]}),
+            ({"tool_result": re.compile("^kiwi")}, {"tool_results": [MISSING]}),
+            ({"tool_result": lambda text: len(text) > 9}, {"tool_results": [MISSING]}),
+            ({"has_tool_result": True}, {}),
+        )
+    ),
+    (
+        {"tool_result": "found"},
+        {"prompt": "Hi", "tool_results": [MISSING, FOUND]},
+        {"prompt": "Hi", "tool_results": [MISSING]},
+    ),
+    (
+        {"has_tool_result": False},
+        {"prompt": "Hi"},
+        {"prompt": "Hi", "tool_results": [FOUND]},
+    ),
 ]
 
 
@@ -459,3 +481,47 @@ def test_set_refuses_an_argument_of_add(given: dict[str, Any], message: str) -> 
     with pytest.raises(InvalidReply) as caught:
         create_mock_get_model().set("m", "x", **given)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "asked", "miss"),
+    [
+        ({"tool_result": "found"}, {}, "it returns no result of a tool"),
+        ({"has_tool_result": True}, {}, "it returns no result of a tool"),
+        (
+            {"has_tool_result": False},
+            {"tool_results": [FOUND]},
+            "it returns a result of a tool",
+        ),
+        (
+            {"tool_result": "found"},
+            {"tool_results": [MISSING]},
+            "the tool result 'no' is not one that contains 'found'",
+        ),
+    ],
+)
+def test_a_message_says_which_result_of_a_tool_was_missed(
+    conditions: dict[str, Any], asked: dict[str, Any], miss: str
+) -> None:
+    get_model = create_mock_get_model()
+    get_model.add("m", "done", **conditions)
+    get_model("m").prompt("Hi", **asked)
+    with pytest.raises(AssertionError) as caught:
+        get_model.assert_all_replies_used()
+    [condition] = conditions
+    assert condition in str(caught.value)
+    assert f"but {miss}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "problem"),
+    [
+        ({"has_tool_result": "yes"}, "has_tool_result='yes': give True or False"),
+        ({"tool_result": ""}, "tool_result='' fits every text"),
+        ({"tool_result": 5}, "tool_result=5: give a text that the tool_result contains"),
+        ({"tool_result": "a", "has_tool_result": False}, "no call fits both"),
+    ],
+)
+def test_a_condition_on_results_of_tools_can_hold(conditions: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidReply, match=problem):
+        create_mock_get_model().set("m", "done", **conditions)

@@ -494,3 +494,36 @@ def test_a_yaml_script_refuses(mock_llm_responses: LLMMock, tmp_path: Path) -> N
     script.write_text(f"replies:\n  - {{refusal: {REFUSAL}}}\n")
     configure(mock_llm_responses.responses, str(script))
     assert refused_by_chat(Clients(None)) == REFUSAL
+
+
+def test_a_script_goes_by_the_results_of_tools(mock_llm_responses: LLMMock, tmp_path: Path) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text(
+        "replies:\n"
+        "  - {text: It is there., tool_result: found}\n"
+        "  - {text: It is not there., has_tool_result: true}\n"
+        "  - {tool_calls: {name: weather, arguments: {city: Rome}}}\n"
+    )
+    configure(mock_llm_responses.responses, str(script))
+    clients = Clients(None)
+    arguments = {"role": "assistant", "tool_calls": [CALL]}
+    answers = []
+    for output in (None, '{"state": "found"}', "nothing"):
+        result = {"role": "tool", "tool_call_id": "call_1", "content": output}
+        messages = HELLO if output is None else [*HELLO, arguments, result]
+        message = (
+            clients.openai.chat.completions.create(
+                model="gpt-4o", messages=messages, tools=CHAT_TOOLS
+            )
+            .choices[0]
+            .message
+        )
+        answers.append(message.content)
+    assert answers == [None, "It is there.", "It is not there."]
+
+
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "weather", "arguments": '{"city": "Rome"}'},
+}
