@@ -41,8 +41,11 @@ def apply_latency(reply: Reply, latency: Latency, call: Call) -> tuple[Reply, li
 
 
 def _split_text(text: str) -> list[str]:
-    starts = range(0, len(text), CHARACTERS_PER_TOKEN)
-    return [text[start : start + CHARACTERS_PER_TOKEN] for start in starts]
+    pieces = []
+    for start in range(0, len(text), CHARACTERS_PER_TOKEN):
+        end = start + CHARACTERS_PER_TOKEN
+        pieces.append(text[start:end])
+    return pieces
 
 
 def _split_parts(parts: Iterable[str | ToolCallLike]) -> Iterator[str | ToolCallLike]:

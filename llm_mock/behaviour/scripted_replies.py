@@ -127,7 +127,9 @@ def build_reply(scripted: ScriptedReply) -> Reply:
 
 def _build_tool_call(call: ScriptedToolCall) -> ToolCall:
     arguments = call.arguments
-    return ToolCall(call.name, arguments if isinstance(arguments, str) else dict(arguments))
+    if isinstance(arguments, str):
+        return ToolCall(call.name, arguments)
+    return ToolCall(call.name, dict(arguments))
 
 
 def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:

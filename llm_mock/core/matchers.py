@@ -151,9 +151,15 @@ class Matchers:
             return
         if results and self.has_tool_result is False:
             yield "it returns a result of a tool"
-        texts = [_get_output_text(result["output"]) for result in results]
-        if matcher is not None and not any(matches_text(matcher, text) for text in texts):
-            yield format_text_miss("tool result", matcher, texts[-1])
+        if matcher is None:
+            return
+        text = ""
+        for result in results:
+            text = _get_output_text(result["output"])
+            if matches_text(matcher, text):
+                return
+        # The latest result stands for the others.
+        yield format_text_miss("tool result", matcher, text)
 
     def _find_list_misses(self, call: Call) -> Iterator[str]:
         if self.tools is not None:

@@ -209,9 +209,14 @@ class Reply:
             return refusal, ()
         checked = _check_parts(parts)
         self.__dict__["parts"] = checked
-        texts = [part for part in checked if isinstance(part, str)]
-        calls = tuple(part for part in checked if not isinstance(part, str))
-        return "".join(texts), calls
+        text = ""
+        calls = []
+        for part in checked:
+            if isinstance(part, str):
+                text += part
+            else:
+                calls.append(part)
+        return text, tuple(calls)
 
     def _set_content(self, text: str | None, data: object) -> None:
         """Set `content`, `data`, and what is derived from them and the other fields."""
@@ -404,8 +409,12 @@ def _has_tool_calls(value: object) -> TypeGuard[list[str | ToolCallLike]]:
     """Return whether a value is a list with tool calls, which no list of data can have."""
     if not isinstance(value, list):
         return False
-    # A pydantic instance is data, whatever its fields are called.
-    return any(is_tool_call(item) and not hasattr(type(item), "model_dump") for item in value)
+    for item in value:
+        # A pydantic instance is data, whatever its fields are called.
+        is_pydantic = hasattr(type(item), "model_dump")
+        if is_tool_call(item) and not is_pydantic:
+            return True
+    return False
 
 
 def format_reply(answer: ReplyOrFunction) -> str:

@@ -54,12 +54,13 @@ def _find_problem(reply: Reply, request: Request, demand: ToolDemand) -> str | N
 
 def _find_extra_call(reply: Reply, demand: ToolDemand) -> str | None:
     # A `BrokenToolCall` is wrong on purpose.
-    names = [call.name for call in reply.tool_calls if not isinstance(call, BrokenToolCall)]
-    for name in names:
-        if name not in demand.callable_tools:
-            return f"calls the tool {name!r}"
-    if len(names) > 1 and not demand.is_parallel:
-        return f"calls {len(names)} tools at once"
+    calls = [call for call in reply.tool_calls if not isinstance(call, BrokenToolCall)]
+    for call in calls:
+        if call.name not in demand.callable_tools:
+            return f"calls the tool {call.name!r}"
+    number = len(calls)
+    if number > 1 and not demand.is_parallel:
+        return f"calls {number} tools at once"
     return None
 
 
@@ -70,4 +71,5 @@ def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> st
     # Data may become the arguments of a tool.
     if reply.data is not UNSET and request.find_data_tool(reply.data) is not None:
         return None
-    return f"calls none of the tools {', '.join(demand.callable_tools)}"
+    names = ", ".join(demand.callable_tools)
+    return f"calls none of the tools {names}"

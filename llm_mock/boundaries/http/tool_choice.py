@@ -47,8 +47,11 @@ def read_tool_demand(body: JSONObject, choice: str | None, offered: Sequence[str
 
 def _format_fields(body: JSONObject) -> Iterator[str]:
     for name in FIELDS:
-        if body.get(name) is not None:
-            yield f"{name}={json.dumps(body[name], ensure_ascii=False)}"
+        value = body.get(name)
+        if value is None:
+            continue
+        text = json.dumps(value, ensure_ascii=False)
+        yield f"{name}={text}"
 
 
 def _is_parallel(body: JSONObject) -> bool:
@@ -63,26 +66,31 @@ def _read_allowed_names(body: JSONObject) -> Sequence[str]:
     config: Any = body.get("toolConfig") or {}
     calling = config.get("functionCallingConfig") or {}
     # A mode that does not restrict the calls ignores the names.
-    if calling.get("mode") in ("ANY", "VALIDATED"):
-        return [str(name) for name in calling.get("allowedFunctionNames") or ()]
+    mode = calling.get("mode")
+    if mode in ("ANY", "VALIDATED"):
+        names = calling.get("allowedFunctionNames") or ()
+        return list(map(str, names))
     choice = body.get("tool_choice")
     if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
         return ()
     # Chat Completions has the tools one level deeper than Responses.
     allowed = choice.get("allowed_tools") or choice
-    return list(_iter_names(allowed.get("tools") or ()))
+    tools = allowed.get("tools") or ()
+    return list(_iter_names(tools))
 
 
 def _iter_names(tools: Iterable[JSONObject]) -> Iterator[str]:
     for tool in tools:
         function = tool.get("function") or tool.get("custom") or tool
-        if function.get("name"):
-            yield str(function["name"])
+        name = function.get("name")
+        if name:
+            yield str(name)
 
 
 def _has_provider_tools(body: JSONObject) -> bool:
     """Return whether the provider runs some of the tools itself."""
-    return any(_is_run_by_provider(tool) for tool in body.get("tools") or ())
+    tools = body.get("tools") or ()
+    return any(map(_is_run_by_provider, tools))
 
 
 def _is_run_by_provider(tool: JSONObject) -> bool:

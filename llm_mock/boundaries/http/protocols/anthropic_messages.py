@@ -173,8 +173,11 @@ def _build_stop_fields(context: ResponseContext, finish_reason: str) -> JSONObje
     fields: JSONObject = {"stop_reason": reason, "stop_sequence": None}
     refusal = context.answer.reply.refusal
     if refusal is not None:
-        details = {"type": "refusal", "category": None, "explanation": refusal}
-        fields["stop_details"] = details
+        fields["stop_details"] = {
+            "type": "refusal",
+            "category": None,
+            "explanation": refusal,
+        }
     return fields
 
 

@@ -46,11 +46,17 @@ class MistralChat(OpenAIChat):
             "prefix": False,
         }
         reason = self.provider.get_finish_reason(reply.finish_reason)
-        choice = {"message": message, "finish_reason": reason}
-        indices = range(count_choices(context))
+        choices = []
+        for index in range(count_choices(context)):
+            choice = {
+                "index": index,
+                "message": message,
+                "finish_reason": reason,
+            }
+            choices.append(choice)
         return {
             **self.build_response_head(context, "chat.completion"),
-            "choices": [{"index": index, **choice} for index in indices],
+            "choices": choices,
             **_build_usage_field(context),
         }
 
