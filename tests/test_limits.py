@@ -1014,6 +1014,7 @@ CONSTANTS: dict[str, float] = {
     "suites/scheduling.py INTERRUPT_SECONDS": 0.2,
     "suites/time_limit.py RETRY_SECONDS": 5.0,
     "suites/time_limit.py GRACE_SECONDS": 2.0,
+    "suites/time_limit.py SLACK_SECONDS": 0.1,
     "suites/time_limit.py TRACED_SECONDS": 0.3,
     # No limits: defaults, versions, formats, numbers of systems and weights
     "agents/agent.py RETRIES": 3,
@@ -1030,6 +1031,10 @@ CONSTANTS: dict[str, float] = {
     "commands/terminal.py PIPE_WIDTH": 80,
     "commands/terminal.py TAB_SIZE": 4,
     "core/tokens.py CHARACTERS_PER_TOKEN": 4,
+    "boundaries/http/media_endpoints.py IMAGE_TOKENS": 1056,
+    "boundaries/http/media_endpoints.py SAMPLE_RATE": 24_000,
+    "boundaries/http/media_endpoints.py SECONDS": 1,
+    "core/vectors.py UNKNOWN_DIMENSIONS": 64,
     "core/vectors.py WORD_WEIGHT": 2,
     "cost/prices.py MILLION": 1_000_000,
     "plugin/repeats.py _ROUNDING": 1e-09,

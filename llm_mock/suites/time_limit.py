@@ -29,6 +29,8 @@ RETRY_SECONDS = 5.0
 """The seconds until a run that goes on is ended again."""
 GRACE_SECONDS = 2.0
 """The seconds to wait for the thread of a run that was ended."""
+SLACK_SECONDS = 0.1
+"""The seconds in which a run ends by itself that waits no longer than its time limit."""
 TRACED_SECONDS = 0.3
 """The seconds that all traced threads may stop."""
 _SEARCH = """
@@ -182,7 +184,7 @@ def _run_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(run,), daemon=True)
     thread.start()
-    if not done.wait(seconds):
+    if not done.wait(seconds + SLACK_SECONDS):
         if _stops_traced_threads():
             _raise_untraced(thread, done)
         else:

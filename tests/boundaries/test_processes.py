@@ -255,23 +255,30 @@ def test_a_function_that_can_be_imported_there_crosses(
     assert run(ASK, "m", PYTHONPATH=str(Path(__file__).parent.parent)).stdout == "named: from m\n"
 
 
-def test_a_function_that_cannot_be_imported_there_fails_the_calls_that_need_it(
+@pytest.mark.parametrize(
+    ("reply", "described"),
+    [
+        ("answer", "the function of <string>:1"),
+        ("Down", "the class Down"),
+        ("Down('x')", "an object of type Down"),
+    ],
+)
+def test_what_cannot_be_imported_there_fails_the_calls_that_need_it(
     run: Run,
     mock_llm_responses: ResponseConfigurator,
     mock_llm_calls: LLMMock,
     monkeypatch: pytest.MonkeyPatch,
+    reply: str,
+    described: str,
 ) -> None:
     only_here = ModuleType("only_here")
-    exec("def answer(prompt): return 'x'", vars(only_here))
     monkeypatch.setitem(sys.modules, "only_here", only_here)
-    mock_llm_responses.set("m", only_here.answer)
+    exec("def answer(prompt): return 'x'\nclass Down(Exception): ...", vars(only_here))
+    mock_llm_responses.set("m", eval(reply, vars(only_here)))
     mock_llm_responses.set("other", "text")
     result = run(ASK, "other", "m", check=False)
     assert result.stdout == "text\n"
-    assert (
-        "ReplyNotSent: The reply to this call needs the function of <string>:1, which the process"
-        in result.stderr
-    )
+    assert f"ReplyNotSent: The reply to this call needs {described}" in result.stderr
     assert "No module named 'only_here'" in result.stderr
     assert len(mock_llm_calls.problems) == 1
     mock_llm_calls.problems.clear()

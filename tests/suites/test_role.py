@@ -170,7 +170,7 @@ def test_what_has_no_effect_is_named_in_one_sentence(write: Write) -> None:
     base_url: http://localhost:8000
   tools:
     - type: filesystem
-      root_path: .
+      timeout: {of: another type}
     - type: mcp
       comand: npx
       command: npx

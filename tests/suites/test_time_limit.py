@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,19 @@ def test_a_tool_that_hangs_leaves_neither_a_process_nor_a_thread(
     )
     assert [each.name for each in set(threading.enumerate()) - before if "run" in each.name] == []
     assert ends(tmp_path / "pid")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse at once")
+def test_an_endpoint_that_accepts_no_connection_is_ended(project: Project) -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listening, ExitStack() as stack:
+        address = listening.getsockname()
+        # More connections wait until one of these is accepted, which never happens.
+        stack.enter_context(socket.create_connection(address))
+        url = f"http://127.0.0.1:{address[1]}/"
+        target = f"target: {{url: '{url}', body: {{prompt: '{{prompt}}'}}}}\n"
+        project.write("slow.yaml", f"{HEAD}{target}cases: [{{name: c, prompt: Hi, timeout: 0.5}}]")
+        (found,) = run_suite(None, load_suite("slow.yaml"), jobs=2).case_results
+    assert found.error == "Timed out: the run was ended after 0.5 s"
 
 
 def test_a_traced_run_is_ended_in_a_thread() -> None:

@@ -140,6 +140,16 @@ def test_a_transform_that_is_none_is_named_with_its_line(
     assert said in result.output
 
 
+def test_a_link_out_of_the_folder_is_not_followed(project: Project) -> None:
+    outside = project.path.parent / "outside.py"
+    outside.write_text("def shout(output): return output.upper()")
+    (project.path / "link.py").symlink_to(outside)
+    project.write_cases(
+        "  - {name: one, prompt: Hi, expected_output: Hi, transform: 'link.py:shout'}\n"
+    )
+    assert f"link.py leads to {outside}, outside of the suite's folder" in project.dry().output
+
+
 def test_values_of_json_keep_the_type_of_a_variable(project: Project) -> None:
     project.write_cases("""
   - name: count

@@ -446,6 +446,21 @@ def test_a_closed_server_is_closed_once_more_and_refuses() -> None:
         connected(server)
 
 
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="needs IPv6")
+def test_an_address_of_ipv6_is_served(mock: LLMMock) -> None:
+    with closing(MockServer(lambda: mock, host="::1")) as server:
+        assert server.url.startswith("http://[::1]:")
+        assert said(sent(server, request_of())) == "Hi!"
+
+
 def test_a_port_that_is_taken_is_an_error_and_leaks_nothing(server: MockServer) -> None:
     with pytest.raises(OSError, match="in use"):
         MockServer(lambda: None, port=urlsplit(server.url).port or 0)
