@@ -6,7 +6,17 @@ from unittest.mock import ANY
 
 import pytest
 import reviews
-from reviews import Review, awaited, awaited_if_any, if_any, nothing_else, review, summarize, warm
+from reviews import (
+    Review,
+    awaited,
+    awaited_if_any,
+    if_any,
+    name_prompt,
+    nothing_else,
+    review,
+    summarize,
+    warm,
+)
 
 FAULTS = (
     *("", "prompt", "system", "option", "schema", "twice", "no call", "call"),
@@ -285,6 +295,11 @@ class TestReads:
         assert mock_llm_calls.last_call["prompt"] == "Warmly: a"
         assert mock_llm_calls.last_call["options"]["temperature"] == 0.5
         assert mock_llm_calls.last_call["options"].get("temperature") == 0.5
+
+    def test_a_prompt_by_name(self, get_model, mock_llm_calls):
+        name_prompt("a")
+        assert mock_llm_calls.last_call["prompt"] == "By name: a"
+        assert mock_llm_calls.last_call["prompt"].startswith("By name") and mock_llm_calls.last_call["kwargs"]["system"] == "Be brief"
 
     def test_the_last_call_of_several(self, get_model, mock_llm_calls):
         summarize("a")

@@ -68,6 +68,11 @@ def warm(text: str) -> str:
     return said(ask(model_of(), f"Warmly: {text}", **options).text())
 
 
+def name_prompt(text: str) -> str:
+    prompt = broken("prompt", "Something else", f"By name: {text}")
+    return said(model_of().prompt(prompt=prompt, system="Be brief").text())
+
+
 def review(text: str) -> Review:
     options = without("schema", {"schema": broken("schema", Topic, Review)})
     response = ask(model_of(), f"Review: {text}", **options)

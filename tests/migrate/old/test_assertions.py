@@ -6,7 +6,17 @@ from unittest.mock import ANY, AsyncMock, patch
 
 import pytest
 import reviews
-from reviews import Review, awaited, awaited_if_any, if_any, nothing_else, review, summarize, warm
+from reviews import (
+    Review,
+    awaited,
+    awaited_if_any,
+    if_any,
+    name_prompt,
+    nothing_else,
+    review,
+    summarize,
+    warm,
+)
 
 FAULTS = (
     *("", "prompt", "system", "option", "schema", "twice", "no call", "call"),
@@ -239,6 +249,12 @@ class TestReads:
         assert args[0] == "Warmly: a"
         assert kwargs["temperature"] == 0.5
         assert kwargs.get("temperature") == 0.5
+
+    def test_a_prompt_by_name(self, get_model):
+        name_prompt("a")
+        kwargs = get_model.return_value.prompt.call_args.kwargs
+        assert kwargs["prompt"] == "By name: a"
+        assert kwargs["prompt"].startswith("By name") and kwargs["system"] == "Be brief"
 
     def test_the_last_call_of_several(self, get_model):
         summarize("a")
