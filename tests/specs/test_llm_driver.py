@@ -17,7 +17,7 @@ pytest.importorskip("jinja2")
 import llm
 from llm.models import ToolCall
 
-from llm_mock import BrokenToolCall, Reply, ResponseConfigurator
+from llm_mock import BrokenToolCall, LLMMock, Reply, ResponseConfigurator
 from llm_mock.errors import DriverError, TimeIsUp
 from llm_mock.specs import Verdict, load_spec
 from llm_mock.specs.allowed_hosts import LOOPBACK
@@ -260,7 +260,7 @@ setup:
 
 
 def test_a_whole_test_runs_offline(
-    tmp_path: Path, mock_llm_responses: ResponseConfigurator
+    tmp_path: Path, mock_llm_responses: ResponseConfigurator, mock_llm_calls: LLMMock
 ) -> None:
     told: list[Any] = []
     mock_llm_responses.add("*", calls("shop_sell"))
@@ -286,6 +286,8 @@ def test_a_whole_test_runs_offline(
     ]
     assert verdict.steps[1].tool_output == {"item": "apple", "number": 1}
     assert project.journal == ["open", "sell apple", "close apple", "cleanup"]
+    done = "Do neither yourself.\n\n- Open\n\n# Steps"
+    assert done in mock_llm_calls.calls[0]["prompt"]
     assert told[1] == f"asking {llm.get_default_model()} …"
     assert told[2].startswith('  shop_sell(item="apple") → {"item": "apple", "number": 1}'), (
         "as soon as it was made"
