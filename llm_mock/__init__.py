@@ -2,7 +2,7 @@
 
 As a pytest plugin it mocks every test. Its fixtures:
 
-    mock_llm_responses          sets the replies: `set`, `add`, `add_all`, `set_error`, …
+    mock_llm_responses          sets the replies: `set`, `add`, `script`, `set_error`, …
     mock_llm_calls              the same mock, to look at the calls: `calls`, `last_call`,
                                 `assert_called_once_with`, …
     debug_llm                   the same mock; logs each call, and prints all after the test
@@ -19,7 +19,7 @@ As a pytest plugin it mocks every test. Its fixtures:
         assert find_workflow("sort my mail") == "mail-sorter"
         mock_llm_responses.assert_called_once_with("sort my mail")
 
-Replies: Reply, ToolCall, BrokenToolCall, Event, Latency; ready-made ones are in
+Replies: Reply, ToolCall, call, BrokenToolCall, Event, Latency; ready-made ones are in
 `llm_mock.templates`.
 The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
 methods that set replies), Call, ABSENT, Misbehaviour. Without the plugin: create_mock_get_model,
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from llm_mock.core.reply import Reply as Reply
     from llm_mock.core.tool_calls import BrokenToolCall as BrokenToolCall
     from llm_mock.core.tool_calls import ToolCall as ToolCall
+    from llm_mock.core.tool_calls import call as call
     from llm_mock.cost.budgets import assert_cost_below as assert_cost_below
     from llm_mock.cost.budgets import assert_tokens_below as assert_tokens_below
     from llm_mock.errors import EndlessToolCalls as EndlessToolCalls
@@ -102,7 +103,7 @@ _MODULES = {
     "core.events": "Event",
     "core.latency": "Latency",
     "core.reply": "Reply",
-    "core.tool_calls": "BrokenToolCall ToolCall",
+    "core.tool_calls": "BrokenToolCall ToolCall call",
     "cost.budgets": "assert_cost_below assert_tokens_below",
     "errors": (
         "EndlessToolCalls ErrorNotRebuilt InvalidBudget InvalidLatency InvalidReply "

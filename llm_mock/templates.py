@@ -198,7 +198,7 @@ def rate_limit(*, retry_after: float | None = None, **details: Any) -> Reply:
 
     Example:
         `replies = [templates.rate_limit(retry_after=2), "at last"]`
-        `mock_llm_responses.add_all("gpt-4o-mini", replies)`
+        `mock_llm_responses.script("gpt-4o-mini", *replies)`
 
     Args:
         retry_after: the header `Retry-After` in seconds, 1 by default.

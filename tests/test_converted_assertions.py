@@ -296,7 +296,7 @@ def test_a_model_of_llm_was_called_with_system_and_options(mock_llm_calls: LLMMo
 
 
 def test_a_conversation_of_llm_has_all_its_messages(mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.add_all("gpt-4o-mini", ["One", "Two", "Three"])
+    mock_llm_responses.script("gpt-4o-mini", "One", "Two", "Three")
     conversation = llm.get_model("gpt-4o-mini").conversation()
     for prompt in ("First", "Second", "Third"):
         conversation.prompt(prompt).text()

@@ -18,7 +18,7 @@ SAMPLE = """
 from typing_extensions import assert_type
 import llm
 import pytest
-from llm_mock import Call, Latency, LLMMock, MockLLMModel, Reply, assert_llm_called_times, templates
+from llm_mock import Call, Latency, LLMMock, MockLLMModel, Reply, assert_llm_called_times, call, templates
 
 def pytest_llm_mock_configure(config: pytest.Config, mock: LLMMock) -> None:
     mock.set("judge", "PASS")
@@ -27,8 +27,8 @@ def test_right(mock_llm_responses: LLMMock, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("m", "a", schema=dict, prompt="x", system=str.isupper, tools=["a"], turn=1, options={"a": 1})
     mock_llm_responses.set("m", lambda prompt: prompt.prompt)
     mock_llm_responses.add("m", Reply("a"), times=2, optional=True, attachments=["image/png"])
-    mock_llm_responses.add_all("m", [ValueError("no"), templates.rate_limit(), {"a": 1}], optional=True)
-    mock_llm_responses.add_all("m", ["a"], times=2, schema="A", prompt="x", tools=["a"], system=None)
+    mock_llm_responses.script("m", ValueError("no"), templates.rate_limit(), {"a": 1}, call("f", a=1), optional=True)
+    mock_llm_responses.script("m", "a", times=2, schema="A", prompt="x", tools=["a"], system=None)
     mock_llm_responses.set_error("m", templates.timeout())
     mock_llm_responses.set_latency("m", Latency(first_chunk=1))
     mock_llm_responses.set_price("m", 1, 2)
@@ -49,8 +49,8 @@ def test_wrong(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add("m", "a", time=2)
     mock_llm_responses.add("m", "a", promt="a")
     mock_llm_responses.set("m", "a", attachments=5)
-    mock_llm_responses.add_all("m", 5)
-    mock_llm_responses.add_all("m", ["a"], promt="a")
+    mock_llm_responses.script(5, "a")
+    mock_llm_responses.script("m", "a", promt="a")
     mock_llm_responses.set_error("m", "down")
     mock_llm_responses.assert_called_with(promt="a")
     mock_llm_responses.misbehaviour("rate-limit")

@@ -86,7 +86,7 @@ class ResponseConfigurator:
     def __init__(
         self, names: NameResolver, changed: Callable[[], None], *, standing_only: bool = False
     ) -> None:
-        self.script = Script()
+        self.replies = Script()
         self._names = names
         self._changed = changed
         self._standing_only = standing_only
@@ -109,7 +109,7 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         model_id = self.get_model_id(model)
         # A name that a test configures is no typing error, so it exists in every mode.
-        self.script.named.add(model_id)
+        self.replies.named.add(model_id)
         return model_id
 
     def set(
@@ -151,7 +151,7 @@ class ResponseConfigurator:
         # Checked before the name is registered, so that an error leaves nothing behind.
         answer = _check_reply(model, response, schema)
         reply = StandingReply(self.register_name(model), name, answer, find_caller(), matchers)
-        self.script.add_standing(reply)
+        self.replies.add_standing(reply)
         self._changed()
 
     def add(
@@ -202,16 +202,17 @@ class ResponseConfigurator:
         # The location is for messages about replies that were not used.
         location = find_caller()
         reply = QueuedReply(model_id, name, answer, location, times, matchers, optional)
-        self.script.queue(reply)
+        self.replies.queue(reply)
         self._changed()
 
-    def add_all(
-        self, /, model: str, responses: Iterable[object], **details: Unpack[QueuedReplyDetails]
+    def script(
+        self, /, model: str, *responses: object, **details: Unpack[QueuedReplyDetails]
     ) -> None:
-        """Queue several replies, one for each call, in order.
+        """Queue several replies, one for each call, in order: the whole run of an agent.
 
         Example:
-            `mock.add_all("gpt-4o-mini", [ConnectionError("try again"), "at last"])`
+            `mock.script("gpt-4o-mini", ConnectionError("try again"), "at last")`,
+            `mock.script("*", call("weather", city="Bern"), call("weather", city="Rome"), "Done.")`
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any model.
@@ -220,14 +221,14 @@ class ResponseConfigurator:
                 the conditions.
 
         Raises:
-            InvalidReply: one of them is not a reply, or `responses` is not a list.
+            InvalidReply: one of them is not a reply, or there is none.
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
-        if isinstance(responses, (str, bytes, Mapping)) or not isinstance(responses, Iterable):
+        if not responses:
             raise InvalidReply(
-                "add_all() takes a list of replies, one for each call, not "
-                f"{described(responses)}. For one reply write add({model!r}, …)."
+                f"script({model!r}) has no replies: give one for each call, in order, as in "
+                f"script({model!r}, first, second)."
             )
         for response in responses:
             self.add(model, response, **details)
@@ -248,12 +249,12 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         model_id = self.register_name(model)
         if exception is None:
-            self.script.errors.pop(model_id, None)
+            self.replies.errors.pop(model_id, None)
         else:
             answer = exception if isinstance(exception, Reply) else Reply(error=exception)
             # A `Reply` without an error would never be raised.
             to_exception(answer.error)
-            self.script.errors[model_id] = StandingReply(model_id, None, answer, find_caller())
+            self.replies.errors[model_id] = StandingReply(model_id, None, answer, find_caller())
         self._changed()
 
     def set_unknown(self, model: str) -> None:
@@ -262,7 +263,7 @@ class ResponseConfigurator:
         Args:
             model: id, alias, a glob of ids, or `"*"` for every name.
         """
-        self.script.unknown |= {self.get_model_id(model), *self._names.get_every_id(model)}
+        self.replies.unknown |= {self.get_model_id(model), *self._names.get_every_id(model)}
         self._changed()
 
     def set_latency(self, model: str, latency: Latency | float | None) -> None:
@@ -281,9 +282,9 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         model_id = self.register_name(model)
         if latency is None:
-            self.script.latencies.pop(model_id, None)
+            self.replies.latencies.pop(model_id, None)
         else:
-            self.script.latencies[model_id] = check_latency(latency)
+            self.replies.latencies[model_id] = check_latency(latency)
         self._changed()
 
     def set_embedding(self, model: str, item: str | bytes, vector: Iterable[float]) -> None:
@@ -310,7 +311,7 @@ class ResponseConfigurator:
             raise InvalidReply(format_unsupported_item(item))
         numbers = parse_vector(vector, "Give a list of finite numbers.")
         model_id = self.register_name(model)
-        by_model = self.script.embeddings.setdefault(item, ByModel())
+        by_model = self.replies.embeddings.setdefault(item, ByModel())
         by_model[model_id] = ScriptedVector(numbers, find_caller())
         self._changed()
 
@@ -366,9 +367,9 @@ class ResponseConfigurator:
         configured = EndpointResponse(endpoint, answer, status, lower_headers)
         if times is None:
             # Removed first, because a replaced key would keep its place among the earlier ones.
-            self.script.endpoint_replies.pop(endpoint.name, None)
+            self.replies.endpoint_replies.pop(endpoint.name, None)
             reply = EndpointReply(configured, find_caller())
-            self.script.endpoint_replies[endpoint.name] = reply
+            self.replies.endpoint_replies[endpoint.name] = reply
         elif self._standing_only:
             raise QueuedReplyNotAllowed(
                 f"on({method!r}, {path!r}, …, times={times}) in pytest_llm_mock_configure: a "
@@ -376,8 +377,8 @@ class ResponseConfigurator:
                 "order. Leave times out here, and give it in the test."
             )
         else:
-            self.script.queue(QueuedEndpointReply(configured, find_caller(), times, optional))
-        self.script.endpoints[endpoint.name] = endpoint
+            self.replies.queue(QueuedEndpointReply(configured, find_caller(), times, optional))
+        self.replies.endpoints[endpoint.name] = endpoint
         self._changed()
 
     def set_response(
@@ -413,8 +414,8 @@ def _check_reply(model: str, response: object, schema: object) -> ReplyOrFunctio
     if texts and all(isinstance(item, str) for item in texts):
         message = (
             f"This list of texts is data: each call of {model!r} is answered {shorten(response)}. "
-            f"For one reply after the other write add_all({model!r}, [...]); a list that is meant "
-            "says so: Reply(data=[...])."
+            f"For one reply after the other write script({model!r}, first, second); a list that is "
+            "meant says so: Reply(data=[...])."
         )
         warn_caller(ListReplyWarning(message))
     try:
@@ -422,7 +423,7 @@ def _check_reply(model: str, response: object, schema: object) -> ReplyOrFunctio
     except InvalidReply as error:
         if texts:
             raise InvalidReply(
-                f"{error} For one reply after the other write add_all({model!r}, [...])."
+                f"{error} For one reply after the other write script({model!r}, first, second)."
             ) from None
         raise
 

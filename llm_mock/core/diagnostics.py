@@ -81,7 +81,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
         mock: the mock of the test.
         calls: its calls.
     """
-    replies: list[StandingReply] = mock.responses.script.get_configured()
+    replies: list[StandingReply] = mock.responses.replies.get_configured()
     unused = find_unused_replies(mock, calls)
     near_calls = _find_near_calls(mock, calls)
     if not near_calls and not unused:
@@ -119,13 +119,13 @@ def _find_near_calls(
 
 def find_unused_replies(mock: ExplainedMock, calls: Sequence[Call]) -> list[StandingReply]:
     """Return the replies of a mock, without its parents', that answered none of its calls."""
-    replies = mock.responses.script.get_configured()
+    replies = mock.responses.replies.get_configured()
     return [reply for reply in replies if not _is_used(reply, mock, calls)]
 
 
 def _get_all_configured(mock: ExplainedMock) -> list[StandingReply]:
     """Return the replies of a mock, then those of its parents."""
-    replies: list[StandingReply] = mock.responses.script.get_configured()
+    replies: list[StandingReply] = mock.responses.replies.get_configured()
     if mock.parent:
         replies += _get_all_configured(mock.parent)
     return replies

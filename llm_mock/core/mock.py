@@ -136,7 +136,7 @@ class Mock:
     def prices(self) -> tuple[Any, ...]:
         """The prices of models; of several prices of a model the last one counts."""
         inherited = self.parent.prices if self.parent else self.settings.prices
-        return inherited + self.responses.script.prices
+        return inherited + self.responses.replies.prices
 
     def logged_calls(self, start: int = 0) -> list[LoggedCall]:
         """Return the calls of a report with their details, from a position on."""
@@ -186,7 +186,7 @@ class Mock:
         # An application that meets a misbehaving model may rightly stop early.
         if self.misbehaviour is not None:
             return None
-        unused = [reply for reply in self.responses.script.get_queued() if not reply.optional]
+        unused = [reply for reply in self.responses.replies.get_queued() if not reply.optional]
         if not unused:
             return None
         return explain_unused(unused, self.calls, self.settings.unused_reply_advice)
@@ -248,7 +248,7 @@ class Mock:
         """
         __tracebackhide__ = True
         self.misbehaviour = self._behaviour.create_misbehaviour(name, times)
-        self.responses.script.misbehaviour = (name, times)
+        self.responses.replies.misbehaviour = (name, times)
         self._share()
         return self.misbehaviour
 
@@ -294,19 +294,19 @@ class Mock:
 
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""
-        unknown = self.responses.script.unknown
+        unknown = self.responses.replies.unknown
         if unknown and any(matches_name(name, model_id) for name in unknown):
             return True
         return self.parent is not None and self.parent.is_unknown(model_id)
 
     def get_named_ids(self) -> set[str]:
         """Return the ids of the models that the test names, here or in a parent."""
-        named = self.responses.script.named
+        named = self.responses.replies.named
         return named if self.parent is None else named | self.parent.get_named_ids()
 
     def reset(self) -> None:
         """Remove all calls and the whole configuration."""
-        self.responses.script = Script(after=self.responses.script)
+        self.responses.replies = Script(after=self.responses.replies)
         self.misbehaviour = None
         self._problems.clear()
         self._refusals.clear()
@@ -417,7 +417,7 @@ class Mock:
         """Return the configured reply to a call, from this mock or its parents."""
         level: Mock | None = self
         while level is not None:
-            found = level.responses.script.find(record)
+            found = level.responses.replies.find(record)
             if found is not None:
                 self.history.answered_by[record["number"]] = found
                 return found.answer
@@ -439,7 +439,7 @@ class Mock:
         waits = None
         real_time = False
         latency = reply.latency
-        if latency is None and (self.responses.script.latencies or self.parent is not None):
+        if latency is None and (self.responses.replies.latencies or self.parent is not None):
             latency = self._find_latency(reply, record["model_id"])
         if latency is not None:
             real_time = latency.real_time
@@ -525,7 +525,7 @@ class Mock:
             return None
         level: Mock | None = self
         while level is not None:
-            latencies = level.responses.script.latencies
+            latencies = level.responses.replies.latencies
             # Most mocks have none, and save the call.
             latency = latencies.find(model_id) if latencies else None
             if latency is not None:

@@ -43,6 +43,19 @@ class ToolCall:
         return f"{type(self).__name__}({self.name!r}, {self.arguments!r})"
 
 
+def call(tool: str, /, **arguments: object) -> ToolCall:
+    """Return a call of a tool with these arguments.
+
+    Example:
+        `call("weather", city="Rome")`
+
+    Args:
+        tool: the name of the tool.
+        arguments: its arguments.
+    """
+    return ToolCall(tool, arguments)
+
+
 class BrokenToolCall(ToolCall):
     """A tool call that is wrong on purpose: an unknown tool, or malformed arguments.
 

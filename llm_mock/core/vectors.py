@@ -96,7 +96,7 @@ class EmbeddingRecord(TypedDict):
 class VectorSource(Protocol):
     """The configuration of a mock; to import its class would be circular."""
 
-    script: Script
+    replies: Script
 
 
 class EmbeddingState:
@@ -178,13 +178,13 @@ class EmbeddingState:
         numbers = self.vectors.get(item)
         if numbers is not None:
             return ScriptedVector(numbers, None)
-        by_model = self._responses.script.embeddings.get(item)
+        by_model = self._responses.replies.embeddings.get(item)
         return None if by_model is None else by_model.find(self._model_id)
 
     def _find_scripted_length(self) -> int | None:
         """Return the length of the first vector that is set for the model; None without one."""
         # A copy, because other threads may set vectors meanwhile.
-        for by_model in list(self._responses.script.embeddings.values()):
+        for by_model in list(self._responses.replies.embeddings.values()):
             vector = by_model.find(self._model_id)
             if vector is not None:
                 return len(vector.numbers)

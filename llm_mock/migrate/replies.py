@@ -477,7 +477,7 @@ class _Response:
             raise CannotRewrite(
                 f"{name}() returns another value each time",
                 f"Add a reply for each call, in order: "
-                f"mock_llm_responses.add_all({self.model}, [...]).",
+                f"mock_llm_responses.script({self.model}, first, second).",
             )
         raise CannotRewrite(
             f"{name}() raises an error",

@@ -38,7 +38,7 @@ def mock_llm_calls(_llm_mock_of_test: LazyMock) -> LLMMock:
 def mock_llm_responses(mock_llm_calls: object, _llm_mock_of_test: LazyMock) -> LLMMock:
     """Configure the replies of the models in this test.
 
-    See `set`, `add`, `add_all`, `set_error`, `set_unknown` and `get_model`.
+    See `set`, `add`, `script`, `set_error`, `set_unknown` and `get_model`.
     """
     # Not the value of `mock_llm_calls`, which may be a fixture of the project.
     mock: LLMMock = _llm_mock_of_test.get()

@@ -17,6 +17,7 @@ from llm_mock import (
     LLMMock,
     Reply,
     UnexpectedCall,
+    call,
     create_mock_get_model,
 )
 from llm_mock.core.script import Matchers
@@ -131,7 +132,7 @@ def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
     for answer in ("first", "second"):
         get_model.set("m", answer, prompt=re.compile("a"), options={"seed": 1})
     get_model.set("m", "other", prompt=re.compile("b"))
-    assert [reply.answer.content for reply in get_model.responses.script.get_configured()] == [
+    assert [reply.answer.content for reply in get_model.responses.replies.get_configured()] == [
         "other",
         "second",
     ]
@@ -159,7 +160,7 @@ def test_conditions_are_the_same_if_they_are_equal(
     mock.set("m", "first", **first)
     mock.set("m", "other", **other)
     mock.set("m", "same", **same)
-    replies = mock.responses.script.get_configured()
+    replies = mock.responses.replies.get_configured()
     assert sorted(reply.answer.content for reply in replies) == ["other", "same"]
 
 
@@ -265,16 +266,14 @@ def test_of_globs_the_one_that_was_set_last_is_given_in_copies_too() -> None:
     get_model.set("gpt-*", "c")
     get_model.add("gpt-4*", "d", optional=True, prompt="never")
     assert get_model("gpt-4o").prompt("Hi").text() == "c"
-    script = pickle.loads(pickle.dumps(get_model.responses.script))
+    script = pickle.loads(pickle.dumps(get_model.responses.replies))
     assert script.find(get_model.calls[-1]).answer.content == "c"
     assert script.latencies.find("gpt-4o") == Latency(first_chunk=1)
 
 
 def test_replies_in_a_list_are_given_one_after_the_other() -> None:
     get_model = create_mock_get_model({"*": "any"})
-    get_model.add_all(
-        "m-*", [ConnectionError("try again"), "first", Reply("second")], prompt="Count"
-    )
+    get_model.script("m-*", ConnectionError("try again"), "first", Reply("second"), prompt="Count")
     with pytest.raises(ConnectionError):
         get_model("m-1").prompt("Count")
     asked = [("m-1", "Count"), ("m-1", "Hi"), ("m-2", "Count"), ("m-1", "Count")]
@@ -284,25 +283,41 @@ def test_replies_in_a_list_are_given_one_after_the_other() -> None:
         "second",
         "any",
     ]
-    get_model.add_all("m", ["unused"])
+    get_model.script("m", "unused")
     with pytest.raises(AssertionError, match="One queued reply was not asked for"):
         get_model.assert_all_replies_used()
 
 
-@pytest.mark.parametrize("given", ["one", 5, {"a": "b"}])
-def test_what_is_no_list_of_replies_is_refused(given: Any) -> None:
-    with pytest.raises(
-        InvalidReply,
-        match=r"add_all\(\) takes a list of replies.*For one reply write add\('m', …\)",
-    ):
-        create_mock_get_model().add_all("m", given)
+def test_a_script_has_replies() -> None:
+    with pytest.raises(InvalidReply, match=r"script\('m'\) has no replies: give one for each call"):
+        create_mock_get_model().script("m")
+
+
+def test_a_script_is_the_run_of_an_agent() -> None:
+    get_model = create_mock_get_model()
+    get_model.script("*", call("look_up", word="kiwi"), call("look_up", word="fig"), "Done.")
+    chain = get_model("m").chain("Look them up", tools=[look_up])
+    assert chain.text() == "Done."
+    outputs = [record.tool_results for record in get_model.calls]
+    assert outputs == [
+        [],
+        [{"name": "look_up", "output": "kiwi"}],
+        [{"name": "look_up", "output": "fig"}],
+    ]
+    get_model.assert_all_replies_used()
+
+
+def test_a_call_may_have_arguments_of_any_name() -> None:
+    made = call("f", name="a", tool="b", self="c", arguments={"d": 1})
+    assert made.name == "f"
+    assert made.arguments == {"name": "a", "tool": "b", "self": "c", "arguments": {"d": 1}}
 
 
 def test_a_list_of_texts_is_data_and_hints_at_the_other_meaning() -> None:
     get_model = create_mock_get_model()
     for method in (get_model.set, get_model.add, get_model.set_response):
         with pytest.warns(
-            ListReplyWarning, match=r"answered \[\"a\", \"b\"\]\. For .* add_all\('m'"
+            ListReplyWarning, match=r"answered \[\"a\", \"b\"\]\. For .* script\('m'"
         ) as caught:
             method("m", ["a", "b"])
         assert caught[0].filename == __file__
@@ -311,7 +326,7 @@ def test_a_list_of_texts_is_data_and_hints_at_the_other_meaning() -> None:
     get_model.set("m", [1])
     get_model.set("m", ["a"], schema="Names")
     with pytest.raises(
-        InvalidReply, match=r"For one reply after the other write add_all\('m', \[\.\.\.\]\)"
+        InvalidReply, match=r"For one reply after the other write script\('m', first, second\)"
     ):
         get_model.set("m", [ConnectionError("down"), "up"])
 

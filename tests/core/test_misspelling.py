@@ -45,7 +45,7 @@ MISSPELT: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "prompt",
     ),
     "add(time=)": (lambda mock: mock.add("m", "x", time=2), TypeError, "times"),
-    "add_all(sytem=)": (lambda mock: mock.add_all("m", ["x"], sytem="y"), TypeError, "system"),
+    "script(sytem=)": (lambda mock: mock.script("m", "x", sytem="y"), TypeError, "system"),
     "set(schemas=)": (lambda mock: mock.set("m", "x", schemas=dict), TypeError, "schema"),
     "set(reply=)": (lambda mock: mock.set("m", reply="x"), TypeError, "response"),
     "set(return_value=)": (lambda mock: mock.set("m", return_value="x"), TypeError, "response"),
@@ -74,7 +74,7 @@ def test_a_misspelt_name_is_answered_by_the_nearest_one(given: str) -> None:
     assert shown.startswith(f"{error.__name__}: ")
     assert f"; did you mean {nearest!r}?" in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-    assert mock.responses.script.get_configured() == []
+    assert mock.responses.replies.get_configured() == []
 
 
 @pytest.mark.parametrize("method", ["set", "add"])
@@ -82,7 +82,8 @@ def test_the_arguments_that_exist_are_listed(method: str) -> None:
     with pytest.raises(TypeError, match=rf"^{method}\(\) has no argument 'colour'\. ") as caught:
         getattr(create_mock_get_model(), method)("m", "x", colour="red")
     assert re.search(
-        "Its arguments: model, response, .*prompt, system, tools, turn, attachments, options\\.$",
+        "Its arguments: model, response, .*prompt, system, tools, turn, attachments, options, "
+        "tool_result, has_tool_result\\.$",
         str(caught.value),
     )
 

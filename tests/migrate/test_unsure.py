@@ -149,7 +149,7 @@ UNSURE = {
         """,
         (
             "returns another value each time. Add a reply for each call, in order: "
-            'mock_llm_responses.add_all("*", [...]).'
+            'mock_llm_responses.script("*", first, second).'
         ),
     ),
     "a fixture of a class": (

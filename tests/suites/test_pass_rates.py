@@ -64,7 +64,7 @@ def test_a_share_that_is_not_quite_all_or_nothing_is_not_shown_as_such() -> None
 def test_every_output_of_the_command_has_them(
     project: Project, mock_llm_responses: LLMMock
 ) -> None:
-    mock_llm_responses.add_all("gpt-4o-mini", ["Hello", "Hm", "Hello", "Hm", "Hello"])
+    mock_llm_responses.script("gpt-4o-mini", "Hello", "Hm", "Hello", "Hm", "Hello")
     check = "[{type: contains, value: Hello}]"
     project.write_cases(
         f"  - {{name: c, prompt: Hi, repeat: 5, threshold: 0.8, assertions: {check}}}\n"

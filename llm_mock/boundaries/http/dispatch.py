@@ -188,7 +188,7 @@ def parse_request(
         sent = decoded
     level: Mock | None = mock
     while level is not None:
-        if level.responses.script.endpoints:
+        if level.responses.replies.endpoints:
             # Imported late: few tests configure endpoints.
             from llm_mock.boundaries.http.endpoint_requests import answer_configured_endpoint
 

@@ -164,7 +164,7 @@ def answer_configured_endpoint(sent: WireRequest, provider: str, mock: Mock) -> 
     errors = get_descriptor(provider).errors
     level: Mock | None = mock
     while level is not None:
-        script = level.responses.script
+        script = level.responses.replies
         names = script.match_endpoints(sent.method, sent.host, sent.path)
         if names:
             request = create_call_request(sent, provider)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
 
 DOCUMENTED_NAMES = (
-    *("add", "add_all", "set", "set_error", "set_latency", "set_price", "set_response"),
+    *("add", "script", "set", "set_error", "set_latency", "set_price", "set_response"),
     *("on", "set_embedding"),
     *("autospec", "environment", "misbehave", "misbehaviour", "reset", "set_unknown"),
     *("calls", "calls_of", "last_call", "models", "requested_models"),
@@ -105,13 +105,13 @@ class LLMMock(Mock):
             self.set(model, response)
         if side_effect is not None:
             to_exception(side_effect)
-            self.responses.script.side_effect = StandingReply(
+            self.responses.replies.side_effect = StandingReply(
                 ANY_MODEL, None, Reply(error=side_effect), None
             )
 
     set = forward_method("responses", ResponseConfigurator.set)
     add = forward_method("responses", ResponseConfigurator.add)
-    add_all = forward_method("responses", ResponseConfigurator.add_all)
+    script = forward_method("responses", ResponseConfigurator.script)
     set_error = forward_method("responses", ResponseConfigurator.set_error)
     set_unknown = forward_method("responses", ResponseConfigurator.set_unknown)
     set_latency = forward_method("responses", ResponseConfigurator.set_latency)
@@ -201,7 +201,7 @@ class LLMMock(Mock):
         from llm_mock.cost.prices import price
 
         __tracebackhide__ = True
-        script = self.responses.script
+        script = self.responses.replies
         model_price = price(self.responses.register_name(model), input, output)
         script.prices = (*script.prices, model_price)
 
@@ -244,7 +244,7 @@ class LLMMock(Mock):
         check_name(name)
         entry = find_registered(name, listing) if self._at_boundary else None
         model_id = name if entry is None else get_model_id(entry)
-        self.responses.script.named.add(model_id)
+        self.responses.replies.named.add(model_id)
         return model_id, entry
 
     def resolve_model(self, kind: str, name: str, model_id: str, entry: Any) -> Any:
@@ -364,7 +364,7 @@ class LLMMock(Mock):
                 "replays the calls of the test's own process. Configure the replies for the other "
                 "process in a test without a cassette."
             )
-        check_sendable(self.responses.script)
+        check_sendable(self.responses.replies)
         testing = dict.fromkeys(TESTING_VARIABLES, "1")
         environment = self.extend_environment({**os.environ, **testing})
         if self.server_environment is not None:
@@ -402,17 +402,17 @@ class LLMMock(Mock):
             (level, *parents), details, has_cassette = folder.read_configuration()
         except FileNotFoundError:  # the test has ended and removed its folder
             return
-        self.responses.script, self.settings = level
+        self.responses.replies, self.settings = level
         self.cassette = CassetteInOtherProcess() if has_cassette else None
         parent: LLMMock | None = None
         # The outermost mock is the last one; each is the parent of the one before it.
         for script, settings in reversed(parents):
             parent = LLMMock(parent=parent, at_boundary=True, standing_only=True, settings=settings)
-            parent.responses.script = script
+            parent.responses.replies = script
         self.parent = parent
-        if self.misbehaviour is None and self.responses.script.misbehaviour is not None:
+        if self.misbehaviour is None and self.responses.replies.misbehaviour is not None:
             self.misbehaviour = self._behaviour.create_misbehaviour(
-                *self.responses.script.misbehaviour
+                *self.responses.replies.misbehaviour
             )
         if details and self.history.log is None:
             from llm_mock.core.call_log import CallLog
