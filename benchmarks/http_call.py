@@ -27,6 +27,13 @@ URLS = {
 }
 
 
+def _make_mock() -> Any:
+    """Return a mock that checks requests, as the mock of a test does."""
+    mock = create_mock_get_model({"*": ANSWER})
+    mock.autospec()
+    return mock
+
+
 def openai_chat(client: Any) -> Call:
     return lambda: client.chat.completions.create(**QUESTION)
 
@@ -115,7 +122,7 @@ class Contest:
             )
 
         with self._httpx.Client(event_hooks={"response": [note]}) as client:
-            activate(create_mock_get_model({"*": ANSWER}))
+            activate(_make_mock())
             self._ask(_client(self._sdk, http_client=client))()
         return seen[0]
 
@@ -134,7 +141,7 @@ class Contest:
     def ours(self) -> Call:
         while self._routers:
             self._routers.pop().stop()
-        activate(create_mock_get_model({"*": ANSWER}))
+        activate(_make_mock())
         return self._asked(_client(self._sdk))
 
     def respx(self) -> Call:

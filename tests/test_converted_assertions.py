@@ -79,7 +79,9 @@ def test_a_reasoning_model_is_sent_no_temperature(
 def test_the_response_format_was_sent(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-4o", {"facts": []})
     client.chat.completions.create(
-        model="gpt-4o", messages=MESSAGES, response_format={"type": "json_object"}
+        model="gpt-4o",
+        messages=[{"role": "user", "content": "Answer in JSON."}],
+        response_format={"type": "json_object"},
     )
     mock_llm_responses.assert_called_with(response_format={"type": "json_object"})
     assert mock_llm_responses.last_call.request is not None

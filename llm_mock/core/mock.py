@@ -122,7 +122,7 @@ class Mock:
 
     @property
     def refusals(self) -> list[str]:
-        """The refused requests, which the application may handle; they fail a strict test only."""
+        """The refused requests, which the application may handle."""
         self._receive()
         return self._refusals
 
@@ -198,6 +198,19 @@ class Mock:
     def note_refusal(self, message: str) -> None:
         """Note a refused request; it is a problem in a strict test."""
         self._note("problem" if self.settings.strict == "error" else "refusal", message)
+
+    def record_refused(self, request: Request, error: Exception, message: str) -> None:
+        """Record a call that its provider would refuse; the application may handle the error.
+
+        Args:
+            request: the request.
+            error: the provider's error.
+            message: the explanation, which a failing test shows.
+        """
+        record = self._begin(request)
+        self._fail(record, error, request.describe_failure(error, begun=False))
+        # Not a problem in a strict test either: production answers with an error, no more.
+        self._note("refusal", message)
 
     def note_not_mocked(self, request: str, message: str) -> None:
         """Note a request to a server that is not mocked; it is a problem in a strict test.

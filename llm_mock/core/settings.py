@@ -18,7 +18,9 @@ class Settings(NamedTuple):
     schema_check: Strictness = "warn"
     """The reaction to a scripted reply that breaks the schema."""
     autospec: bool = False
-    """Let known models refuse the requests that the real ones would refuse."""
+    """Refuse the requests that the real models and their providers would refuse."""
+    disabled_rules: frozenset[str] = frozenset()
+    """The rules of providers that are switched off; see `boundaries/http/request_rules`."""
     unknown_models: Strictness = "off"
     """The reaction to names that no plugin registers and no test names: `off` or `error`."""
     generate: bool = False

@@ -106,6 +106,11 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         default=True,
     )
     parser.addini(
+        "llm_mock_disabled_rules",
+        "Accept the requests that these rules of providers refuse: names of rules.",
+        type="args",
+    )
+    parser.addini(
         "llm_mock_unknown_models",
         "React to model names that neither a plugin of llm nor the test knows: off (default) "
         "answers, error raises UnknownModelError.",
@@ -259,6 +264,7 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         "strict": read_strictness(config, "llm_mock_strict"),
         "schema_check": read_strictness(config, "llm_mock_schema_check"),
         "autospec": read_boolean(config, "llm_mock_autospec"),
+        "disabled_rules": _read_disabled_rules(config),
         "unknown_models": read_strictness(config, "llm_mock_unknown_models", EITHER_LEVEL),
         "generate": read_boolean(config, "llm_mock_generate"),
         "raw_json": response_json == "raw",
@@ -271,6 +277,26 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         return Settings(**values)
 
     return make_settings
+
+
+def _read_disabled_rules(config: pytest.Config) -> frozenset[str]:
+    """Return the names of the rules that are switched off.
+
+    Raises:
+        pytest.UsageError: there is no rule of that name.
+    """
+    names = frozenset(config.getini("llm_mock_disabled_rules"))
+    if names:
+        # Imported late: few projects switch rules off.
+        from llm_mock.boundaries.http.request_rules.lookup import list_rules
+        from llm_mock.support.text import suggest_name
+
+        known = sorted({rule.name for rules in list_rules().values() for rule in rules})
+        for name in sorted(names.difference(known)):
+            raise pytest.UsageError(
+                f"ini llm_mock_disabled_rules: unknown rule {name!r}{suggest_name(name, known)}"
+            )
+    return names
 
 
 def _read_prices(config: pytest.Config) -> Prices:

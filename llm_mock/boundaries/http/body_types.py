@@ -118,7 +118,9 @@ _RESPONSES_PART = _make_object(
     input_audio=_make_object(_AUDIO_FIELDS),
 )
 _RESPONSES_ITEM = _make_object(
-    _make_fields(TEXT, "type", "role", "id", "call_id", "name", "arguments", "input"),
+    _make_fields(TEXT, "type", "role", "id", "call_id", "name", "input"),
+    # Those of a tool search are an object.
+    arguments=TEXT_OR_OBJECT,
     content=Shape(str, list, items=_RESPONSES_PART),
     output=Shape(str, list, dict, items=_RESPONSES_PART),
     summary=Shape(list, items=_RESPONSES_PART),
@@ -196,7 +198,8 @@ _GEMINI_TOOL = _make_object(functionDeclarations=Shape(list, items=_GEMINI_FUNCT
 GEMINI = _make_object(
     contents=Shape(list, items=_make_object(role=TEXT, parts=_GEMINI_PARTS)),
     systemInstruction=GEMINI_CONTENT,
-    tools=Shape(list, items=_GEMINI_TOOL),
+    # Like any list of a protocol buffer, a single tool may stand for a list of one.
+    tools=Shape(list, dict, items=_GEMINI_TOOL, fields=_GEMINI_TOOL.fields),
     toolConfig=_make_object(
         functionCallingConfig=_make_object(mode=TEXT, allowedFunctionNames=TEXTS)
     ),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
 from llm_mock.boundaries.http.errors import ReplyFunctionError, convert_to_wire_error
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
+from llm_mock.boundaries.http.request_rules.lookup import find_rules
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
@@ -76,9 +77,7 @@ def dispatch_request(
     if not isinstance(parsed, ModelRequest):
         return parsed
     try:
-        # `set_unknown` made the model unknown.
-        if mock.is_unknown(parsed.request.model_id):
-            raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
+        _check_request(parsed)
         response = _build_response(parsed, mock.answer(parsed.request))
     except Exception as error:
         response = _build_failure_response(parsed, error)
@@ -126,8 +125,7 @@ async def respond_async(
     """
     mock = parsed.mock
     try:
-        if mock.is_unknown(parsed.request.model_id):
-            raise parsed.protocol.build_unknown_model_error(parsed.request.model_id)
+        _check_request(parsed)
         answer = await mock.answer_async(parsed.request, before_function)
         return _build_response(parsed, answer)
     except Exception as error:
@@ -216,6 +214,31 @@ def _answer_other_request(
 
     response = answer_other_endpoint(sent, provider, mock)
     return response or refuse_unknown_path(sent, provider, mock, served)
+
+
+def _check_request(parsed: ModelRequest) -> None:
+    """Refuse a request that the provider would refuse.
+
+    Raises:
+        WireError: the provider's error.
+    """
+    mock = parsed.mock
+    request = parsed.request
+    # `set_unknown` made the model unknown.
+    if mock.is_unknown(request.model_id):
+        raise parsed.protocol.build_unknown_model_error(request.model_id)
+    settings = mock.settings
+    # With a cassette the provider itself checks the request, or did when it was recorded.
+    if not settings.autospec or mock.cassette is not None:
+        return
+    host = parsed.sent.host
+    rules = find_rules(request.api, host)
+    violation = rules and rules.find_violation(request, settings.disabled_rules)
+    if violation:
+        # Imported late: most requests are accepted.
+        from llm_mock.boundaries.http.refusals import refuse_call
+
+        raise refuse_call(request, host, violation, mock)
 
 
 def _build_response(

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, cast
 
 from llm_mock.boundaries.http.error_formats import ErrorFormat
-from llm_mock.boundaries.http.errors import convert_to_wire_error, refusal_headers
+from llm_mock.boundaries.http.errors import (
+    REFUSAL_HEADER,
+    convert_to_wire_error,
+    make_refusal_key,
+    refusal_headers,
+)
 from llm_mock.boundaries.http.interception import TELEMETRY
 from llm_mock.boundaries.http.other_endpoints import find_other_model
 from llm_mock.boundaries.http.providers.registry import get_descriptor
@@ -15,6 +20,8 @@ from llm_mock.core.source_location import find_project_line
 from llm_mock.errors import RealModelCall
 
 if TYPE_CHECKING:
+    from llm_mock.boundaries.http.request import HTTPRequest
+    from llm_mock.boundaries.http.request_rules.rule import Violation
     from llm_mock.core.mock import Mock
 
 
@@ -75,6 +82,28 @@ def _drop_telemetry(sent: WireRequest) -> WireResponse:
     if sent.method == "POST":
         return json_response({})
     return json_response({}, 404)
+
+
+def refuse_call(request: HTTPRequest, host: str, violation: Violation, mock: Mock) -> WireError:
+    """Record a call that breaks a rule of its provider, and return the provider's error.
+
+    Args:
+        request: the call.
+        host: the host of the provider.
+        violation: the rule and the error.
+        mock: the mock that records it.
+    """
+    error = violation.error
+    rule = violation.rule
+    message = (
+        f"{host} refuses this call of the model {request.model_id!r} with status {error.status}: "
+        f"{error.message.strip()}\n{_describe_caller()}Rule {rule.name!r} refuses {rule.refuses}; "
+        "ini llm_mock_disabled_rules switches it off."
+    )
+    # An SDK's exception keeps the header, by which a failing test finds the message.
+    error.headers[REFUSAL_HEADER] = make_refusal_key(message)
+    mock.record_refused(request, error, message)
+    return error
 
 
 def refuse_unknown_path(

@@ -82,7 +82,8 @@ _RESPONSES_PART = {
     "input_audio": ("dict", _AUDIO),
 }
 _RESPONSES_ITEM = {
-    **_texts("type", "role", "id", "call_id", "name", "arguments", "input"),
+    **_texts("type", "role", "id", "call_id", "name", "input"),
+    "arguments": "str dict",
     "content": ("str list", {"[]": ("dict", _RESPONSES_PART)}),
     "output": ("str list dict", {"[]": ("dict", _RESPONSES_PART)}),
     "summary": ("list", {"[]": ("dict", _RESPONSES_PART)}),
@@ -164,13 +165,11 @@ _GEMINI_FUNCTION = {
     "parameters": "dict",
     "parametersJsonSchema": "dict",
 }
+_GEMINI_TOOL = {"functionDeclarations": ("list", {"[]": ("dict", _GEMINI_FUNCTION)})}
 GEMINI: Rows = {
     "contents": ("list", {"[]": ("dict", {"role": "str", "parts": _GEMINI_PARTS})}),
     "systemInstruction": _GEMINI_CONTENT,
-    "tools": (
-        "list",
-        {"[]": ("dict", {"functionDeclarations": ("list", {"[]": ("dict", _GEMINI_FUNCTION)})})},
-    ),
+    "tools": ("list dict", {"[]": ("dict", _GEMINI_TOOL), **_GEMINI_TOOL}),
     "toolConfig": (
         "dict",
         {

@@ -43,7 +43,7 @@ CHAT = {
     "tool_choice": {"type": "function", "function": {"name": "weather"}},
     "response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": SCHEMA}},
     **{
-        "stream": False,
+        "stream": True,
         "stream_options": {"include_usage": True},
         "temperature": 0.5,
         "n": 1,

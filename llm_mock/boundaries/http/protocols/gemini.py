@@ -333,9 +333,15 @@ def _unwrap_output(response: object) -> Any:
     return response
 
 
+def get_tools(body: JSONObject) -> list[JSONObject]:
+    """Return the tools of a request, of which a single one may stand without a list."""
+    tools = body.get("tools") or []
+    return [tools] if isinstance(tools, dict) else tools
+
+
 def _parse_tools(body: JSONObject) -> list[Tool]:
     tools = []
-    for tool in body.get("tools") or ():
+    for tool in get_tools(body):
         for function in tool.get("functionDeclarations") or ():
             schema = function.get("parametersJsonSchema")
             schema = schema or convert_to_json_schema(function.get("parameters"))

@@ -193,12 +193,13 @@ def make_base64_part(data: str, type: str | None) -> Message:
 
 
 def make_file_part(data: str, filename: str | None) -> Message:
-    """Return a message part for a file, whose data is a `data:` URL or base64.
+    """Return a message part for a file, whose data is a URL or base64.
 
     Raises:
         WireError: the data is not valid base64.
     """
-    if data.startswith("data:"):
+    # OpenRouter takes addresses of files, too.
+    if data.startswith(("data:", "http://", "https://")):
         return make_url_part(data, "application/pdf")
     media_type = mimetypes.guess_type(filename or "")[0]
     return make_base64_part(data, media_type or "application/pdf")

@@ -1,0 +1,170 @@
+"""Requests that a provider refuses are refused in its words, and near misses are accepted.
+
+Each file in the folder `refused` has the requests to one API:
+
+- `url`, `body`: the address of the provider, and fields that each body has;
+- `status`, `envelope`, `error`: the status, the field of the error in the response's body, and what
+  all errors have in common; without `envelope` the whole body is the error;
+- `sources`, `shared`: parts for several cases, as YAML anchors;
+- `cases`: the refused requests by name, each with the `rule`, the `source` that states it, the
+  rest of its `body` and of its `error`, perhaps with a `url`, a `status` and `headers` of its own;
+- `accepted`: the bodies of near misses by name.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+import yaml
+
+from llm_mock import LLMMock, Reply
+from llm_mock.boundaries.http.request_rules.lookup import list_rules
+
+FOLDER = Path(__file__).with_name("refused")
+APIS = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
+ANSWER = Reply("{}", invalid=True)
+"""The reply to each request, whatever it asks for."""
+CHAT = "https://api.openai.com/v1/chat/completions"
+
+
+@functools.lru_cache
+def load(api: str) -> dict[str, Any]:
+    """Return the content of a file."""
+    content: dict[str, Any] = yaml.safe_load((FOLDER / f"{api}.yaml").read_text(encoding="utf-8"))
+    return content
+
+
+REFUSED = [(api, name) for api in APIS for name in load(api)["cases"]]
+ACCEPTED = [(api, name) for api in APIS for name in load(api)["accepted"]]
+
+
+def send(content: dict[str, Any], case: dict[str, Any]) -> httpx.Response:
+    """Send the request of a case by a plain HTTP client."""
+    body = {**content["body"], **case["body"]}
+    url = case.get("url", content["url"])
+    return httpx.post(url, json=body, headers=case.get("headers"))
+
+
+def get_error(content: dict[str, Any], response: httpx.Response) -> Any:
+    """Return the error in a response."""
+    body = response.json()
+    # Anthropic's body has more than the error: its type, and an id that differs each time.
+    return body[content["envelope"]] if "envelope" in content else body
+
+
+@pytest.mark.parametrize(("api", "name"), REFUSED)
+def test_a_request_is_refused_in_the_words_of_the_provider(
+    api: str, name: str, mock_llm_calls: LLMMock
+) -> None:
+    content = load(api)
+    case = content["cases"][name]
+    response = send(content, case)
+    assert response.status_code == case.get("status", content["status"])
+    assert get_error(content, response) == {**content.get("error", {}), **case["error"]}
+    (call,) = mock_llm_calls.calls
+    assert call["error"]
+    (refusal,) = mock_llm_calls.refusals
+    assert f"Rule {case['rule']!r}" in refusal
+    assert case["source"]
+    assert mock_llm_calls.problems == []
+
+
+@pytest.mark.parametrize(("api", "name"), ACCEPTED)
+def test_a_near_miss_is_accepted(
+    api: str, name: str, mock_llm_calls: LLMMock, mock_llm_responses: Any
+) -> None:
+    content = load(api)
+    mock_llm_responses.set("*", ANSWER)
+    given = content["accepted"][name]
+    case = given if "body" in given else {"body": given}
+    response = send(content, case)
+    assert response.status_code == 200, response.text
+    assert mock_llm_calls.refusals == []
+
+
+def test_each_rule_refuses_a_request_of_the_corpus() -> None:
+    rules = {rule.name for known in list_rules().values() for rule in known}
+    refusing = {load(api)["cases"][name]["rule"] for api, name in REFUSED}
+    assert refusing == rules
+
+
+def test_each_rule_names_its_source() -> None:
+    for known in list_rules().values():
+        for rule in known:
+            assert rule.source.startswith("https://"), rule
+
+
+def test_a_request_that_was_accepted_is_accepted_again(
+    mock_llm_calls: LLMMock, mock_llm_responses: Any
+) -> None:
+    content = load("chat_completions")
+    mock_llm_responses.set("*", ANSWER)
+    for name in ("two tools and a choice", "optional property of a schema that is not strict"):
+        case = {"body": content["accepted"][name]}
+        for _ in range(2):
+            assert send(content, case).status_code == 200
+
+
+def test_a_refused_tool_is_refused_again(mock_llm_calls: LLMMock) -> None:
+    content = load("chat_completions")
+    case = content["cases"]["tool with an array of nothing"]
+    first, second = send(content, case), send(content, case)
+    assert first.status_code == second.status_code == 400
+    assert first.json() == second.json()
+
+
+@pytest.mark.parametrize(
+    "host", ["api.groq.com", "api.deepseek.com", "openrouter.ai", "gateway.example.com"]
+)
+def test_a_compatible_provider_accepts_what_openai_refuses(
+    host: str, mock_llm_calls: LLMMock, mock_llm_responses: Any
+) -> None:
+    content = load("chat_completions")
+    mock_llm_responses.set("*", "Hi!")
+    case = content["cases"]["misspelt parameter"]
+    url = f"https://{host}/v1/chat/completions"
+    headers = {"user-agent": "OpenAI/Python 3.0.0"}
+    assert send(content, {**case, "url": url, "headers": headers}).status_code == 200
+
+
+def test_the_sdk_raises_its_own_exception(mock_llm_calls: LLMMock) -> None:
+    client = openai.OpenAI(api_key="k")
+    with pytest.raises(openai.BadRequestError, match="Unrecognized request argument") as caught:
+        client.chat.completions.create(
+            model="gpt-4o",
+            messages=[{"role": "user", "content": "Hello"}],
+            extra_body={"temprature": 1},
+        )
+    assert caught.value.status_code == 400
+    assert len(mock_llm_calls.calls) == 1
+
+
+def test_the_asynchronous_sdk_raises_its_own_exception(mock_llm_calls: LLMMock) -> None:
+    async def call() -> None:
+        client = openai.AsyncOpenAI(api_key="k")
+        with pytest.raises(openai.BadRequestError, match="integer below minimum"):
+            await client.chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": "Hello"}], n=-1
+            )
+
+    asyncio.run(call())
+    (refusal,) = mock_llm_calls.refusals
+    assert "test_refused_requests.py" in refusal
+
+
+def test_the_sdk_may_know_a_parameter_that_no_rule_knows(
+    mock_llm_calls: LLMMock, mock_llm_responses: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from openai.types.chat import completion_create_params as params
+
+    known = params.CompletionCreateParamsBase.__annotations__
+    monkeypatch.setitem(known, "temprature", "float")
+    mock_llm_responses.set("*", "Hi!")
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "temprature": 1}
+    assert httpx.post(CHAT, json=body).status_code == 200

@@ -1,0 +1,118 @@
+"""Requests that a provider refuses, in a run of pytest: the failure section and the settings."""
+
+from __future__ import annotations
+
+import pytest
+
+APP = """
+    import openai
+
+    def ask():
+        client = openai.OpenAI(api_key="k")
+        try:
+            client.chat.completions.create(
+                model="gpt-4o",
+                messages=[{"role": "user", "content": "Hello"}],
+                extra_body={"temprature": 1},
+            )
+        except openai.BadRequestError:
+            return "handled"
+        return "answered"
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Make an application that sends a misspelt parameter."""
+    pytester.makepyfile(app=APP)
+    return pytester
+
+
+@pytest.mark.parametrize("strict", ["warn", "error"])
+def test_an_application_may_handle_a_refused_request(project: pytest.Pytester, strict: str) -> None:
+    project.makeini(f"[pytest]\nllm_mock_strict = {strict}")
+    project.makepyfile("import app\ndef test_it():\n    assert app.ask() == 'handled'\n")
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_failing_test_shows_the_refused_request_and_its_line(project: pytest.Pytester) -> None:
+    project.makepyfile("import app\ndef test_it():\n    assert app.ask() == 'answered'\n")
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*- LLM calls -*",
+            "api.openai.com refuses this call of the model 'gpt-4o' with status 400: "
+            "Unrecognized request argument supplied: temprature",
+            "Requested at app.py:6. Rule 'unknown-parameter' refuses a parameter that does not "
+            "exist; ini llm_mock_disabled_rules switches it off.",
+            "*gpt-4o  'Hello'*raised*",
+        ]
+    )
+
+
+def test_a_test_that_fails_with_the_error_of_the_sdk_names_the_rule(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+
+        def test_it():
+            openai.OpenAI(api_key="k").chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": "Hello"}], n=-1
+            )
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["*with status 400: Invalid 'n': integer below minimum value.*", "*number-out-of-range*"]
+    )
+    assert "_base_client" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["llm_mock_disabled_rules = unknown-parameter json-word", "llm_mock_autospec = false"],
+)
+def test_rules_can_be_switched_off(project: pytest.Pytester, setting: str) -> None:
+    project.makeini(f"[pytest]\n{setting}")
+    project.makepyfile("import app\ndef test_it():\n    assert app.ask() == 'answered'\n")
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_another_rule_still_holds(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_disabled_rules = json-word")
+    project.makepyfile("import app\ndef test_it():\n    assert app.ask() == 'handled'\n")
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_rule_that_does_not_exist_is_an_error(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_disabled_rules = unknown-parametre")
+    pytester.makepyfile("def test_it(): pass")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [
+            "*ini llm_mock_disabled_rules: unknown rule 'unknown-parametre'; did you mean "
+            "'unknown-parameter'?"
+        ]
+    )
+
+
+def test_a_process_of_a_test_refuses_too(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_disabled_rules = json-word")
+    project.makepyfile(
+        """
+        import subprocess, sys
+
+        def test_it(mock_llm_calls):
+            code = "import app; print(app.ask())"
+            answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+            assert answer.stdout.strip() == "handled", answer
+            assert "unknown-parameter" in mock_llm_calls.refusals[0]
+            assert mock_llm_calls.last_call["status"] == 400
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
