@@ -38,8 +38,8 @@ UNSTABLE = (
 """The ends of the names of what no test restores."""
 PATIENCE = 2.0
 """The seconds that threads, processes and connections have to end by themselves."""
-ENDING = ("process", "thread")
-"""What others may end meanwhile."""
+ENDING = ("process", "thread", "descriptor")
+"""What others may end meanwhile, such as a server that an earlier test left to itself."""
 EXIT_FUNCTIONS: list[str] = []
 """The functions that run when the process ends, registered by `atexit` while a test notes them."""
 State = dict[str, str]

@@ -42,6 +42,8 @@ COMMANDS = {
     "validation": ["validate", "suite.yaml", "spec.yaml"],
     "invalid files": ["validate", "broken.yaml"],
     "a preview of a migration": ["migrate", "test_old.py"],
+    "a migration": ["migrate", "--write", "test_old.py"],
+    "an import": ["import", "promptfoo.yaml"],
     "an import of nothing": ["import", "vcr.yaml"],
     "an import that fails": ["import", "broken.yaml"],
     "the misbehaviours": ["misbehaviours"],
