@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from llm_mock.agents.assertions import Score as Score
     from llm_mock.agents.assertions import llm_assert as llm_assert
     from llm_mock.agents.assertions import llm_score as llm_score
-    from llm_mock.agents.generated_calls import call_every_tool as call_every_tool
     from llm_mock.agents.result import AgentResult as AgentResult
     from llm_mock.agents.result import ToolCallRecord as ToolCallRecord
     from llm_mock.agents.result import Turn as Turn
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 _MODULES = {
     "agent": "Agent Provider",
     "assertions": "Score llm_assert llm_score",
-    "generated_calls": "call_every_tool",
     "result": "AgentResult ToolCallRecord Turn",
     "result_json": "result_from_json result_to_json",
     "run": "aitest_run aitest_run_sync",

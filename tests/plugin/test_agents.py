@@ -204,7 +204,7 @@ def test_agents_as_parameters_have_readable_ids(pytester: pytest.Pytester) -> No
 SCOPES = """
     import json
     import sys
-    from llm_mock.agents import MCPServer, call_every_tool
+    from llm_mock.agents import MCPServer
     from tests.agents.processes import processes_with
 
     def agent(**fields):
@@ -217,7 +217,7 @@ SCOPES = """
     @pytest.mark.parametrize("number", range(2))
     def test_twice(scope, number, aitest_run_sync, mock_llm_responses):
         for _ in range(2):
-            mock_llm_responses.set("m", call_every_tool())
+            mock_llm_responses.call_every_tool("m")
             (call,) = aitest_run_sync(agent(scope=scope), "Call it").all_tool_calls
             pids[scope].add(json.loads(call.result)["pid"])
         assert len(pids[scope]) == (number + 1 if scope == "test" else 1)
@@ -450,8 +450,7 @@ def test_a_run_without_agents_imports_nothing_of_them(pytester: pytest.Pytester)
 
 def test_configuring_an_agent_imports_neither_llm_nor_mcp() -> None:
     code = (
-        "import sys; from llm_mock.agents import Agent, CLIServer, MCPServer, Skill, "
-        "call_every_tool;"
+        "import sys; from llm_mock.agents import Agent, CLIServer, MCPServer, Skill;"
         "Agent('m', [MCPServer(['a'])], [CLIServer('a', 'b')]);"
         "print({'llm', 'mcp', 'tenacity', 'anyio'} & set(sys.modules))"
     )
@@ -576,10 +575,10 @@ def test_no_server_outlives_the_run(
     pytester.makepyfile(
         with_agents(
             f"""
-            from llm_mock.agents import MCPServer, call_every_tool
+            from llm_mock.agents import MCPServer
 
             def test_it(mock_llm_responses):
-                mock_llm_responses.set("*", call_every_tool())
+                mock_llm_responses.call_every_tool("*")
                 server = MCPServer([sys.executable, {str(RAW_SERVER)!r}, {marker!r}], tools=["echo"])
                 assert aitest_run_sync(Agent("m", [server]), "Hello").tool_was_called("echo")
                 assert {marker!r} in subprocess.check_output(["ps", "-eo", "args", "-ww"], text=True)

@@ -18,7 +18,6 @@ from llm_mock.agents import (
     MCPServer,
     Provider,
     Skill,
-    call_every_tool,
 )
 
 BANK = Path(__file__).parents[1]
@@ -52,7 +51,7 @@ def test_every_tool_answers(
         "balance_chart": bob,
         "transfer": {"source": "alice", "target": "bob"},
     }
-    mock_llm_responses.set("*", call_every_tool(arguments=arguments))
+    mock_llm_responses.call_every_tool("*", arguments=arguments)
 
     result = aitest_run_sync(teller, "Try everything")
 

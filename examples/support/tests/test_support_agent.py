@@ -12,7 +12,7 @@ import pytest
 from llm.models import ToolCall
 
 from llm_mock import LLMMock, Reply
-from llm_mock.agents import Agent, AgentResult, call_every_tool
+from llm_mock.agents import Agent, AgentResult
 from llm_mock.suites import load_role
 
 SUPPORT = Path(__file__).parents[1]
@@ -32,9 +32,11 @@ def test_every_tool_answers(
     agent: Agent, aitest_run_sync: Run, mock_llm_responses: LLMMock
 ) -> None:
     order = {"number": "A-1005"}
-    mock_llm_responses.set(
-        "*", call_every_tool(arguments={"find_order": order, "refund": {**order, "cents": 800}})
-    )
+    arguments: dict[str, dict[str, Any]] = {
+        "find_order": order,
+        "refund": {**order, "cents": 800},
+    }
+    mock_llm_responses.call_every_tool("*", arguments=arguments)
 
     result = aitest_run_sync(agent, "Try everything")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from llm_mock.behaviour import ModelBehaviour
@@ -24,7 +24,7 @@ from llm_mock.core.configurator import ResponseConfigurator, check_name
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import ANY_MODEL, is_named
-from llm_mock.core.reply import Reply, to_exception
+from llm_mock.core.reply import UNSET, Reply, to_exception
 from llm_mock.core.script import StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 DOCUMENTED_NAMES = (
     *("add", "script", "set", "set_error", "set_latency", "set_price", "set_response"),
-    *("on", "set_embedding"),
+    *("call_every_tool", "on", "set_embedding"),
     *("autospec", "environment", "misbehave", "misbehaviour", "reset", "set_unknown"),
     *("calls", "calls_of", "last_call", "models", "requested_models"),
     *("get_async_model", "get_embedding_model", "get_model"),
@@ -125,6 +125,39 @@ class LLMMock(Mock):
     assert_any_call = forward_method("_assertions", CallAssertions.assert_any_call)
     assert_not_called_with = forward_method("_assertions", CallAssertions.assert_not_called_with)
     assert_resilient = forward_method("_assertions", CallAssertions.assert_resilient)
+
+    def call_every_tool(
+        self,
+        model: str,
+        then: object = UNSET,
+        *,
+        arguments: Mapping[str, Mapping[str, Any]] | None = None,
+        skip: Collection[str] = (),
+    ) -> None:
+        """Set a standing reply that calls each offered tool once, and then answers.
+
+        The arguments are the smallest that the tool's schema accepts, the same in every process.
+        Over HTTP the calls are those that `tool_choice` and `parallel_tool_calls` allow.
+
+        Example:
+            `mock.call_every_tool("*", then="Done")`
+
+        Args:
+            model: id, alias, a glob of ids, or `"*"` for any model.
+            then: the reply after the results of the tools; by default the text `Done`, or where a
+                schema is asked for, a generated instance of it.
+            arguments: the values of some arguments, by tool name.
+            skip: the names of tools that are not called.
+
+        Raises:
+            InvalidReply: `then` is not a reply.
+            LLMMockError: (when a model is called) no arguments can be generated for a tool, or a
+                tool that is named here is not offered.
+        """
+        from llm_mock.behaviour.generated_calls import CallEveryTool
+
+        __tracebackhide__ = True
+        self.set(model, CallEveryTool(then, arguments, skip))
 
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
         """Return the model of a name, as `llm.get_model` does; by default `llm`'s default model."""
