@@ -22,6 +22,7 @@ import llm_mock.agents.assertions
 import llm_mock.agents.run
 import llm_mock.boundaries.llm.model
 import llm_mock.boundaries.llm.payload
+import llm_mock.core.history
 import llm_mock.core.resilience
 import llm_mock.plugin.cassettes
 import llm_mock.plugin.report
@@ -29,7 +30,7 @@ import llm_mock.plugin.spec_items
 import llm_mock.plugin.suite_items
 import llm_mock.specs.runner
 import llm_mock.suites.failure
-import llm_mock.suites.runner  # noqa: F401
+import llm_mock.suites.runner
 
 pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("tests.expected")
@@ -106,6 +107,14 @@ def run_python() -> RunPython:
         )
 
     return run
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_ids() -> Iterator[None]:
+    """Leave the name of the test out of ids, which tests compare; other processes have it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llm_mock.core.history, "_make_id_prefix", lambda test: "")
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

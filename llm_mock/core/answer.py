@@ -13,6 +13,7 @@ from llm_mock.core.tool_calls import get_further_attributes
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.events import Chunk
+    from llm_mock.core.history import History
     from llm_mock.core.reply import Reply
     from llm_mock.core.value_types import ToolCallLike
 
@@ -25,12 +26,22 @@ class Answer(NamedTuple):
     the answer as a whole, such as its usage."""
     record: Call
     """The complete record of the call, with the tokens of the answer."""
+    history: History
+    """The history with the record."""
     waits: Sequence[float] | None = None
     """The seconds before each event; None if they come at once."""
     real_time: bool = False
     """Whether to really wait for these seconds."""
     raw_json: bool = False
     """Whether `response.json()` gives the provider's payload; see `Settings.raw_json`."""
+
+    def make_id(self) -> str:
+        """Return an id of the call that no other call of the run has."""
+        # The prefix is looked up first, because this runs in each call.
+        prefix = self.history.id_prefix
+        if prefix is None:
+            prefix = self.history.get_id_prefix()
+        return f"{prefix}{self.record['number']}"
 
     def events(self, stream: bool) -> Iterator[Chunk]:
         """Yield the events in order: `str`, `Event` (or a library's own), `MadeToolCall`, `Wait`.
@@ -62,11 +73,11 @@ class Answer(NamedTuple):
                 yield from chunks[: reply.error_after]
             raise error
         if reply.parts is not None:
-            yield from _iter_part_events(reply.parts, self.record["number"])
+            yield from _iter_part_events(reply.parts, self.make_id())
             return
         yield from _iter_content(reply, stream)
         if reply.tool_calls:
-            yield from _iter_tool_call_events(reply, self.record["number"])
+            yield from _iter_tool_call_events(reply, self.make_id())
         if error is not None:
             raise error
 
@@ -79,7 +90,7 @@ def _iter_content(reply: Reply, stream: bool) -> Iterable[Chunk]:
     return (Event("refusal", chunk) for chunk in chunks)
 
 
-def _iter_part_events(parts: Sequence[str | ToolCallLike], call_number: int) -> Iterator[Chunk]:
+def _iter_part_events(parts: Sequence[str | ToolCallLike], call_id_part: str) -> Iterator[Chunk]:
     """Yield the texts and the events of the tool calls of a reply, in its order."""
     position = 0
     for part in parts:
@@ -87,12 +98,12 @@ def _iter_part_events(parts: Sequence[str | ToolCallLike], call_number: int) -> 
             yield part
             continue
         position += 1
-        call_id = part.tool_call_id or f"call_{call_number}_{position}"
+        call_id = part.tool_call_id or f"call_{call_id_part}_{position}"
         yield from _iter_call_events(part, call_id)
         yield _make_tool_call(part, call_id)
 
 
-def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Chunk]:
+def _iter_tool_call_events(reply: Reply, call_id_part: str) -> Iterator[Chunk]:
     """Yield the tool calls of a reply, each after the stream events that providers send for it."""
     has_stream_events = reply.is_recorded
     for chunk in reply.chunks or ():
@@ -102,7 +113,7 @@ def _iter_tool_call_events(reply: Reply, call_number: int) -> Iterator[Chunk]:
         call_id = call.tool_call_id
         # A recorded call keeps a missing id, as the provider gave none.
         if not call_id and not reply.is_recorded:
-            call_id = f"call_{call_number}_{position}"
+            call_id = f"call_{call_id_part}_{position}"
         if not has_stream_events:
             yield from _iter_call_events(call, call_id)
         yield _make_tool_call(call, call_id)

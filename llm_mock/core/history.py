@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 import threading
+import zlib
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
     from llm_mock.core.script import StandingReply
     from llm_mock.support.json_types import JSONObject
+
+
+_prefixes_of_tests: Counter[str] = Counter()
+"""The number of histories with ids of each test, by its node id."""
+_prefix_lock = Lock()
 
 
 class LateCall(NamedTuple):
@@ -84,6 +90,8 @@ class History:
         """The node id of the test whose calls these are."""
         self.limit: int | None = None
         """The number of latest calls to keep; None for all."""
+        self.id_prefix: str | None = None
+        """The beginning of the ids of calls; None until the first one is needed."""
         self._parent = parent
         self._states: dict[str, ModelState] = {}
         self._last_number = 0
@@ -116,6 +124,15 @@ class History:
             return known
         parent = self._parent._states.get(model_id) if self._parent else None
         return self._states.setdefault(model_id, ModelState(parent))
+
+    def get_id_prefix(self) -> str:
+        """Return the beginning of the ids of calls, which no other history of the run has.
+
+        It depends on the name of the test alone, so that a test has the same ids in every run.
+        """
+        if self.id_prefix is None:
+            self.id_prefix = _make_id_prefix(self.test or get_running_test())
+        return self.id_prefix
 
     def fail(self, record: Call, error: BaseException, more: JSONObject | None = None) -> None:
         """Record the error of a call.
@@ -181,6 +198,8 @@ class History:
             self._states.clear()
             self.answered_by.clear()
             self._last_number = 0
+            # The numbers begin anew, so that the ids need another beginning.
+            self.id_prefix = None
 
     def note_late_call(self, test: str, model_id: str) -> None:
         """Note in the mock of the whole run that code of an ended test calls a model."""
@@ -205,6 +224,18 @@ class History:
             add_call(self.totals, call)
             if count_default_replies and not call["configured"]:
                 self.answered_by_default[test] = self.answered_by_default.get(test, 0) + 1
+
+
+def _make_id_prefix(test: str) -> str:
+    """Return a beginning of ids for a history of a test; empty outside of tests."""
+    if not test:
+        return ""
+    with _prefix_lock:
+        _prefixes_of_tests[test] += 1
+        count = _prefixes_of_tests[test]
+    checksum = zlib.crc32(test.encode("utf-8", "surrogatepass"))
+    # A test may have several mocks, reset one, or run again.
+    return f"{checksum:08x}_" if count == 1 else f"{checksum:08x}r{count}_"
 
 
 def _describe_caller() -> str:

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 logger = logging.getLogger("llm_mock")
+MAX_STORED_OBJECTS = 10_000
+"""The number of objects that a mock stores, if it keeps all calls."""
 
 
 class Mock:
@@ -91,8 +93,10 @@ class Mock:
         """The ids of the called models, in the order of their first calls."""
         self.ended_test: str | None = None
         """The name of the ended test of this mock, if a thread or task of it goes on."""
-        self.stored_responses: dict[str, Any] = {}
-        """The responses that an API keeps on its server, by their ids, for calls that go on."""
+        self.stored_objects: dict[str, Any] = {}
+        """The objects that an API keeps on its server, by their ids: responses, conversations."""
+        self.stored_count = 0
+        """The number of all objects that `store_object` stored."""
         self._behaviour = behaviour
         self._problems: list[str] = []
         self._refusals: list[str] = []
@@ -323,7 +327,8 @@ class Mock:
         self.misbehaviour = None
         self._problems.clear()
         self._refusals.clear()
-        self.stored_responses.clear()
+        self.stored_objects.clear()
+        self.stored_count = 0
         self._embedding_states.clear()
         self.history.clear()
         self._share()
@@ -463,7 +468,7 @@ class Mock:
                 self._report(record)
         else:
             self._complete_with_error(record, request, reply)
-        return Answer(reply, record, waits, real_time, self.settings.raw_json)
+        return Answer(reply, record, self.history, waits, real_time, self.settings.raw_json)
 
     def _complete(self, record: Call, reply: Reply, request: Request | None) -> None:
         """Record the answer to a call, or the part of it before an error.
@@ -550,6 +555,20 @@ class Mock:
         """Complete the record of a call that a boundary made or answered by itself."""
         self._complete(record, reply, request)
         self._report(record)
+
+    def store_object(self, object_id: str, value: Any) -> None:
+        """Store an object of an API, in place of the oldest one if there are too many."""
+        objects = self.stored_objects
+        objects[object_id] = value
+        self.stored_count += 1
+        # No more are kept than calls: a server that runs for days must not grow.
+        if len(objects) > (self.history.limit or MAX_STORED_OBJECTS):
+            self.drop_oldest_object()
+
+    def drop_oldest_object(self) -> None:
+        """Remove the stored object that was added first."""
+        objects = self.stored_objects
+        objects.pop(next(iter(objects)), None)
 
     def record_request(self, request: Request) -> Call:
         """Record a request that a boundary answers by itself, and return the record.

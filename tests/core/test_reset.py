@@ -16,7 +16,7 @@ USED = (
     *("History._last_number", "History._states", "History.answered_by", "History.calls"),
     *("History.unread", "LLMMock._embedding_states", "LLMMock._models", "LLMMock._models_by_kind"),
     *("LLMMock._problems", "LLMMock._refusals", "LLMMock.called", "LLMMock.requested_models"),
-    *("LLMMock.stored_responses", "Script._queues", "Script.embeddings", "Script.errors"),
+    *("LLMMock.stored_objects", "Script._queues", "Script.embeddings", "Script.errors"),
     *("Script.latencies", "Script.misbehaviour", "Script.prices", "Script.standing"),
     "Script.unknown",
 )

@@ -36,7 +36,12 @@ class ResponseContext:
         self.request = request
         self.answer = answer
         self.mock = mock
-        self.number = record["number"]
+        # As `Answer.make_id`, which is not called here, because this runs in each call.
+        prefix = answer.history.id_prefix
+        if prefix is None:
+            prefix = answer.history.get_id_prefix()
+        self.number = f"{prefix}{record['number']}"
+        """The part of all ids that belongs to the call."""
         self.input_tokens: int = record["input_tokens"] or 0
         """The count of tokens in the request."""
         self.output_tokens: int = record["output_tokens"] or 0

@@ -103,9 +103,13 @@ def answer_images(sent: WireRequest, provider: str, mock: Mock) -> WireResponse 
     dialect = _find_dialect(provider)
     if dialect is None or dialect.name == "mistral":
         return None
-    required = {"generations": "prompt", "edits": "prompt", "variations": "image"}
+    required = {
+        "generations": ("prompt",),
+        "edits": ("image", "prompt"),
+        "variations": ("image",),
+    }
     kind = sent.path.rpartition("/")[2]
-    call = _begin_call(sent, provider, mock, dialect.errors, (required[kind],), "dall-e-2")
+    call = _begin_call(sent, provider, mock, dialect.errors, required[kind], "dall-e-2")
     model = call.request.model_id
     call.require_format("output_format", "png", ("png",))
     is_gpt = "dall-e" not in model
@@ -362,7 +366,7 @@ class _EndpointCall:
         self._mock = mock
         self._record = mock.record_request(request)
         self._record["configured"] = False
-        self.number = self._record["number"]
+        self.number = f"{mock.history.get_id_prefix()}{self._record['number']}"
         if mock.settings.strict == "error":
             sent = request.sent
             assert sent is not None

@@ -45,6 +45,7 @@ MEDIA_PATH = re.compile(
     r"/(moderations|images/(generations|edits|variations)"
     r"|audio/(speech|transcriptions|translations))$"
 )
+STORED_PATH = re.compile(r"/(responses/[^/]+|conversations|chat/completions)(/.*)?$")
 MODEL_OF_PATH = re.compile(r"/models/([^/:]+)")
 # Ids may have slashes and colons: `ft:gpt-4o:acme::9f`, `meta-llama/llama-4:free`.
 MODEL_ID_OF_PATH = re.compile(r"/models/(.+)$")
@@ -79,7 +80,9 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
         "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
     }
     if dialect.embedding_id is not None:
-        response = {"id": dialect.embedding_id.format(model=model), **response}
+        number = len(mock.embedding_state(mock.responses.get_model_id(model)).calls)
+        suffix = f"{mock.history.get_id_prefix()}{number}"
+        response = {"id": f"{dialect.embedding_id.format(model=model)}_{suffix}", **response}
     return json_response(response)
 
 
@@ -277,6 +280,17 @@ def answer_media(sent: WireRequest, provider: str, mock: Mock) -> WireResponse |
     return media_endpoints.answer_transcription(sent, provider, mock)
 
 
+def answer_stored_object(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """Answer a request about what OpenAI keeps on its server; None for other requests."""
+    protocol = find_protocol("POST", "/chat/completions", provider)
+    if protocol is None or protocol.provider is not OPENAI:
+        return None
+    # Imported late: few programs use state.
+    from llm_mock.boundaries.http.stored_endpoints import answer_stored
+
+    return answer_stored(sent, provider, mock)
+
+
 Handler = Callable[[WireRequest, str, Mock], WireResponse | None]
 ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("POST", re.compile(r"/embeddings$"), answer_embeddings),
@@ -288,6 +302,7 @@ ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     # Sent by the SDK of Cerebras when a client is made.
     ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge_request),
     ("GET", re.compile(r"/models(/.+)?$"), answer_models),
+    ("*", STORED_PATH, answer_stored_object),
 )
 """The method, the path and the handler of each endpoint."""
 
@@ -299,7 +314,7 @@ def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireR
         ConnectionFailure: the reply is that the connection fails.
     """
     for method, path, handler in ENDPOINTS:
-        if sent.method != method or not path.search(sent.path):
+        if method not in (sent.method, "*") or not path.search(sent.path):
             continue
         errors = get_descriptor(provider).errors
         try:

@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterator
 from pydantic_core import to_json
 
 from llm_mock.boundaries.http.body_types import CHAT
-from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
+from llm_mock.boundaries.http.chunks import (
+    CompleteReply,
+    ResponseContext,
+    ToolCallText,
+    collect_reply,
+)
 from llm_mock.boundaries.http.protocols.protocol import (
     add_schema_title,
     extract_options,
@@ -157,6 +162,11 @@ class OpenAIChat:
         }
         if not context.sends_usage:
             del body["usage"]
+        if context.request.body.get("store"):
+            # Imported late: few applications store completions.
+            from llm_mock.boundaries.http.stored_objects import store_completion
+
+            store_completion(context, body)
         return body
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
@@ -191,6 +201,10 @@ class OpenAIChat:
         yield encode({}, context.get_finish_reason())
         if with_usage:
             yield server_sent_event({**head, "choices": [], "usage": build_usage(context)})
+        if context.request.body.get("store"):
+            # Built from the whole reply, which stores it.
+            copied = ResponseContext(context.request, context.answer, context.mock)
+            self.build_body(copied, collect_reply(copied))
         yield server_sent_event("[DONE]")
 
     def _encode_chunks(

@@ -34,7 +34,7 @@ from llm_mock.boundaries.http.request import (
 from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Event, Wait
-from llm_mock.core.mock import Mock
+from llm_mock.core.mock import MAX_STORED_OBJECTS, Mock
 from llm_mock.support.json_types import JSONObject
 
 SYSTEM_ROLES = ("system", "developer")
@@ -50,6 +50,8 @@ PARSED_FIELDS = (
 """The fields of a request that are not options."""
 INPUT_FIELDS = ("input", "previous_response_id", "prompt", "conversation")
 """The fields of a request of which one must be present."""
+EARLIER_FIELDS = {"previous_response_id", "conversation"}
+"""The fields of a request that name what comes before it."""
 URL_FIELDS = {"input_image": ("image_url", "file_id"), "input_file": ("file_url", "file_id")}
 """The fields of a part that may have its URL, in order of preference."""
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -76,7 +78,10 @@ class OpenAIResponses:
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
         errors = self.provider.errors
-        body = validate_body(parse_json_body(sent.body), RESPONSES, errors, "model")
+        body = validate_body(parse_json_body(sent.body), RESPONSES, errors)
+        model = body.get("model")
+        if model is None:
+            model = _get_template_id(body)
         if all(body.get(name) is None for name in INPUT_FIELDS):
             raise errors.build_missing_field_error("input")
         items = body.get("input")
@@ -96,11 +101,10 @@ class OpenAIResponses:
         schema = _parse_schema(body.get("text"))
         tool_choice = _parse_tool_choice(body.get("tool_choice"))
         messages = _parse_items(others)
-        previous_id = body.get("previous_response_id")
-        if previous_id:
-            messages = [*_load_conversation(previous_id, mock), *messages]
+        if not EARLIER_FIELDS.isdisjoint(body):
+            messages = [*_load_earlier_messages(body, mock), *messages]
         return HTTPRequest(
-            body["model"],
+            model,
             messages,
             api="responses",
             system="\n".join(system),
@@ -121,13 +125,19 @@ class OpenAIResponses:
             output.append(_build_reasoning_item(context, reply.reasoning))
         if reply.refusal is not None:
             output.append(_build_refusal_item(context, reply.refusal, len(output)))
-            return _finish_response(context, output, reply.finish_reason)
-        for part in reply.parts:
-            if isinstance(part, str):
-                output.append(_build_message_item(context, part, len(output)))
-            else:
-                output.append(_build_function_call_item(part))
-        return _finish_response(context, output, reply.finish_reason)
+        else:
+            for part in reply.parts:
+                if isinstance(part, str):
+                    output.append(_build_message_item(context, part, len(output)))
+                else:
+                    output.append(_build_function_call_item(part))
+        response = _finish_response(context, output, reply.finish_reason)
+        if context.request.body.get("background"):
+            # Imported late: few applications use the background.
+            from llm_mock.boundaries.http.stored_objects import start_in_background
+
+            return start_in_background(context.mock, response)
+        return response
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Return the events of a streamed response."""
@@ -159,20 +169,42 @@ class OpenAIResponses:
 PROTOCOL = OpenAIResponses()
 
 
-def _load_conversation(response_id: str, mock: Mock) -> list[Message]:
-    """Return the conversation up to a stored response.
+def _get_template_id(body: JSONObject) -> str:
+    """Return the id of the prompt template, which knows the model.
 
     Raises:
-        WireError: no response with this id is stored.
+        WireError: there is none, so that the model is missing.
     """
-    stored = mock.stored_responses.get(response_id)
-    if stored is None:
+    prompt = body.get("prompt")
+    template_id = prompt.get("id") if isinstance(prompt, dict) else None
+    if not isinstance(template_id, str):
+        raise OPENAI.errors.build_missing_field_error("model")
+    return template_id
+
+
+def _load_earlier_messages(body: JSONObject, mock: Mock) -> list[Message]:
+    """Return the messages that come before a request: of a stored response or a conversation.
+
+    Raises:
+        WireError: the mock stores nothing with this id.
+    """
+    conversation = body.get("conversation")
+    if conversation:
+        # Imported late: few applications use conversations.
+        from llm_mock.boundaries.http.stored_objects import get_conversation
+
+        return _parse_items(get_conversation(conversation, mock).items)
+    response_id = body.get("previous_response_id")
+    if not response_id:
+        return []
+    stored = mock.stored_objects.get(response_id)
+    if not isinstance(stored, tuple):
         message = f"Previous response with id '{response_id}' not found."
         raise WireError(
             400, message, code="previous_response_not_found", param="previous_response_id"
         )
-    messages, output = stored
-    return [*messages, *_parse_items(output)]
+    messages, response, _ = stored
+    return [*messages, *_parse_items(response["output"])]
 
 
 def _parse_items(items: list[JSONObject]) -> list[Message]:
@@ -295,22 +327,22 @@ def store_provider_response(mock: Mock | None, request: HTTPRequest, data: objec
         if response.get("output"):
             items = [item for item in response["output"] if isinstance(item, dict)]
             # A copy, because the recording replaces the texts of the original by placeholders.
-            items = copy.deepcopy(items)
-            _store(mock, str(response.get("id")), request.conversation, items)
+            _store(mock, request, copy.deepcopy({**response, "output": items}))
 
 
-def _store(
-    mock: Mock | None, response_id: str, conversation: list[Message], output: list[JSONObject]
-) -> None:
-    """Store the conversation before a response, and the items of the response."""
-    if mock is None:
+def _store(mock: Mock | None, request: HTTPRequest, response: JSONObject) -> None:
+    """Store a response with the conversation before it, unless the request forbids that."""
+    if mock is None or response.get("store") is False:
         return
-    responses = mock.stored_responses
-    responses[response_id] = conversation, output
-    # No more responses are kept than calls: a server that runs for days must not grow.
-    limit = mock.history.limit
-    if limit is not None and len(responses) > limit:
-        responses.pop(next(iter(responses)), None)
+    # As `Mock.store_object`, which is not called here, because this runs in each call.
+    objects = mock.stored_objects
+    objects[str(response.get("id"))] = (request.conversation, response, request.body)
+    if len(objects) > (mock.history.limit or MAX_STORED_OBJECTS):
+        mock.drop_oldest_object()
+    if request.body.get("conversation"):
+        from llm_mock.boundaries.http.stored_objects import extend_conversation
+
+        extend_conversation(mock, request.body, response)
 
 
 def _build_empty_message_item(context: ResponseContext, index: int) -> JSONObject:
@@ -368,7 +400,7 @@ def _build_response(context: ResponseContext, status: str, output: list[JSONObje
     """
     body = context.request.body
     # SDKs validate the whole object, which repeats the request's settings or their defaults.
-    return {
+    response = {
         "id": f"resp_mock_{context.number}",
         "object": "response",
         "created_at": context.created,
@@ -391,6 +423,13 @@ def _build_response(context: ResponseContext, status: str, output: list[JSONObje
         "truncation": body.get("truncation") or "disabled",
         "usage": None,
     }
+    if body.get("background"):
+        response["background"] = True
+    if body.get("conversation"):
+        from llm_mock.boundaries.http.stored_objects import get_object_id
+
+        response["conversation"] = {"id": get_object_id(body["conversation"])}
+    return response
 
 
 def _finish_response(context: ResponseContext, output: list[JSONObject], reason: str) -> JSONObject:
@@ -404,7 +443,6 @@ def _finish_response(context: ResponseContext, output: list[JSONObject], reason:
     if reason in INCOMPLETE_REASONS and output and "status" in output[-1]:
         # The item in which the answer ended; reasoning has no status.
         output[-1]["status"] = "incomplete"
-    _store(context.mock, f"resp_mock_{context.number}", context.request.conversation, output)
     if reason in INCOMPLETE_REASONS:
         body = _build_response(context, "incomplete", output)
         body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
@@ -413,6 +451,7 @@ def _finish_response(context: ResponseContext, output: list[JSONObject], reason:
     # Null if none is sent, as before the end of a response.
     if context.sends_usage:
         body["usage"] = _build_usage(context)
+    _store(context.mock, context.request, body)
     return body
 
 
@@ -456,7 +495,12 @@ class _Stream:
         """Yield the events, and the waits between them."""
         context = self._context
         response = _build_response(context, "in_progress", [])
-        yield self._encode("response.created", {"response": response})
+        if context.request.body.get("background"):
+            queued = {**response, "status": "queued"}
+            yield self._encode("response.created", {"response": queued})
+            yield self._encode("response.queued", {"response": queued})
+        else:
+            yield self._encode("response.created", {"response": response})
         yield self._encode("response.in_progress", {"response": response})
         for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):

@@ -1,0 +1,222 @@
+"""The endpoints of OpenAI that retrieve and change what it keeps on its server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, unquote
+
+from llm_mock.boundaries.http.protocols.protocol import parse_json_body
+from llm_mock.boundaries.http.stored_objects import (
+    UNFINISHED,
+    StoredConversation,
+    build_not_found_error,
+    get_background,
+    get_completion,
+    get_conversation,
+    get_response,
+    list_completions,
+    list_input_items,
+    show_unfinished,
+)
+from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.boundaries.http.wire_error import WireError
+from llm_mock.support.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
+DEFAULT_PAGE, LARGEST_PAGE = 20, 100
+"""The number of items on a page, by default and at most."""
+
+
+def _retrieve_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
+    _, response, _ = get_response(response_id, mock)
+    background = get_background(response_id, mock)
+    if background is None:
+        return response
+    background.advance()
+    status = background.get_status()
+    return response if status is None else show_unfinished(response, status)
+
+
+def _delete_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
+    get_response(response_id, mock)
+    mock.stored_objects.pop(response_id, None)
+    mock.stored_objects.pop(f"background {response_id}", None)
+    return {"id": response_id, "object": "response", "deleted": True}
+
+
+def _cancel_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
+    _, response, _ = get_response(response_id, mock)
+    background = get_background(response_id, mock)
+    if background is None:
+        raise WireError(400, "Cannot cancel a synchronous response.")
+    # A finished response stays as it is.
+    if background.get_status() in UNFINISHED:
+        background.is_cancelled = True
+    status = background.get_status()
+    return response if status is None else show_unfinished(response, status)
+
+
+def _list_input_items(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
+    return _build_page(sent, list_input_items(response_id, mock), "desc")
+
+
+def _create_conversation(sent: WireRequest, mock: Mock) -> JSONObject:
+    body = parse_json_body(sent.body) if sent.body else {}
+    conversation = StoredConversation(mock, body.get("metadata"), body.get("items"))
+    mock.store_object(conversation.id, conversation)
+    return conversation.describe()
+
+
+def _retrieve_conversation(sent: WireRequest, mock: Mock, conversation_id: str) -> JSONObject:
+    return get_conversation(conversation_id, mock).describe()
+
+
+def _update_conversation(sent: WireRequest, mock: Mock, conversation_id: str) -> JSONObject:
+    conversation = get_conversation(conversation_id, mock)
+    conversation.metadata = parse_json_body(sent.body).get("metadata") or {}
+    return conversation.describe()
+
+
+def _delete_conversation(sent: WireRequest, mock: Mock, conversation_id: str) -> JSONObject:
+    get_conversation(conversation_id, mock)
+    mock.stored_objects.pop(conversation_id, None)
+    return {"id": conversation_id, "object": "conversation.deleted", "deleted": True}
+
+
+def _list_items(sent: WireRequest, mock: Mock, conversation_id: str) -> JSONObject:
+    return _build_page(sent, get_conversation(conversation_id, mock).items, "desc")
+
+
+def _add_items(sent: WireRequest, mock: Mock, conversation_id: str) -> JSONObject:
+    conversation = get_conversation(conversation_id, mock)
+    added = conversation.add(parse_json_body(sent.body).get("items"))
+    return _describe_page(added, has_more=False)
+
+
+def _retrieve_item(sent: WireRequest, mock: Mock, conversation_id: str, item_id: str) -> JSONObject:
+    for item in get_conversation(conversation_id, mock).items:
+        if item["id"] == item_id:
+            return item
+    raise build_not_found_error("Item", item_id)
+
+
+def _delete_item(sent: WireRequest, mock: Mock, conversation_id: str, item_id: str) -> JSONObject:
+    item = _retrieve_item(sent, mock, conversation_id, item_id)
+    conversation = get_conversation(conversation_id, mock)
+    conversation.items.remove(item)
+    return conversation.describe()
+
+
+def _list_completions(sent: WireRequest, mock: Mock) -> JSONObject:
+    model = parse_qs(sent.query).get("model")
+    completions = list_completions(mock)
+    if model:
+        completions = [each for each in completions if each["model"] == model[0]]
+    return _build_page(sent, completions, "asc")
+
+
+def _retrieve_completion(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObject:
+    completion: JSONObject = get_completion(completion_id, mock)[0]
+    return completion
+
+
+def _update_completion(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObject:
+    completion = _retrieve_completion(sent, mock, completion_id)
+    completion["metadata"] = parse_json_body(sent.body).get("metadata") or {}
+    return completion
+
+
+def _delete_completion(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObject:
+    get_completion(completion_id, mock)
+    mock.stored_objects.pop(completion_id, None)
+    return {"id": completion_id, "object": "chat.completion.deleted", "deleted": True}
+
+
+def _list_messages(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObject:
+    messages = []
+    for number, message in enumerate(get_completion(completion_id, mock)[1]):
+        messages.append({"id": f"{completion_id}-{number}", **message})
+    return _build_page(sent, messages, "asc")
+
+
+def _build_page(sent: WireRequest, items: Sequence[JSONObject], order: str) -> JSONObject:
+    """Return a page of items, as the query asks for it.
+
+    Args:
+        sent: the request.
+        items: all items, the oldest first.
+        order: the default order, `asc` or `desc`.
+    """
+    query = {name: values[-1] for name, values in parse_qs(sent.query).items()}
+    ordered = list(items)
+    if query.get("order", order) == "desc":
+        ordered.reverse()
+    ids = [str(item["id"]) for item in ordered]
+    if query.get("after") in ids:
+        ordered = ordered[ids.index(query["after"]) + 1 :]
+    limit = _parse_limit(query.get("limit"))
+    return _describe_page(ordered[:limit], has_more=len(ordered) > limit)
+
+
+def _parse_limit(value: str | None) -> int:
+    if value is None:
+        return DEFAULT_PAGE
+    if value.isdecimal() and 1 <= int(value) <= LARGEST_PAGE:
+        return int(value)
+    message = f"Invalid value for 'limit': expected a value between 1 and {LARGEST_PAGE}."
+    raise WireError(400, message, param="limit")
+
+
+def _describe_page(items: Sequence[JSONObject], has_more: bool) -> JSONObject:
+    return {
+        "object": "list",
+        "data": list(items),
+        # Empty texts, because the SDK's types allow no null.
+        "first_id": items[0]["id"] if items else "",
+        "last_id": items[-1]["id"] if items else "",
+        "has_more": has_more,
+    }
+
+
+Handler = Callable[..., JSONObject]
+_RESPONSE = r"/responses/([^/]+)"
+_CONVERSATION = r"/conversations/([^/]+)"
+_COMPLETION = r"/chat/completions/([^/]+)"
+HANDLERS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
+    ("GET", re.compile(_RESPONSE + "$"), _retrieve_response),
+    ("DELETE", re.compile(_RESPONSE + "$"), _delete_response),
+    ("POST", re.compile(_RESPONSE + "/cancel$"), _cancel_response),
+    ("GET", re.compile(_RESPONSE + "/input_items$"), _list_input_items),
+    ("POST", re.compile("/conversations$"), _create_conversation),
+    ("GET", re.compile(_CONVERSATION + "$"), _retrieve_conversation),
+    ("POST", re.compile(_CONVERSATION + "$"), _update_conversation),
+    ("DELETE", re.compile(_CONVERSATION + "$"), _delete_conversation),
+    ("GET", re.compile(_CONVERSATION + "/items$"), _list_items),
+    ("POST", re.compile(_CONVERSATION + "/items$"), _add_items),
+    ("GET", re.compile(_CONVERSATION + "/items/([^/]+)$"), _retrieve_item),
+    ("DELETE", re.compile(_CONVERSATION + "/items/([^/]+)$"), _delete_item),
+    ("GET", re.compile("/chat/completions$"), _list_completions),
+    ("GET", re.compile(_COMPLETION + "$"), _retrieve_completion),
+    ("POST", re.compile(_COMPLETION + "$"), _update_completion),
+    ("DELETE", re.compile(_COMPLETION + "$"), _delete_completion),
+    ("GET", re.compile(_COMPLETION + "/messages$"), _list_messages),
+)
+"""The method, the path with the ids, and the handler of each endpoint."""
+
+
+def answer_stored(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """Answer a request about a stored object; None for other requests.
+
+    Raises:
+        WireError: the object does not exist, or the request is invalid.
+    """
+    for method, path, handler in HANDLERS:
+        match = path.search(sent.path) if sent.method == method else None
+        if match is not None:
+            ids = [unquote(group) for group in match.groups()]
+            return json_response(handler(sent, mock, *ids))
+    return None
