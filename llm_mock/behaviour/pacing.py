@@ -62,6 +62,8 @@ def _measure_pieces(reply: Reply) -> list[int]:
     reasoning = []
     if reply.reasoning is not None:
         reasoning.append(estimate_tokens(len(reply.reasoning)))
+    if reply.raw is not None:
+        return [1 for _ in reply.raw.events or ("",)]
     if reply.parts is not None and reply.error_after is None:
         sizes = map(_measure_part, reply.parts)
         return [*reasoning, *itertools.chain.from_iterable(sizes)]

@@ -64,6 +64,10 @@ class ScriptedReply(_Strict):
     """The tool calls, or a single one."""
     refusal: str | None = None
     """The words in which the model refuses to answer."""
+    body: Any = pydantic.Field(default_factory=lambda: UNSET)
+    """The provider's own JSON, for requests that do not stream."""
+    events: tuple[Any, ...] | None = None
+    """The provider's own events, for requests that stream."""
     reasoning: str | None = None
     finish_reason: Text | None = None
     error: ErrorName | None = None
@@ -108,17 +112,20 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     if scripted.error is not None:
         return _build_failing_reply(scripted, scripted.error)
     tool_calls = [_build_tool_call(call) for call in scripted.tool_calls]
-    contents = (scripted.text, scripted.chunks, scripted.refusal)
-    has_text = any(content is not None for content in contents)
-    if not has_text and scripted.data is UNSET and not tool_calls:
+    contents = (scripted.text, scripted.chunks, scripted.refusal, scripted.events)
+    has_content = any(content is not None for content in contents)
+    has_json = scripted.data is not UNSET or scripted.body is not UNSET
+    if not has_content and not has_json and not tool_calls:
         raise LLMMockError(
-            "says nothing. Give it text, data, chunks, refusal, tool_calls or error."
+            "says nothing. Give it text, data, chunks, refusal, tool_calls, body, events or error."
         )
     return Reply(
         scripted.text,
         data=scripted.data,
         chunks=scripted.chunks,
         refusal=scripted.refusal,
+        body=scripted.body,
+        events=scripted.events,
         tool_calls=tool_calls,
         reasoning=scripted.reasoning,
         finish_reason=scripted.finish_reason,
@@ -134,7 +141,9 @@ def _build_tool_call(call: ScriptedToolCall) -> ToolCall:
 
 def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
     """Build a reply that fails, after its text or chunks if it has any."""
-    if scripted.data is not UNSET or scripted.tool_calls or scripted.refusal is not None:
+    has_json = scripted.data is not UNSET or scripted.body is not UNSET
+    has_others = scripted.refusal is not None or scripted.events is not None
+    if has_json or has_others or scripted.tool_calls:
         raise LLMMockError(
             "has an error, beside which only text or chunks make sense: "
             "they are streamed before it."

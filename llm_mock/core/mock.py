@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.answer import Answer
 from llm_mock.core.call import Call, new_call
@@ -487,6 +487,8 @@ class Mock:
                 record["input_tokens"] = count_input_tokens(request)
             record["output_tokens"] = reply.estimated_tokens
         else:
+            if reply.raw is not None and "api" not in record:
+                self._refuse_raw_answer()
             record["response"] = reply.outcome
             given_input, record["output_tokens"] = reply.tokens(request)
             if reply.usage is not UNSET:
@@ -495,6 +497,17 @@ class Mock:
             record["input_tokens"] = given_input
         if self.history.log is not None:
             self.history.log.add_response(record, reply)
+
+    def _refuse_raw_answer(self) -> NoReturn:
+        """Raise an InvalidReply for a reply that only a call over HTTP can get, and note it."""
+        __tracebackhide__ = True
+        message = (
+            "Reply(body=…) and Reply(events=[…]) are sent over HTTP, but the model was called "
+            "through llm, whose plugins read the provider's JSON themselves. Give the text, the "
+            "data or the tool calls of the reply in their place."
+        )
+        self.note_problem(message)
+        raise InvalidReply(message)
 
     def _apply_latency(
         self, reply: Reply, latency: Latency, record: Call

@@ -36,6 +36,8 @@ class _Unset:
 
 
 UNSET = _Unset()
+NO_SPECIAL_CONTENT = (None, None, UNSET, None)
+"""The arguments `parts`, `refusal`, `body` and `events` of most replies."""
 
 
 class Received(NamedTuple):
@@ -53,6 +55,15 @@ class Received(NamedTuple):
     """Whether the application stopped reading."""
 
 
+class RawAnswer(NamedTuple):
+    """An answer in the provider's own JSON, which is sent over HTTP as it is."""
+
+    body: JSON
+    """The body of the response; `UNSET` if there is none."""
+    events: tuple[JSON, ...] | None
+    """The events of the stream, a text for one that is not JSON; None if there are none."""
+
+
 class Reply:
     """One answer of a model, in every detail that `llm` knows.
 
@@ -65,8 +76,8 @@ class Reply:
         "lo"])`, `Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])`, `Reply(data={"found":
         True}, invalid=True)`
 
-    Give at most one of `text`, `data`, `chunks`, `parts` and `refusal`. The reply is a snapshot:
-    what was passed may be changed afterwards, and the reply itself cannot.
+    Give at most one of `text`, `data`, `chunks`, `parts`, `refusal` and `body` with `events`. The
+    reply is a snapshot: what was passed may be changed afterwards, and the reply itself cannot.
 
     Args:
         text: the text of the answer.
@@ -78,6 +89,10 @@ class Reply:
             content and of `tool_calls`. Chat Completions does not say the order.
         refusal: the words in which the model refuses to answer, in the field that the API has for
             them, whatever schema is asked for. `llm` leaves a refusal out: its text is empty.
+        body: the provider's own JSON, which is sent over HTTP as it is, for whatever has no other
+            argument here. A request that streams needs `events`; both may be given.
+        events: the provider's own events, each as JSON, or as text for one that is not JSON, such
+            as `[DONE]`.
         tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
             single one. One that the offered tools could not accept is an error, unless it is a
             `BrokenToolCall`. An id that is None is filled in.
@@ -132,6 +147,8 @@ class Reply:
     # As defaults of the class, because few replies have any.
     refusal: str | None = None
     """The refusal, which is the content too; None for an answer."""
+    raw: RawAnswer | None = None
+    """The answer in the provider's own JSON; None for any other."""
     parts: tuple[str | ToolCallLike, ...] | None = None
     """The texts and tool calls in their order; None for text before tool calls."""
     is_recorded = False
@@ -147,6 +164,8 @@ class Reply:
         chunks: Iterable[Chunk] | None = None,
         parts: Iterable[str | ToolCallLike] | None = None,
         refusal: str | None = None,
+        body: object = UNSET,
+        events: Iterable[object] | None = None,
         tool_calls: Iterable[ToolCallLike] | ToolCallLike = (),
         reasoning: str | None = None,
         attachments: Iterable[AttachmentLike] = (),
@@ -163,11 +182,12 @@ class Reply:
         # `__setattr__` refuses changes, so the fields are set in the dictionary.
         fields = self.__dict__
         fields["invalid"] = invalid
-        if parts is not None or refusal is not None:
-            _check_single_content(text, data, chunks, parts, refusal, tool_calls)
-            text, tool_calls = self._set_special_content(parts, refusal)
-        else:
+        special = (parts, refusal, body, events)
+        if special == NO_SPECIAL_CONTENT:
             _check_content(text, data, chunks)
+        else:
+            _check_single_content(text, data, chunks, *special, tool_calls)
+            text, tool_calls = self._set_special_content(*special)
         if error is not None or error_after is not None:
             _check_error(error, error_after)
         if usage is not UNSET:
@@ -195,14 +215,19 @@ class Reply:
         self._set_content(text, data)
 
     def _set_special_content(
-        self, parts: object, refusal: str | None
+        self, parts: object, refusal: str | None, body: object, events: object
     ) -> tuple[str, tuple[ToolCallLike, ...]]:
-        """Set `parts` or `refusal`, and return the text and the tool calls in it.
+        """Set `parts`, `refusal` or `raw`, and return the text and the tool calls in it.
 
         Raises:
-            InvalidReply: a part is neither text nor a tool call.
+            InvalidReply: a part is neither text nor a tool call, or a body is not JSON.
         """
         __tracebackhide__ = True
+        if body is not UNSET or events is not None:
+            raw = _make_raw_answer(body, events)
+            # Nothing is checked of it, as nothing is known of it.
+            self.__dict__.update(raw=raw, invalid=True)
+            return "", ()
         if refusal is not None:
             # No schema applies to a refusal.
             self.__dict__.update(refusal=refusal, invalid=True)
@@ -242,7 +267,7 @@ class Reply:
         """Return whether there is no error, no reasoning, no tool call and no event."""
         if self.error is not None or self.reasoning is not None or self.tool_calls:
             return False
-        if self.refusal is not None:
+        if self.refusal is not None or self.raw is not None:
             return False
         # Without chunks, the call of `all` is saved.
         return not chunks or all(isinstance(chunk, str) for chunk in chunks)
@@ -336,6 +361,8 @@ class Reply:
                 for call in self.tool_calls
             ]
             return {"text": self.content, "tool_calls": calls}
+        if self.raw is not None:
+            return copy.deepcopy(self.raw.events if self.raw.body is UNSET else self.raw.body)
         return self.content if self.data is UNSET else json.loads(self.content)
 
 
@@ -453,9 +480,11 @@ def _check_single_content(
     chunks: object,
     parts: object,
     refusal: object,
+    body: object,
+    events: object,
     tool_calls: object,
 ) -> None:
-    """Raise an InvalidReply unless parts or a refusal are the only content."""
+    """Raise an InvalidReply unless a reply has a single content."""
     __tracebackhide__ = True
     given = {
         "text": text is not None,
@@ -463,6 +492,8 @@ def _check_single_content(
         "chunks": chunks is not None,
         "parts": parts is not None,
         "refusal": refusal is not None,
+        # Both may be given, for requests that stream and for others.
+        "body or events": body is not UNSET or events is not None,
         "tool_calls": tool_calls not in ((), []),
     }
     names = [name for name, is_given in given.items() if is_given]
@@ -508,6 +539,26 @@ def _check_chunks(chunks: object) -> tuple[Chunk, ...]:
         if not (isinstance(chunk, str) or is_event(chunk)):
             raise _make_chunk_error(chunk)
     return frozen
+
+
+def _make_raw_answer(body: object, events: object) -> RawAnswer:
+    """Return a body and events as a copy.
+
+    Raises:
+        InvalidReply: one of them is not JSON, or the events are not a list.
+    """
+    __tracebackhide__ = True
+    copied = body
+    if body is not UNSET:
+        copied = json.loads(to_json_text(body))
+    if events is None:
+        return RawAnswer(copied, None)
+    if isinstance(events, (str, Mapping)) or not isinstance(events, Iterable):
+        raise InvalidReply(
+            f"These are not events: {described(events)}. Give a list of JSON values, or of text "
+            "for an event that is not JSON."
+        )
+    return RawAnswer(copied, tuple(json.loads(to_json_text(list(events)))))
 
 
 def _check_parts(parts: object) -> tuple[str | ToolCallLike, ...]:

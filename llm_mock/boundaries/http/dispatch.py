@@ -264,6 +264,11 @@ def _build_response(
                 return response
             events = encode_errors(protocol, context, response.body)
             return response._replace(body=events)
+    if answer.reply.raw is not None:
+        # Imported late: few replies are in the provider's own JSON.
+        from llm_mock.boundaries.http.raw_answers import build_raw_response
+
+        return build_raw_response(protocol, context)
     if parsed.request.stream:
         events = encode_errors(protocol, context, protocol.stream(context))
         return add_request_id(start_stream(answer, events), protocol.provider.errors)

@@ -1,0 +1,118 @@
+"""Answers in the provider's own JSON, which are sent as they are."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
+from llm_mock.boundaries.http.readers.text_slots import TextSlots
+from llm_mock.boundaries.http.replay import NAMED_EVENT_APIS
+from llm_mock.boundaries.http.routing import create_reader
+from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
+from llm_mock.boundaries.http.wire import (
+    WireResponse,
+    add_request_id,
+    json_response,
+    server_sent_event,
+)
+from llm_mock.core.events import Wait
+from llm_mock.core.reply import UNSET, RawAnswer
+from llm_mock.core.source_location import format_location, format_notes
+from llm_mock.core.tokens import add_cached_tokens
+from llm_mock.errors import InvalidReply
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.chunks import ResponseContext
+    from llm_mock.boundaries.http.protocols.protocol import WireProtocol
+    from llm_mock.support.json_types import JSON
+
+
+def build_raw_response(protocol: WireProtocol, context: ResponseContext) -> WireResponse:
+    """Return the response for a reply with a body or events.
+
+    Args:
+        protocol: the API that is called.
+        context: the call and its reply.
+
+    Raises:
+        InvalidReply: the reply has no events for a request that streams, or no body for another.
+    """
+    raw = context.answer.reply.raw
+    assert raw is not None
+    items = _choose_items(context, raw)
+    _complete_record(context, items)
+    if context.request.api == "responses":
+        store_provider_response(context.mock, context.request, list(items))
+    answer = context.answer
+    errors = protocol.provider.errors
+    if context.request.stream:
+        events = encode_errors(protocol, context, _encode_events(context, items))
+        return add_request_id(start_stream(answer, events), errors)
+    response = add_request_id(json_response(items[0]), errors)
+    seconds = sum(answer.waits or ())
+    return response._replace(delay=choose_wait_type(answer)(seconds)) if seconds else response
+
+
+def _choose_items(context: ResponseContext, raw: RawAnswer) -> Sequence[JSON]:
+    """Return the events for a request that streams, and the body in a list for another."""
+    if context.request.stream:
+        if raw.events is not None:
+            return raw.events
+        problem = "has a body, but the request streams: give Reply(events=[…])"
+    else:
+        if raw.body is not UNSET:
+            return [raw.body]
+        problem = "has events, but the request does not stream: give Reply(body=…)"
+    location = None
+    if context.mock is not None:
+        configured = context.mock.history.answered_by.get(context.number)
+        location = None if configured is None else configured.place
+    origin = format_notes(format_location(location))[1:]
+    message = f"The reply{origin} {problem}; both may be given."
+    if context.mock is not None:
+        context.mock.note_problem(message)
+    raise InvalidReply(message)
+
+
+def _encode_events(context: ResponseContext, items: Sequence[JSON]) -> Iterator[bytes | Wait]:
+    waits = iter(context.answer.waits or ())
+    for item in items:
+        seconds = next(waits, 0.0)
+        if seconds:
+            yield Wait(seconds)
+        yield server_sent_event(item, _get_event_name(context, item))
+
+
+def _get_event_name(context: ResponseContext, item: JSON) -> str | None:
+    if context.request.api not in NAMED_EVENT_APIS or not isinstance(item, dict):
+        return None
+    name = item.get("type")
+    return name if isinstance(name, str) else None
+
+
+def _complete_record(context: ResponseContext, items: Sequence[JSON]) -> None:
+    """Record the text, the usage and the finish reason, as far as they can be read."""
+    reader = create_reader(context.request.api)
+    slots = TextSlots(reader)
+    text = ""
+    # Anything may be sent on purpose, so that what cannot be read is no error here.
+    with contextlib.suppress(Exception):
+        for item in items:
+            # A copy, as the texts are taken out of it.
+            for chunk in slots.extract(copy.deepcopy(item)):
+                if isinstance(chunk, str):
+                    text += chunk
+    record = context.answer.record
+    if text:
+        record["response"] = text
+    if reader.finish_reason:
+        record["finish_reason"] = reader.finish_reason
+    usage = reader.usage
+    if "input" in usage:
+        details = usage.get("details")
+        record["input_tokens"] = add_cached_tokens(usage["input"], details, context.request.api)
+    if "output" in usage:
+        record["output_tokens"] = usage["output"]
