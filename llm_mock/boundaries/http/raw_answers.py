@@ -68,7 +68,7 @@ def _choose_items(context: ResponseContext, raw: RawAnswer) -> Sequence[JSON]:
         problem = "has events, but the request does not stream: give Reply(body=…)"
     location = None
     if context.mock is not None:
-        configured = context.mock.history.answered_by.get(context.number)
+        configured = context.mock.history.answered_by.get(context.answer.record["number"])
         location = None if configured is None else configured.place
     origin = format_notes(format_location(location))[1:]
     message = f"The reply{origin} {problem}; both may be given."

@@ -125,7 +125,6 @@ CHAT_ALLOWED = {"mode": "required", "tools": [name_tool("weather"), name_tool("t
 REQUIRED: dict[str, tuple[str, dict[str, Any]]] = {
     "chat, required": ("chat", {"tool_choice": "required"}),
     "chat, named": ("chat", {"tool_choice": name_tool("weather")}),
-    "chat, function_call": ("chat", {"function_call": {"name": "weather"}}),
     "chat, allowed": (
         "chat",
         {"tool_choice": {"type": "allowed_tools", "allowed_tools": CHAT_ALLOWED}},
