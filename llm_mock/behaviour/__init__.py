@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llm_mock.behaviour.misbehaviour import Misbehaviour
+    from llm_mock.behaviour.quota import Quotas
     from llm_mock.core.call import Call
     from llm_mock.core.latency import Latency
     from llm_mock.core.reply import Reply
@@ -25,6 +26,12 @@ class ModelBehaviour:
 
         __tracebackhide__ = True
         return Misbehaviour(name, times)
+
+    def create_quotas(self) -> Quotas:
+        """Return quotas without any model; see `Quotas`."""
+        from llm_mock.behaviour.quota import Quotas
+
+        return Quotas()
 
     def generate_reply(self, schema: JSONObject) -> Reply:
         """Return a reply that fits a schema."""

@@ -13,11 +13,13 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.behaviour.refusals import REFUSALS, build_body
+from llm_mock.behaviour.refusals import REFUSALS, Refusal, build_body
 from llm_mock.core.context import current_mock
 from llm_mock.core.provider_error import ProviderError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from llm_mock.core.call import Call
     from llm_mock.core.reply import Reply
     from llm_mock.support.json_types import JSONObject
@@ -157,6 +159,37 @@ def make_provider_error(
             return _make_plain_error(kind, TIMED_OUT)
         return sdk.make_connection_error(kind)
     failure = _make_provider_failure(model_id, kind, provider, retry_after)
+    return _make_library_error(failure, sdk, retry_after)
+
+
+def make_status_error(
+    model_id: str,
+    provider: str | None,
+    build_refusal: Callable[[str | None], Refusal],
+    retry_after: float | None,
+    headers: Mapping[str, str],
+) -> Exception:
+    """Return the exception for an error response that depends on the provider.
+
+    Args:
+        model_id: the id of the called model.
+        provider: over HTTP, whose API is called; None through `llm`.
+        build_refusal: returns the error response of a provider.
+        retry_after: seconds for the header `Retry-After`; None without one.
+        headers: further headers over HTTP.
+    """
+    owner = _find_provider(model_id) if provider is None else provider
+    failure = _fill_refusal(model_id, build_refusal(owner), owner, retry_after)
+    if provider is None:
+        return _make_library_error(failure, _load_sdk(owner), retry_after)
+    failure.headers.update(headers)
+    return failure
+
+
+def _make_library_error(
+    failure: ProviderFailure, sdk: _SDK | None, retry_after: float | None
+) -> Exception:
+    """Return the exception of the provider's SDK for a failure, or an `llm.ModelError`."""
     if sdk is not None:
         return sdk.make_status_error(failure.status, failure.body, retry_after)
     # Imported late: an application that calls its provider over HTTP may not have it.
@@ -178,7 +211,13 @@ def _make_provider_failure(
     model_id: str, kind: str, provider: str | None, seconds: float | None
 ) -> ProviderFailure:
     """Return the error response of a provider; by default in the form of OpenAI's."""
-    refusal = REFUSALS[provider or "openai"][kind]
+    return _fill_refusal(model_id, REFUSALS[provider or "openai"][kind], provider, seconds)
+
+
+def _fill_refusal(
+    model_id: str, refusal: Refusal, provider: str | None, seconds: float | None
+) -> ProviderFailure:
+    """Return an error response for a call of a model."""
     call = {"model": model_id, "seconds": f"{seconds or 0:g}"}
     message = refusal.message.format(**call)
     body = build_body(provider, refusal, message, **call)

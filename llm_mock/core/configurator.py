@@ -378,7 +378,7 @@ class ResponseConfigurator:
             )
         else:
             self.replies.queue(QueuedEndpointReply(configured, find_caller(), times, optional))
-        self.replies.endpoints[endpoint.name] = endpoint
+        self.replies.add_endpoint(endpoint.name, endpoint)
         self._changed()
 
     def set_response(

@@ -31,6 +31,7 @@ from llm_mock.errors import (
     UnusedReplies,
 )
 from llm_mock.support.locks import Lock
+from llm_mock.support.numbers import is_number, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from llm_mock.core.latency import Latency
     from llm_mock.core.protocols import (
         AppliedMisbehaviour,
+        AppliedQuotas,
         Behaviour,
         NameResolver,
         PassthroughCall,
@@ -86,6 +88,10 @@ class Mock:
         """The cassette that answers calls without a reply here, in place of the parent."""
         self.misbehaviour: AppliedMisbehaviour | None = None
         """The misbehaviour of the models, which changes the replies of this mock."""
+        self.quotas: AppliedQuotas | None = None
+        """The quotas of models, if there are any."""
+        if parent is not None and parent.quotas is not None:
+            self.quotas = parent.quotas.create_child()
         self.folder: ProcessChannel | None = None
         """The channel to other processes, if there are any."""
         self.parent = parent
@@ -269,6 +275,51 @@ class Mock:
         self._share()
         return self.misbehaviour
 
+    def set_quota(self, model: str, *, rpm: int | None = None, tpm: int | None = None) -> None:
+        """Refuse calls of a model with the provider's 429 when a quota of a minute is used up.
+
+        No test waits for the minute: a client that waits as long as the error says finds that it
+        has passed, and `advance_clock` lets it pass.
+
+        Example:
+            `mock.set_quota("gpt-4o", rpm=2, tpm=90_000)`
+
+        Args:
+            model: id, alias, a glob of ids, or `"*"`; each model that matches has its own quota.
+            rpm: requests per minute; None for no limit.
+            tpm: tokens per minute, of requests and answers together; None for no limit.
+
+        Raises:
+            InvalidReply: a limit is not a whole number from 1. Without both the quota ends.
+        """
+        __tracebackhide__ = True
+        for name, limit in (("rpm", rpm), ("tpm", tpm)):
+            if limit is not None and not is_whole(limit, 1):
+                raise InvalidReply(f"{name}={limit!r}: give a whole number from 1, or None.")
+        # Other processes have the same limits, and each counts its own calls.
+        self.responses.replies.quotas[self.responses.register_name(model)] = (rpm, tpm)
+        self._apply_quotas()
+        self._share()
+
+    def _apply_quotas(self) -> None:
+        """Apply the quotas of the configuration, and keep what was counted before."""
+        for model_id, limits in self.responses.replies.quotas.items():
+            if self.quotas is None:
+                self.quotas = self._behaviour.create_quotas()
+            self.quotas.set(model_id, *limits)
+
+    def advance_clock(self, seconds: float) -> None:
+        """Let time pass for the quotas of models, without waiting.
+
+        Raises:
+            InvalidReply: `seconds` is not a number from 0.
+        """
+        __tracebackhide__ = True
+        if not is_number(seconds):
+            raise InvalidReply(f"seconds={seconds!r}: give a number from 0.")
+        if self.quotas is not None:
+            self.quotas.advance(seconds)
+
     def embedding_state(self, model_id: str) -> EmbeddingState:
         """Return the state of an embedding model, which falls back to that of the parent."""
         from llm_mock.core.vectors import EmbeddingState
@@ -325,6 +376,9 @@ class Mock:
         """Remove all calls and the whole configuration."""
         self.responses.replies = Script(after=self.responses.replies)
         self.misbehaviour = None
+        self.quotas = None
+        if self.parent is not None and self.parent.quotas is not None:
+            self.quotas = self.parent.quotas.create_child()
         self._problems.clear()
         self._refusals.clear()
         self.stored_objects.clear()
@@ -400,7 +454,11 @@ class Mock:
     def _resolve(self, record: Call, request: Request) -> Reply | ReplyFunction | PassthroughCall:
         """Return the reply to a call, a function that returns it, or the call to make for real."""
         __tracebackhide__ = True
-        # The error of a misbehaviour comes first, so that it uses up no queued reply.
+        # These errors come first, so that they use up no queued reply.
+        if self.quotas is not None:
+            refusal = self.quotas.refuse(record, request)
+            if refusal is not None:
+                return Reply(error=refusal)
         if self.misbehaviour is not None:
             error = self.misbehaviour.make_error(record)
             if error is not None:
@@ -515,7 +573,11 @@ class Mock:
         """Return a reply as it comes with a latency, and its waits; an error at once has none."""
         if reply.error is not None and reply.error_after is None:
             return reply, None
-        return self._behaviour.apply_latency(reply, latency, record)
+        delayed, waits = self._behaviour.apply_latency(reply, latency, record)
+        # Real time passes by itself.
+        if self.quotas is not None and not latency.real_time:
+            self.quotas.advance(sum(waits))
+        return delayed, waits
 
     def _complete_with_error(self, record: Call, request: Request, reply: Reply) -> None:
         """Complete the record of a reply that fails after some chunks.

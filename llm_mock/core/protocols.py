@@ -49,11 +49,33 @@ class AppliedMisbehaviour(Protocol):
         """Count a call that another process reported."""
 
 
+class AppliedQuotas(Protocol):
+    """The quotas of the models of a mock; see `llm_mock.behaviour.quota`."""
+
+    def set(self, model: str, rpm: int | None, tpm: int | None) -> None:
+        """Set the requests and tokens per minute of a model; None for no limit."""
+
+    def create_child(self) -> AppliedQuotas:
+        """Return the same quotas, of which nothing is used."""
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+
+    def refuse(self, record: Call, request: Request) -> Exception | None:
+        """Return the provider's error for a call that exceeds a limit; else count the call."""
+
+    def build_headers(self, record: Call) -> dict[str, str]:
+        """Return the rate-limit headers of a response; empty for a model without a quota."""
+
+
 class Behaviour(Protocol):
     """The behaviour of models beyond configured replies; `llm_mock.behaviour` implements it."""
 
     def create_misbehaviour(self, name: str, times: int | None) -> AppliedMisbehaviour:
         """Return a misbehaviour of the catalogue."""
+
+    def create_quotas(self) -> AppliedQuotas:
+        """Return quotas without any model."""
 
     def generate_reply(self, schema: JSONObject) -> Reply:
         """Return a reply that fits a schema."""

@@ -6,7 +6,7 @@ import copy
 import fnmatch
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, is_glob, matches_name
@@ -197,6 +197,9 @@ class Script:
         after: the script that this one replaces.
     """
 
+    has_endpoints: ClassVar[bool] = False
+    """Whether any mock of this process has an endpoint, so that most requests look for none."""
+
     def __init__(self, after: Script | None = None) -> None:
         self.side_effect: StandingReply | None = None
         self.errors: ByModel[StandingReply] = ByModel()
@@ -207,6 +210,8 @@ class Script:
         self.named: set[str] = set()
         """The ids of the models that the test names, and that therefore exist."""
         self.latencies: ByModel[Latency] = ByModel()
+        self.quotas: ByModel[tuple[int | None, int | None]] = ByModel()
+        """The requests and tokens per minute of models; None for no limit."""
         self.embeddings: dict[str | bytes, ByModel[ScriptedVector]] = {}
         """The vectors of embedding models by item."""
         self.endpoints: dict[str, RequestMatcher] = {}
@@ -228,6 +233,15 @@ class Script:
         # Processes identify a queued reply by its position, so positions are never used again.
         self._next_position: int = after._next_position if after else 0
         self._lock = Lock()
+
+    def add_endpoint(self, name: str, endpoint: RequestMatcher) -> None:
+        """Add an endpoint, whose responses are added before."""
+        self.endpoints[name] = endpoint
+        Script.has_endpoints = True
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        Script.has_endpoints = Script.has_endpoints or bool(self.endpoints)
 
     def __getstate__(self) -> dict[str, object]:
         # The lock, because other threads may configure and use replies while this is copied.

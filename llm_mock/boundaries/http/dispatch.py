@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
     from llm_mock.boundaries.http.wire import WireRequest
     from llm_mock.core.mock import Mock
-    from llm_mock.core.protocols import PassthroughCall
+    from llm_mock.core.protocols import AppliedQuotas, PassthroughCall
 
 
 class ModelRequest(NamedTuple):
@@ -78,7 +78,10 @@ def dispatch_request(
         return parsed
     try:
         _check_request(parsed)
-        response = _build_response(parsed, mock.answer(parsed.request))
+        answer = mock.answer(parsed.request)
+        response = _build_response(parsed, answer)
+        if mock.quotas is not None:
+            _add_quota_headers(mock.quotas, answer, response)
     except Exception as error:
         response = _build_failure_response(parsed, error)
     if response.delay:
@@ -127,7 +130,10 @@ async def respond_async(
     try:
         _check_request(parsed)
         answer = await mock.answer_async(parsed.request, before_function)
-        return _build_response(parsed, answer)
+        response = _build_response(parsed, answer)
+        if mock.quotas is not None:
+            _add_quota_headers(mock.quotas, answer, response)
+        return response
     except Exception as error:
         return _build_failure_response(parsed, error)
 
@@ -184,17 +190,13 @@ def parse_request(
         if isinstance(decoded, WireResponse):
             return decoded
         sent = decoded
-    level: Mock | None = mock
-    while level is not None:
-        if level.responses.replies.endpoints:
-            # Imported late: few tests configure endpoints.
-            from llm_mock.boundaries.http.endpoint_requests import answer_configured_endpoint
+    if mock.responses.replies.has_endpoints:
+        # Imported late: few tests configure endpoints.
+        from llm_mock.boundaries.http.endpoint_requests import answer_configured_endpoint
 
-            configured = answer_configured_endpoint(sent, provider, mock)
-            if configured is not None:
-                return configured
-            break
-        level = level.parent
+        configured = answer_configured_endpoint(sent, provider, mock)
+        if configured is not None:
+            return configured
     protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
         return _answer_other_request(sent, provider, mock, served)
@@ -278,6 +280,16 @@ def _build_response(
     if not reply.seconds:
         return response
     return response._replace(delay=choose_wait_type(answer)(reply.seconds))
+
+
+def _add_quota_headers(
+    quotas: AppliedQuotas,
+    answer: Answer | PassthroughCall,
+    response: WireResponse | WireRecording,
+) -> None:
+    """Add the rate-limit headers of a provider to a response of the mock."""
+    if isinstance(answer, Answer) and isinstance(response, WireResponse):
+        response.headers.extend(quotas.build_headers(answer.record).items())
 
 
 def _build_failure_response(parsed: ModelRequest, error: Exception) -> WireResponse:

@@ -41,6 +41,7 @@ DOCUMENTED_NAMES = (
     *("add", "script", "set", "set_error", "set_latency", "set_price", "set_response"),
     *("call_every_tool", "on", "set_embedding"),
     *("autospec", "environment", "misbehave", "misbehaviour", "reset", "set_unknown"),
+    *("advance_clock", "set_quota"),
     *("calls", "calls_of", "last_call", "models", "requested_models"),
     *("get_async_model", "get_embedding_model", "get_model"),
     *("assert_all_replies_used", "assert_any_call", "assert_called_once"),
@@ -447,6 +448,7 @@ class LLMMock(Mock):
             self.misbehaviour = self._behaviour.create_misbehaviour(
                 *self.responses.replies.misbehaviour
             )
+        self._apply_quotas()
         if details and self.history.log is None:
             from llm_mock.core.call_log import CallLog
 
