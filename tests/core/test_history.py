@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,16 @@ def test_history_is_a_snapshot() -> None:
     model.prompt("Hi", custom=passed)
     passed["nested"].append(2)
     assert model.call_history[0]["kwargs"]["custom"] == {"nested": [1]}
+
+
+def test_each_call_has_its_time_to_the_microsecond() -> None:
+    model = create_mock_get_model()("m")
+    for _ in range(2):
+        start = datetime.now()
+        model.prompt("Hello").text()
+        call = model.call_history[-1]
+        moment = datetime.fromisoformat(call["timestamp"])
+        assert start <= moment <= datetime.now()
 
 
 def test_history_is_json_whatever_was_passed(tmp_path: Path) -> None:

@@ -610,10 +610,29 @@ def test_a_turn_after_tools_shows_what_they_gave(pytester: pytest.Pytester) -> N
     )
 
 
+CALLABLE_FIXTURE = """\
+class Made:
+    __name__ = "made"
+
+    def __call__(self):
+        return []
+
+mock_llm_calls = pytest.fixture(name="mock_llm_calls")(Made())
+"""
+
+
+@pytest.mark.parametrize(
+    ("conftest", "place"),
+    [
+        ("@pytest.fixture\ndef mock_llm_calls():\n    return []", "conftest.py:3"),
+        (CALLABLE_FIXTURE, "conftest"),
+    ],
+    ids=["a function", "a callable object"],
+)
 def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(
-    pytester: pytest.Pytester,
+    pytester: pytest.Pytester, conftest: str, place: str
 ) -> None:
-    pytester.makeconftest("import pytest\n\n@pytest.fixture\ndef mock_llm_calls():\n    return []")
+    pytester.makeconftest(f"import pytest\n\n{conftest}")
     pytester.makepyfile(
         """
         def test_it(mock_llm_calls):
@@ -626,10 +645,8 @@ def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     assert [line for line in result.outlines if "which hides" in line] == [
-        (
-            "mock_llm_calls is the fixture of conftest.py:3, which hides that of pytest-llm-mock: "
-            "rename it for ours."
-        )
+        f"mock_llm_calls is the fixture of {place}, which hides that of pytest-llm-mock: "
+        "rename it for ours."
     ]
 
 

@@ -34,13 +34,11 @@ class TextSlot(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text in this slot; a JSON object is serialized."""
+        """The text in this slot; another JSON value is serialized."""
         value = self.container.get(self.key)
         if isinstance(value, str):
             return value
-        if isinstance(value, dict) and value:
-            return json.dumps(value, ensure_ascii=False)
-        return ""
+        return json.dumps(value, ensure_ascii=False) if value else ""
 
     @property
     def is_extracted(self) -> bool:
