@@ -22,9 +22,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from llm_mock import Reply
+from tests.boundaries.http.corpus_files import load_file
 from tests.boundaries.http.provider_tables import SERVER_PREFIXES
 
 FOLDER = Path(__file__).with_name("requests")
@@ -81,7 +80,7 @@ class Case(NamedTuple):
 @functools.lru_cache
 def load_cases(api: str) -> dict[str, Case]:
     """Return the cases of a file by their names."""
-    content = yaml.safe_load((FOLDER / f"{api}.yaml").read_text(encoding="utf-8"))
+    content = load_file(FOLDER / f"{api}.yaml")
     cases = {}
     for name, case in content["cases"].items():
         unknown = case.keys() - {"url", "body", "call", "plain_only", "recorded"}

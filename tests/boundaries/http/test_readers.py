@@ -107,8 +107,12 @@ def expect(case: Case) -> Read:
     if "details" in tokens:
         usage["details"] = tokens["details"]
     reason = reply.get("finish_reason")
-    if case.api == "mistral" and reason == "content_filter":
-        reason = "error"
+    if case.api == "mistral":
+        text = reply.get("refusal") or text
+        if reason == "content_filter":
+            reason = "error"
+    elif "refusal" in reply and case.api in ("gemini", "messages"):
+        reason = "content_filter"
     return Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
 
 

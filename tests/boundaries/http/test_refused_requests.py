@@ -21,10 +21,10 @@ from typing import Any
 import httpx
 import openai
 import pytest
-import yaml
 
 from llm_mock import LLMMock, Reply
 from llm_mock.boundaries.http.request_rules.lookup import list_rules
+from tests.boundaries.http.corpus_files import load_file
 
 FOLDER = Path(__file__).with_name("refused")
 APIS = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
@@ -36,7 +36,7 @@ CHAT = "https://api.openai.com/v1/chat/completions"
 @functools.lru_cache
 def load(api: str) -> dict[str, Any]:
     """Return the content of a file."""
-    content: dict[str, Any] = yaml.safe_load((FOLDER / f"{api}.yaml").read_text(encoding="utf-8"))
+    content = load_file(FOLDER / f"{api}.yaml")
     return content
 
 

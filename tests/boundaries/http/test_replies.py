@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
-import yaml
 
 from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
+from tests.boundaries.http.corpus_files import load_file
 from tests.boundaries.http.request_senders import find_served_url
 
 FOLDER = Path(__file__).with_name("replies")
@@ -78,7 +78,7 @@ def load_cases() -> list[Case]:
     """Return the cases of all files."""
     cases = []
     for api in APIS:
-        file = yaml.safe_load((FOLDER / f"{api}.yaml").read_text(encoding="utf-8"))
+        file = load_file(FOLDER / f"{api}.yaml")
         cases += [Case(api, name, file, fields) for name, fields in file["cases"].items()]
     return cases
 
