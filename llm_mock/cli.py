@@ -339,6 +339,13 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     help="Send calls that neither the script nor this cassette answers to the provider, with the "
     "client's key, and record the answers.",
 )
+@click.option(
+    "--disabled-rule",
+    "disabled_rules",
+    multiple=True,
+    metavar="NAME",
+    help="Accept the requests that this rule of providers refuses; give it for each rule.",
+)
 def serve(
     script: str | None,
     host: str | None,
@@ -346,6 +353,7 @@ def serve(
     keep: int,
     strict: Strictness,
     record: Path | None,
+    disabled_rules: tuple[str, ...],
 ) -> None:
     """Answer the SDKs of OpenAI, Anthropic, Google and Mistral in any language, until Ctrl-C.
 
@@ -361,7 +369,7 @@ def serve(
         if strict == "error" and record is not None:
             problem = "--strict error refuses the calls that --record asks the provider"
             raise click.UsageError(f"{problem}: give one of them.")
-        serve_script(script, host, port, strict, record, keep)
+        serve_script(script, host, port, strict, record, keep, disabled_rules)
 
 
 @main.command(

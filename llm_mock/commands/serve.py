@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 
 from llm_mock.behaviour import ModelBehaviour
+from llm_mock.boundaries.http.request_rules.lookup import check_rule_names
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.errors import print_message
 from llm_mock.core.call import Call
@@ -30,10 +31,7 @@ MISSING_REPLY_ADVICE = "Write one into the script, or leave out --strict error."
 class _ReportingMock(Mock):
     """A mock that prints problems at once, as there is no test to report them."""
 
-    def note_problem(self, message: str) -> None:
-        print_message("Problem", message)
-
-    def note_refusal(self, message: str) -> None:
+    def _note(self, kind: str, message: str) -> None:
         print_message("Problem", message)
 
     def _report(self, record: Call) -> None:
@@ -52,6 +50,7 @@ def serve(
     strict: Strictness,
     record: Path | None,
     keep: int = KEPT_CALLS,
+    disabled_rules: Sequence[str] = (),
 ) -> None:
     """Serve until Ctrl-C.
 
@@ -65,11 +64,17 @@ def serve(
         record: the cassette that answers calls without a reply; new ones are sent to the provider
             and recorded.
         keep: the number of calls to keep in memory, the last ones.
+        disabled_rules: the names of the rules of providers by which no request is refused.
 
     Raises:
-        LLMMockError: the script or the cassette is wrong, or the port is not free.
+        LLMMockError: the script, the cassette or a name is wrong, or the port is not free.
     """
-    settings = Settings(strict=strict, missing_reply_advice=MISSING_REPLY_ADVICE)
+    settings = Settings(
+        strict=strict,
+        autospec=True,
+        disabled_rules=check_rule_names(disabled_rules),
+        missing_reply_advice=MISSING_REPLY_ADVICE,
+    )
     mock = _ReportingMock(ModelBehaviour(), settings=settings)
     mock.history.limit = keep
     if record is not None:

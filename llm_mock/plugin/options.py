@@ -285,18 +285,16 @@ def _read_disabled_rules(config: pytest.Config) -> frozenset[str]:
     Raises:
         pytest.UsageError: there is no rule of that name.
     """
-    names = frozenset(config.getini("llm_mock_disabled_rules"))
-    if names:
-        # Imported late: few projects switch rules off.
-        from llm_mock.boundaries.http.request_rules.lookup import list_rules
-        from llm_mock.support.text import suggest_name
+    names = config.getini("llm_mock_disabled_rules")
+    if not names:
+        return frozenset()
+    # Imported late: few projects switch rules off.
+    from llm_mock.boundaries.http.request_rules.lookup import check_rule_names
 
-        known = sorted({rule.name for rules in list_rules().values() for rule in rules})
-        for name in sorted(names.difference(known)):
-            raise pytest.UsageError(
-                f"ini llm_mock_disabled_rules: unknown rule {name!r}{suggest_name(name, known)}"
-            )
-    return names
+    try:
+        return check_rule_names(names)
+    except LLMMockError as error:
+        raise pytest.UsageError(f"ini llm_mock_disabled_rules: {error}") from None
 
 
 def _read_prices(config: pytest.Config) -> Prices:

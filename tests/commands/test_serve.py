@@ -231,6 +231,33 @@ def test_strictness_refuses_and_says_why(serve: Serve) -> None:
     assert lines[-1] == "Ended after 1 call."
 
 
+def test_what_a_provider_refuses_is_refused_unless_the_rule_is_switched_off(serve: Serve) -> None:
+    body = {"model": "gpt-4o", "messages": QUESTION, "temprature": 1}
+
+    def send(served: Served) -> int:
+        request = urllib.request.Request(
+            f"{served.url}/openai/v1/chat/completions",
+            json.dumps(body).encode(),
+            {"content-type": "application/json"},
+        )
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    served = serve("script.yaml")
+    assert send(served) == 400
+    assert any("Rule 'unknown-parameter'" in line for line in served.ended())
+    assert send(serve("script.yaml", "--disabled-rule", "unknown-parameter")) == 200
+
+
+def test_a_rule_that_does_not_exist_cannot_be_switched_off() -> None:
+    result = CliRunner().invoke(main, ["serve", "--disabled-rule", "unknown-parametre"])
+    assert result.exit_code != 0
+    assert "did you mean 'unknown-parameter'?" in result.output
+
+
 def test_a_function_may_be_the_script(serve: Serve, tmp_path: Path) -> None:
     (tmp_path / "replies.py").write_text(
         "def script(mock): mock.set('*', lambda request: request.prompt.upper())"

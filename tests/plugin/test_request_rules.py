@@ -95,7 +95,7 @@ def test_a_rule_that_does_not_exist_is_an_error(pytester: pytest.Pytester) -> No
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [
-            "*ini llm_mock_disabled_rules: unknown rule 'unknown-parametre'; did you mean "
+            "*ini llm_mock_disabled_rules: Unknown rule 'unknown-parametre'; did you mean "
             "'unknown-parameter'?"
         ]
     )

@@ -178,7 +178,7 @@ class AsyncOpenAIChat(OpenAIChat):
 class OpenAIResponses(SDK):
     """`openai`, Responses."""
 
-    model, api = "gpt-5", "responses"
+    model, api = "gpt-4o", "responses"
     status_error, timeout_error = openai.APIStatusError, openai.APITimeoutError
     ends: ClassVar = {"stop": "completed", "tool_calls": "completed", "length": "incomplete"}
     tools: ClassVar[Any] = [{"type": "function", "name": "weather", "parameters": TOOL_SCHEMA}]

@@ -143,7 +143,7 @@ APIS = {
         {
             "model": "m",
             "input": "Hello",
-            "tools": [{"type": "function", "strict": True, **FUNCTION}],
+            "tools": [{"type": "function", "strict": False, **FUNCTION}],
         },
         openai.types.responses.Response,
         openai.types.responses.ResponseStreamEvent,

@@ -31,7 +31,7 @@ WORDS = {
         "overloaded",
     ),
     OpenAIResponses: (
-        "Rate limit reached for gpt-5",
+        "Rate limit reached for gpt-4o",
         "maximum context length is",
         "Incorrect API key",
         "overloaded",

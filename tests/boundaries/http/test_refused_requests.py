@@ -18,7 +18,9 @@ import functools
 from pathlib import Path
 from typing import Any
 
+import google.genai  # noqa: F401 - rules look up fields in its types
 import httpx
+import mistralai.client  # noqa: F401
 import openai
 import pytest
 

@@ -222,7 +222,7 @@ def test_replies_are_queued_matched_and_may_be_functions(
 
 UNKNOWN = {
     "chat.completions": "404.*The model `gpt-4o` does not exist or you do not have access to it",
-    "responses": "400.*The requested model 'gpt-5' does not exist",
+    "responses": "400.*The requested model 'gpt-4o' does not exist",
     "messages": "404.*not_found_error.*model: claude",
     "generate_content": "404 NOT_FOUND.*models/gemini.* is not found for API version v1beta",
     "mistral": "400.*Invalid model: mistral.*1500",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 
 from llm_mock.boundaries.http.chunks import (
@@ -110,10 +111,18 @@ def _build_thinking_part(text: str) -> JSONObject:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}]}
 
 
+def _make_call_id(call_id: str) -> str:
+    """Return an id of nine letters and digits, as Mistral takes no other ids back."""
+    if len(call_id) == 9 and call_id.isalnum():
+        return call_id
+    checksum = zlib.crc32(call_id.encode())
+    return f"{checksum:09x}"
+
+
 def _build_tool_calls(calls: list[ToolCallText]) -> list[JSONObject]:
     return [
         {
-            "id": call.id,
+            "id": _make_call_id(call.id),
             "index": position,
             "function": {"name": call.name, "arguments": call.arguments},
         }

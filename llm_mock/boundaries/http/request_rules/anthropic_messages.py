@@ -406,6 +406,8 @@ def check_thinking(request: HTTPRequest) -> Iterator[Violation]:
     limit = request.body.get("max_tokens")
     if budget is None:
         yield _make(THINKING_BUDGET, f"{place}: Field required")
+    elif not isinstance(budget, int):
+        yield _make(THINKING_BUDGET, f"{place}: Input should be a valid integer")
     elif budget < LEAST_BUDGET:
         message = f"{place}: Input should be greater than or equal to {LEAST_BUDGET}"
         yield _make(THINKING_BUDGET, message)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import functools
 import importlib
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+from llm_mock.errors import LLMMockError
+from llm_mock.support.text import suggest_name
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request_rules.rule import Rule, RuleSet
@@ -14,10 +18,18 @@ _OPENAI_HOST = re.compile(r"(^|\.)api\.openai\.com$")
 # Not Azure's other hosts, which serve models of other companies by the same API.
 _AZURE_HOST = re.compile(r"\.(openai\.azure\.(com|us)|cognitiveservices\.azure\.com)$")
 _ANTHROPIC_HOST = re.compile(r"(^|\.)api\.anthropic\.com$")
+_GEMINI_HOST = re.compile(r"^generativelanguage\.googleapis\.com$")
+_VERTEX_HOST = re.compile(r"(^|-)aiplatform\.googleapis\.com$")
+_MISTRAL_HOST = re.compile(r"^(api|codestral|api\.eu|api\.us)\.mistral\.ai$")
 RULE_SETS = (
     ("chat.completions", _OPENAI_HOST, "openai_chat", "RULES"),
     ("chat.completions", _AZURE_HOST, "openai_chat", "AZURE_RULES"),
+    ("chat.completions", _MISTRAL_HOST, "mistral_chat", "RULES"),
+    ("responses", _OPENAI_HOST, "openai_responses", "RULES"),
+    ("responses", _AZURE_HOST, "openai_responses", "AZURE_RULES"),
     ("messages", _ANTHROPIC_HOST, "anthropic_messages", "RULES"),
+    ("generate_content", _GEMINI_HOST, "gemini", "RULES"),
+    ("generate_content", _VERTEX_HOST, "gemini", "VERTEX_RULES"),
 )
 """The rules by API and host: the module of this package, and the name in it."""
 
@@ -45,6 +57,20 @@ def list_rules() -> dict[str, list[Rule]]:
     for module in modules:
         rules[module] = list(_load(module).ALL_RULES)
     return rules
+
+
+def check_rule_names(names: Iterable[str]) -> frozenset[str]:
+    """Return the names of rules that a project switches off.
+
+    Raises:
+        LLMMockError: there is no rule of that name.
+    """
+    checked = frozenset(names)
+    if checked:
+        known = sorted({rule.name for rules in list_rules().values() for rule in rules})
+        for name in sorted(checked.difference(known)):
+            raise LLMMockError(f"Unknown rule {name!r}{suggest_name(name, known)}")
+    return checked
 
 
 def _load(module: str) -> Any:

@@ -1,0 +1,365 @@
+"""Rules of Google's Gemini API, and those of them that certainly hold at Vertex AI.
+
+See https://ai.google.dev/api/generate-content and the types of its SDK, `google.genai.types`. The
+words are those of its error responses, as applications have recorded and reported them. Paths in
+them are in snake_case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json, to_json
+
+from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
+from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
+from llm_mock.boundaries.http.wire_error import WireError
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.request import HTTPRequest
+    from llm_mock.support.json_types import JSONObject
+
+REFERENCE = "https://ai.google.dev/api/generate-content"
+CONTENTS = "https://ai.google.dev/api/caching#Content"
+FUNCTION_GUIDE = "https://ai.google.dev/gemini-api/docs/function-calling"
+ROLES = (None, "", "user", "model", "function")
+SDK_TYPES = (
+    ("google.genai.types", "GenerateContentConfig"),
+    ("google.genai.types", "GenerationConfig"),
+)
+LONGEST_NAME = 128
+
+UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", CONTENTS)
+EMPTY_CONTENT = Rule("empty-content", "a message without parts, or an empty part", CONTENTS)
+CALL_COUNT = Rule(
+    "tool-call-without-result",
+    "a turn with another number of function responses than the turn before has function calls",
+    "https://github.com/google-gemini/gemini-cli/issues/16984",
+)
+RESPONSE_WITHOUT_CALL = Rule(
+    "tool-result-without-call", "a function response that follows no function call", FUNCTION_GUIDE
+)
+UNKNOWN_PARAMETER = Rule(
+    "unknown-parameter", "a parameter that does not exist", f"{REFERENCE}#GenerationConfig"
+)
+OUT_OF_RANGE = Rule(
+    "number-out-of-range",
+    "a number outside the range of its parameter",
+    f"{REFERENCE}#GenerationConfig",
+)
+TOOL_NAME = Rule(
+    "tool-name",
+    "a function without a name, or with other characters than letters, digits, _, ., : and -",
+    "https://ai.google.dev/api/caching#FunctionDeclaration",
+)
+REPEATED_TOOL = Rule("repeated-tool", "two functions of the same name", FUNCTION_GUIDE)
+TOOL_SCHEMA = Rule(
+    "tool-schema",
+    "parameters with an array without items",
+    "https://ai.google.dev/api/caching#Schema",
+)
+TOOL_CHOICE = Rule(
+    "tool-choice",
+    "a configuration of function calls without functions, for a model before Gemini 3",
+    "https://github.com/musistudio/claude-code-router/pull/1207",
+)
+ALL_RULES = (
+    UNKNOWN_ROLE,
+    EMPTY_CONTENT,
+    CALL_COUNT,
+    RESPONSE_WITHOUT_CALL,
+    UNKNOWN_PARAMETER,
+    OUT_OF_RANGE,
+    TOOL_NAME,
+    REPEATED_TOOL,
+    TOOL_SCHEMA,
+    TOOL_CHOICE,
+)
+
+_NAME = re.compile(rf"^[a-zA-Z_][a-zA-Z0-9_.:-]{{0,{LONGEST_NAME - 1}}}$")
+_BEFORE_3 = re.compile(r"^gemini-[12]\.")
+_passed_tools = Memo()
+
+
+def _make(rule: Rule, message: str) -> Violation:
+    return Violation(rule, WireError(400, message))
+
+
+def _make_field_violation(rule: Rule, path: str, problem: str) -> Violation:
+    # The API ends such a message with a newline, as it may list several fields.
+    return _make(rule, f"* GenerateContentRequest.{path}: {problem}\n")
+
+
+def check_contents(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the conversation at the Gemini API."""
+    for index, content in enumerate(request.body["contents"]):
+        parts = content.get("parts")
+        path = f"contents[{index}].parts"
+        if not parts:
+            yield _make_field_violation(EMPTY_CONTENT, path, "contents.parts must not be empty.")
+        elif isinstance(parts, list) and {} in parts:
+            problem = "required oneof field 'data' must have one initialized field"
+            place = f"{path}[{parts.index({})}].data"
+            yield _make_field_violation(EMPTY_CONTENT, place, problem)
+    yield from check_turns(request)
+
+
+# Each request has the whole conversation, so that this runs for each message of each request.
+def check_turns(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the order of the conversation."""
+    calls = responses = 0
+    is_model_before = False
+    for content in request.body["contents"]:
+        role = content.get("role")
+        if role not in ROLES:
+            yield _make(UNKNOWN_ROLE, "Please use a valid role: user, model.")
+        is_model = role == "model"
+        # Several messages of a role are one turn.
+        if is_model and not is_model_before:
+            yield from _check_counts(calls, responses)
+            calls = responses = 0
+        is_model_before = is_model
+        for part in _get_parts(content):
+            if is_model and part.get("functionCall"):
+                calls += 1
+            elif part.get("functionResponse"):
+                responses += 1
+    # A call at the end has no response yet.
+    if not is_model_before:
+        yield from _check_counts(calls, responses)
+
+
+def _get_parts(content: JSONObject) -> list[JSONObject]:
+    parts: Any = content.get("parts") or []
+    return [parts] if isinstance(parts, dict) else parts
+
+
+def _check_counts(calls: int, responses: int) -> Iterator[Violation]:
+    """Yield the violation of a turn of the user.
+
+    Args:
+        calls: the number of function calls in the turn before.
+        responses: the number of function responses in this turn.
+    """
+    if responses and not calls:
+        message = (
+            "Please ensure that function response turn comes immediately after a function call "
+            "turn."
+        )
+        yield _make(RESPONSE_WITHOUT_CALL, message)
+    elif responses != calls:
+        message = (
+            "Please ensure that the number of function response parts is equal to the number of "
+            "function call parts of the function call turn."
+        )
+        yield _make(CALL_COUNT, message)
+
+
+def check_tools(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the functions on offer."""
+    tools: Any = request.body["tools"]
+    key = to_json(tools)
+    if key in _passed_tools:
+        return
+    is_valid = True
+    for violation in _check_functions([tools] if isinstance(tools, dict) else tools):
+        is_valid = False
+        yield violation
+    if is_valid:
+        _passed_tools.add(key)
+
+
+def _check_functions(tools: list[JSONObject]) -> Iterator[Violation]:
+    names: set[str] = set()
+    for index, tool in enumerate(tools):
+        for position, function in enumerate(tool.get("functionDeclarations") or ()):
+            path = f"tools[{index}].function_declarations[{position}]"
+            name = function.get("name")
+            if not _NAME.match(name or ""):
+                problem = (
+                    "Invalid function name. Must start with a letter or an underscore. Must be "
+                    "alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes "
+                    f"(-), with a maximum length of {LONGEST_NAME}."
+                )
+                yield _make_field_violation(TOOL_NAME, f"{path}.name", problem)
+            elif name in names:
+                yield _make(REPEATED_TOOL, f"Duplicate function declaration found: {name}")
+            names.add(name)
+            parameters = function.get("parameters")
+            if isinstance(parameters, dict):
+                yield from _check_schema(parameters, f"{path}.parameters")
+
+
+def _check_schema(schema: JSONObject, path: str) -> Iterator[Violation]:
+    """Yield the violations of arrays without items in a schema of Gemini."""
+    kind = schema.get("type")
+    items = schema.get("items")
+    has_items = items is not None or "prefixItems" in schema
+    if isinstance(kind, str) and kind.upper() == "ARRAY" and not has_items:
+        yield _make_field_violation(TOOL_SCHEMA, f"{path}.items", "missing field.")
+    if isinstance(items, dict):
+        yield from _check_schema(items, f"{path}.items")
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        for name, child in properties.items():
+            if isinstance(child, dict):
+                yield from _check_schema(child, f"{path}.properties[{name}]")
+
+
+def check_tool_config(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of a configuration of function calls without functions."""
+    config = request.body["toolConfig"].get("functionCallingConfig")
+    # Later models accept it.
+    if not config or request.tools or not _BEFORE_3.match(request.model_id):
+        return ()
+    message = "Function calling config is set without function_declarations."
+    return (_make(TOOL_CHOICE, message),)
+
+
+def check_config(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the configuration."""
+    config = request.body["generationConfig"]
+    yield from check_config_names(request)
+    for name, (minimum, maximum, problem) in RANGES.items():
+        value = config.get(name)
+        if isinstance(value, (int, float)) and not minimum <= value <= maximum:
+            field = _convert_to_snake_case(name)
+            path = f"generation_config.{field}"
+            yield _make_field_violation(OUT_OF_RANGE, path, f"{field} {problem}")
+
+
+def check_config_names(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations of parameters of the configuration that do not exist."""
+    for name in request.body["generationConfig"]:
+        if name not in CONFIG_FIELDS:
+            yield from _check_name(request, name, "generationConfig", "generation_config")
+
+
+def check_unknown(request: HTTPRequest, name: str) -> Iterable[Violation]:
+    """Return the violation of a parameter that does not exist."""
+    return _check_name(request, name, None, None)
+
+
+def _check_name(
+    request: HTTPRequest, name: str, parent: str | None, place: str | None
+) -> Iterator[Violation]:
+    """Yield the violation of a field that does not exist.
+
+    Args:
+        request: the request.
+        name: the field in camelCase.
+        parent: the field of the body that has it; None for the body itself.
+        place: the parent as the message names it.
+    """
+    # The installed SDK may know a newer parameter of the configuration.
+    if parent is not None and has_sdk_field(_convert_to_snake_case(name), *SDK_TYPES):
+        return
+    sent_name = _find_sent_name(request, name, parent)
+    where = f" at '{place}'" if place else ""
+    description = (
+        f'Invalid JSON payload received. Unknown name "{sent_name}"{where}: Cannot find field.'
+    )
+    field = {"field": place} if place else {}
+    details = {
+        "@type": "type.googleapis.com/google.rpc.BadRequest",
+        "fieldViolations": [{**field, "description": description}],
+    }
+    error = {
+        "code": 400,
+        "message": description,
+        "status": "INVALID_ARGUMENT",
+        "details": [details],
+    }
+    yield Violation(UNKNOWN_PARAMETER, WireError(400, description, body={"error": error}))
+
+
+def _find_sent_name(request: HTTPRequest, name: str, parent: str | None) -> str:
+    """Return the name of a field as the client sent it, which may be in snake_case."""
+    sent: Any = {} if request.sent is None else from_json(request.sent.body)
+    if parent is not None:
+        sent = sent.get(parent) or sent.get(_convert_to_snake_case(parent)) or {}
+    snake_name = _convert_to_snake_case(name)
+    return snake_name if snake_name in sent else name
+
+
+def _convert_to_snake_case(name: str) -> str:
+    return re.sub("([A-Z])", r"_\1", name).lower()
+
+
+RANGES = {
+    "temperature": (0, 2, "must be in the range [0.0, 2.0]."),
+    "topP": (0, 1, "must be in the range [0.0, 1.0]."),
+    "candidateCount": (1, 8, "must be in the range [1, 8]."),
+    "maxOutputTokens": (1, float("inf"), "must be positive."),
+}
+"""The least and the greatest value of a parameter, and the words for others."""
+CONFIG_FIELDS = frozenset(
+    {
+        "audioTimestamp",
+        "audioTranscriptionConfig",
+        "candidateCount",
+        "enableAffectiveDialog",
+        "enableEnhancedCivicAnswers",
+        "frequencyPenalty",
+        "imageConfig",
+        "logprobs",
+        "maxOutputTokens",
+        "mediaResolution",
+        "modelConfig",
+        "modelSelectionConfig",
+        "presencePenalty",
+        "responseFormat",
+        "responseJsonSchema",
+        "responseLogprobs",
+        "responseMimeType",
+        "responseModalities",
+        "responseSchema",
+        "routingConfig",
+        "seed",
+        "speechConfig",
+        "stopSequences",
+        "temperature",
+        "thinkingConfig",
+        "topK",
+        "topP",
+        "translationConfig",
+    }
+)
+"""The parameters in `generationConfig`."""
+_OTHERS: dict[str, Check | None] = dict.fromkeys(
+    (
+        "cachedContent",
+        "continuationToken",
+        "labels",
+        "model",
+        "modelArmorConfig",
+        "outputConfig",
+        "safetySettings",
+        "serviceTier",
+        "store",
+        "systemInstruction",
+    )
+)
+RULES = RuleSet(
+    {
+        **_OTHERS,
+        "contents": check_contents,
+        "tools": check_tools,
+        "toolConfig": check_tool_config,
+        "generationConfig": check_config,
+    },
+    check_unknown,
+)
+# Its words for fields that are out of range or empty differ.
+VERTEX_RULES = RuleSet(
+    {
+        **_OTHERS,
+        "contents": check_turns,
+        "tools": None,
+        "toolConfig": None,
+        "generationConfig": check_config_names,
+    },
+    check_unknown,
+)

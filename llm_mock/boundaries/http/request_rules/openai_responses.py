@@ -1,0 +1,425 @@
+"""Rules of OpenAI's Responses API.
+
+See https://platform.openai.com/docs/api-reference/responses/create. Ranges and values are those of
+OpenAI's OpenAPI document, https://github.com/openai/openai-openapi. What depends on stored
+responses and conversations is checked where these are, in `protocols/openai_responses.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pydantic_core import to_json
+
+from llm_mock.boundaries.http.request_rules import openai_models as models
+from llm_mock.boundaries.http.request_rules.openai_errors import (
+    make_choice_error,
+    make_error,
+    make_missing_error,
+    make_unsupported_error,
+)
+from llm_mock.boundaries.http.request_rules.openai_shared import (
+    JSON_WORD,
+    MODEL_FEATURE,
+    REASONING_MODEL,
+    SHARED_RULES,
+    TOOL_CHOICE,
+    TOOL_WITHOUT_NAME,
+    UNKNOWN_PARAMETER,
+    UNKNOWN_VALUE,
+    check_name,
+    check_parameters,
+    check_strict_format,
+    contains_word_json,
+    join_checks,
+    make_choice_check,
+    make_range_check,
+)
+from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
+from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.request import HTTPRequest
+    from llm_mock.support.json_types import JSONObject
+
+REFERENCE = "https://platform.openai.com/docs/api-reference/responses/create"
+ROLES = ("assistant", "system", "developer", "user")
+INPUT_TYPES = (
+    "input_text",
+    "input_image",
+    "output_text",
+    "refusal",
+    "input_file",
+    "computer_screenshot",
+    "summary_text",
+)
+ANSWER_TYPES = ("output_text", "refusal")
+CHAT_TYPES = ("text", "image_url", "file", "audio")
+"""The parts of Chat Completions, which Responses names otherwise."""
+CHOICES = ("none", "auto", "required")
+FORMAT_TYPES = ("json_object", "json_schema", "text")
+STATES = ("previous_response_id", "conversation", "prompt")
+"""The parameters that bring items from before, which are not in the request."""
+SDK_TYPES = (("openai.types.responses.response_create_params", "ResponseCreateParamsBase"),)
+
+UNKNOWN_ROLE = Rule(
+    "unknown-role",
+    "a role that does not exist",
+    "https://github.com/openai/openai-python/issues/2677",
+)
+UNKNOWN_PART = Rule(
+    "unknown-content-type",
+    "a part of a message of a type that does not exist, or not in a message of its role",
+    f"{REFERENCE}: input",
+)
+UNKNOWN_FIELD = Rule(
+    "unknown-message-field",
+    "a field of Chat Completions in a message: tool_calls or tool_call_id",
+    "https://github.com/openai/openai-python/issues/2677",
+)
+OUTPUT_WITHOUT_CALL = Rule(
+    "tool-result-without-call", "an output of a function that was not called", f"{REFERENCE}: input"
+)
+CALL_WITHOUT_OUTPUT = Rule(
+    "tool-call-without-result", "a call of a function without its output", f"{REFERENCE}: input"
+)
+FILE_TYPE = Rule(
+    "file-type",
+    "a file with audio or video",
+    "https://platform.openai.com/docs/assistants/tools/file-search#supported-files",
+)
+ALL_RULES = (
+    UNKNOWN_ROLE,
+    UNKNOWN_PART,
+    UNKNOWN_FIELD,
+    OUTPUT_WITHOUT_CALL,
+    CALL_WITHOUT_OUTPUT,
+    FILE_TYPE,
+    *SHARED_RULES,
+)
+
+_passed_tools = Memo()
+_passed_formats = Memo()
+
+
+# Each request may have the whole conversation, so that this runs for each of its items.
+def check_input(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the items of the conversation."""
+    items = request.body["input"]
+    if isinstance(items, str):
+        return
+    calls: list[object] = []
+    called: set[object] = set()
+    outputs: set[object] = set()
+    for index, item in enumerate(items):
+        kind = item.get("type")
+        if kind is None or kind == "message":
+            yield from _check_message(item, index)
+            continue
+        call_id = item.get("call_id")
+        if kind == "function_call_output":
+            outputs.add(call_id)
+            yield from _check_output(item, index, call_id in called or _refers(request))
+            continue
+        # Calls of other types may be answered by the output of a function, too.
+        called.add(call_id)
+        if kind == "function_call":
+            yield from _check_call(item, index)
+            calls.append(call_id)
+    for call_id in calls:
+        if call_id not in outputs:
+            message = f"No tool output found for function call {call_id}."
+            yield Violation(CALL_WITHOUT_OUTPUT, make_error(message, "input"))
+
+
+def _refers(request: HTTPRequest) -> bool:
+    """Return True if the conversation has stored items, among which calls may be."""
+    body = request.body
+    has_state = any(body.get(name) is not None for name in STATES)
+    return has_state or any(item.get("type") == "item_reference" for item in body["input"])
+
+
+def _check_output(item: JSONObject, index: int, is_called: bool) -> Iterator[Violation]:
+    """Yield the violations of the output of a function."""
+    if not is_called:
+        message = f"No tool call found for function call output with call_id {item.get('call_id')}."
+        yield Violation(OUTPUT_WITHOUT_CALL, make_error(message, "input"))
+    output = item.get("output")
+    if isinstance(output, list):
+        for position, part in enumerate(output):
+            yield from _check_file(part, f"input[{index}].output[{position}]")
+
+
+def _check_file(part: JSONObject, param: str) -> Iterator[Violation]:
+    """Yield the violation of a file with audio, which no model reads as a file."""
+    data = part.get("file_data")
+    if part.get("type") != "input_file" or not isinstance(data, str):
+        return
+    media_type = data.removeprefix("data:").partition(";")[0]
+    if not data.startswith("data:") or not media_type.startswith(("audio/", "video/")):
+        return
+    message = (
+        f"Invalid file data: '{param}.file_data'. Expected a base64-encoded data URL with a valid "
+        "file MIME type (e.g. 'data:text/plain;base64,SGVsbG8sIFdvcmxkIQ=='), but got unsupported "
+        f"MIME type '{media_type}'. Please see "
+        "https://platform.openai.com/docs/assistants/tools/file-search#supported-files for "
+        "supported file types."
+    )
+    error = make_error(message, f"{param}.file_data", code="invalid_value")
+    yield Violation(FILE_TYPE, error)
+
+
+def _check_call(item: JSONObject, index: int) -> Iterator[Violation]:
+    """Yield the violations of a call, whose arguments are an object in a tool search alone."""
+    if isinstance(item.get("arguments"), dict):
+        param = f"input[{index}].arguments"
+        message = f"Invalid type for '{param}': expected a string, but got an object instead."
+        yield Violation(UNKNOWN_VALUE, make_error(message, param, code="invalid_type"))
+
+
+def _check_message(item: JSONObject, index: int) -> Iterator[Violation]:
+    """Yield the violations in a message."""
+    role = item.get("role")
+    if role not in ROLES:
+        param = f"input[{index}]"
+        error = make_missing_error(f"{param}.role")
+        if role is not None:
+            error = make_choice_error(role, ROLES, param)
+        yield Violation(UNKNOWN_ROLE, error)
+    for name in ("tool_calls", "tool_call_id"):
+        if name in item:
+            param = f"input[{index}].{name}"
+            error = make_error(f"Unknown parameter: '{param}'.", param, code="unknown_parameter")
+            yield Violation(UNKNOWN_FIELD, error)
+    content = item.get("content")
+    if isinstance(content, list):
+        yield from _check_parts(content, role, index)
+
+
+def _check_parts(parts: list[JSONObject], role: object, index: int) -> Iterator[Violation]:
+    for position, part in enumerate(parts):
+        kind = part.get("type")
+        param = f"input[{index}].content[{position}]"
+        if kind is None:
+            yield Violation(UNKNOWN_PART, make_missing_error(f"{param}.type"))
+        elif role == "assistant" and kind in ("input_text", "text"):
+            yield Violation(UNKNOWN_PART, make_choice_error(kind, ANSWER_TYPES, param))
+        elif kind in CHAT_TYPES:
+            yield Violation(UNKNOWN_PART, make_choice_error(kind, INPUT_TYPES, param))
+        else:
+            yield from _check_file(part, param)
+
+
+def check_tools(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the tools on offer."""
+    tools = request.body["tools"]
+    key = to_json(tools)
+    if key in _passed_tools:
+        return
+    is_valid = True
+    for index, tool in enumerate(tools):
+        for violation in _check_tool(tool, f"tools[{index}]"):
+            is_valid = False
+            yield violation
+    if is_valid:
+        _passed_tools.add(key)
+
+
+def _check_tool(tool: JSONObject, param: str) -> Iterator[Violation]:
+    kind = tool.get("type")
+    if kind is None:
+        yield Violation(UNKNOWN_VALUE, make_missing_error(f"{param}.type"))
+    elif kind == "function":
+        yield from check_name(tool.get("name"), f"{param}.name")
+        yield from check_parameters(tool, f"{param}.parameters")
+
+
+def check_tool_choice(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of the choice of a tool."""
+    choice = request.body["tool_choice"]
+    tools = request.body.get("tools") or ()
+    if isinstance(choice, str):
+        if choice not in CHOICES:
+            error = make_choice_error(choice, CHOICES, "tool_choice")
+            return (Violation(UNKNOWN_VALUE, error),)
+        # A stored prompt may bring tools.
+        if choice == "required" and not tools and request.body.get("prompt") is None:
+            message = "Tool choice 'required' must be specified with 'tools' parameter."
+            return (Violation(TOOL_CHOICE, make_error(message, "tool_choice")),)
+        return ()
+    if choice.get("type") != "function" or request.body.get("prompt") is not None:
+        return ()
+    name = choice.get("name")
+    # Tools may stand in a namespace, which is a tool with tools.
+    if f'"name":{to_json(name).decode()}' in to_json(tools).decode():
+        return ()
+    message = "Tool choice 'function' not found in 'tools' parameter."
+    return (Violation(TOOL_CHOICE, make_error(message, "tool_choice")),)
+
+
+def check_text(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violations in the format of the answer."""
+    text = request.body["text"]
+    text_format = text.get("format")
+    if not isinstance(text_format, dict):
+        return ()
+    kind = text_format.get("type")
+    if kind == "json_schema":
+        return _check_schema_format(request, text_format)
+    if kind == "json_object":
+        return _check_json_mode(request)
+    if kind in FORMAT_TYPES:
+        return ()
+    param = "text.format.type"
+    error = make_missing_error(param)
+    if kind is not None:
+        error = make_choice_error(kind, FORMAT_TYPES, param)
+    return (Violation(UNKNOWN_VALUE, error),)
+
+
+def _check_schema_format(request: HTTPRequest, text_format: JSONObject) -> Iterator[Violation]:
+    if models.NO_JSON_SCHEMA.match(request.model_id):
+        message = (
+            "Invalid parameter: 'text.format' of type 'json_schema' is not supported with model "
+            f"version `{request.model_id}`."
+        )
+        yield Violation(MODEL_FEATURE, make_error(message, "text"))
+    key = to_json(text_format)
+    if key in _passed_formats:
+        return
+    is_valid = True
+    for violation in _check_new_format(text_format):
+        is_valid = False
+        yield violation
+    if is_valid:
+        _passed_formats.add(key)
+
+
+def _check_new_format(text_format: JSONObject) -> Iterator[Violation]:
+    yield from check_name(text_format.get("name"), "text.format.name")
+    if text_format.get("schema") is None:
+        yield Violation(TOOL_WITHOUT_NAME, make_missing_error("text.format.schema"))
+    yield from check_strict_format(text_format, "text.format.schema", "invalid_json_schema")
+
+
+def _check_json_mode(request: HTTPRequest) -> Iterator[Violation]:
+    body = request.body
+    # Neither stored items nor a stored prompt can be searched here.
+    is_whole = all(body.get(name) is None for name in STATES)
+    given = [body.get("input"), body.get("instructions")]
+    if is_whole and not contains_word_json(given):
+        message = (
+            "Response input messages must contain the word 'json' in some form to use "
+            "'text.format' of type 'json_object'."
+        )
+        yield Violation(JSON_WORD, make_error(message, "input"))
+
+
+def make_reasoning_check(field: str, default: object) -> Check:
+    """Return a check of a parameter that reasoning models do not have.
+
+    Args:
+        field: the parameter.
+        default: its default, which is accepted.
+    """
+
+    def check_field(request: HTTPRequest) -> Iterable[Violation]:
+        if request.body[field] == default or not _reasons(request):
+            return ()
+        return (Violation(REASONING_MODEL, make_unsupported_error(field)),)
+
+    return check_field
+
+
+def _reasons(request: HTTPRequest) -> bool:
+    """Return True if the model reasons in its answer to a request."""
+    model = request.model_id
+    if models.REASONING.match(model):
+        return True
+    reasoning = request.body.get("reasoning") or {}
+    # Without an effort, the default of the version decides.
+    has_effort = reasoning.get("effort") not in (None, "none")
+    return has_effort and models.NEWER_REASONING.match(model) is not None
+
+
+def check_reasoning(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of the effort."""
+    effort = request.body["reasoning"].get("effort")
+    if effort is None:
+        return ()
+    efforts = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+    if effort not in efforts:
+        error = make_choice_error(effort, efforts, "reasoning.effort")
+        return (Violation(UNKNOWN_VALUE, error),)
+    if models.NOT_REASONING.match(request.model_id):
+        return (Violation(MODEL_FEATURE, make_unsupported_error("reasoning.effort")),)
+    return ()
+
+
+def check_unknown(request: HTTPRequest, name: str) -> Iterable[Violation]:
+    """Return the violation of a parameter that does not exist."""
+    # The installed SDK may know a newer parameter.
+    if has_sdk_field(name, *SDK_TYPES):
+        return ()
+    error = make_error(f"Unknown parameter: '{name}'.", name, code="unknown_parameter")
+    return (Violation(UNKNOWN_PARAMETER, error),)
+
+
+_STRUCTURE: dict[str, Check | None] = {
+    "input": check_input,
+    "tools": check_tools,
+    "temperature": make_range_check("temperature", 0, 2),
+    "top_p": make_range_check("top_p", 0, 1),
+    "top_logprobs": make_range_check("top_logprobs", 0, 20, is_integer=True),
+    "max_output_tokens": make_range_check("max_output_tokens", 16, None, is_integer=True),
+}
+"""The checks that do not depend on the model."""
+FIELDS: dict[str, Check | None] = {
+    **dict.fromkeys(
+        (
+            "access_programs",
+            "background",
+            "background_options",
+            "client_metadata",
+            "context_compression",
+            "context_management",
+            "conversation",
+            "cyber",
+            "include",
+            "instructions",
+            "max_tool_calls",
+            "metadata",
+            "model",
+            "moderation",
+            "parallel_tool_calls",
+            "previous_response_id",
+            "prewarm",
+            "prompt",
+            "prompt_cache_key",
+            "prompt_cache_options",
+            "prompt_cache_retention",
+            "safety_identifier",
+            "store",
+            "stream",
+            "stream_options",
+            "user",
+        )
+    ),
+    **_STRUCTURE,
+    "temperature": join_checks(
+        make_range_check("temperature", 0, 2), make_reasoning_check("temperature", 1)
+    ),
+    "top_p": join_checks(make_range_check("top_p", 0, 1), make_reasoning_check("top_p", 1)),
+    "reasoning": check_reasoning,
+    "service_tier": make_choice_check(
+        "service_tier", ("auto", "default", "flex", "scale", "priority", "fast", "ultrafast")
+    ),
+    "text": check_text,
+    "tool_choice": check_tool_choice,
+    "truncation": make_choice_check("truncation", ("auto", "disabled")),
+}
+"""The parameters, each with its check."""
+RULES = RuleSet(FIELDS, check_unknown)
+# A deployment has any name, and its version of the API other parameters.
+AZURE_RULES = RuleSet(_STRUCTURE)
