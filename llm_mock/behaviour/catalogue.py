@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from llm_mock import templates
 from llm_mock.behaviour.fault_context import FaultContext
-from llm_mock.behaviour.pacing import SlowStart
+from llm_mock.behaviour.pacing import SlowStart, SplitFrames
 from llm_mock.behaviour.provider_errors import (
     DISCONNECTED,
     StreamEnds,
@@ -27,6 +27,7 @@ MAX_TOOL_CALLS = 100
 # Longer than a usable client waits, shorter than the default timeouts of OpenAI's and Anthropic's
 # SDKs (600 s).
 SLOW_START = SlowStart(first_chunk=60.0)
+SPLIT_FRAMES = SplitFrames()
 EXTRA_FIELDS = ("explanation", "comment", "additional_notes")
 Change = Callable[[FaultContext], "Reply | None"]
 
@@ -296,6 +297,17 @@ def _break_event(context: FaultContext) -> Reply | None:
     if not context.request.stream:
         return None
     return _cut_by_error(context, StreamEnds(malformed=True))
+
+
+@_register_fault(
+    "split-frames",
+    f"{STREAM}, of an SDK",
+    "The stream arrives in chunks that end within a string and within a character.",
+)
+def _split_frames(context: FaultContext) -> Reply | None:
+    if not context.request.stream or not context.reply.content:
+        return None
+    return context.pace_reply(SPLIT_FRAMES)
 
 
 @_register_fault(

@@ -58,6 +58,12 @@ class FaultContext:
         reply.__dict__.update(latency=latency, invalid=True)
         return reply
 
+    def pace_reply(self, latency: Latency) -> Reply:
+        """Return the same reply with another latency, which is checked as any other reply."""
+        reply = copy.copy(self.reply)
+        reply.__dict__["latency"] = latency
+        return reply
+
     def breaks_the_schema(self, data: object) -> bool:
         """Return whether the data violate the schema; without a schema all data do."""
         if self.schema is None:

@@ -23,6 +23,10 @@ class SlowStart(Latency):
     """The latency of a faulty provider; a server really waits for it."""
 
 
+class SplitFrames(Latency):
+    """A pace without waits, at which the chunks of a stream begin and end within its events."""
+
+
 def apply_latency(reply: Reply, latency: Latency, call: Call) -> tuple[Reply, list[float]]:
     """Return a reply with its chunks and timeout applied, and the seconds before each piece."""
     reply = copy.copy(reply)

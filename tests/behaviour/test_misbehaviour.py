@@ -125,6 +125,7 @@ def test_the_catalogue_has_what_the_field_knows() -> None:
             "broken-stream",
             "truncated-stream",
             "malformed-chunk",
+            "split-frames",
             "stalled",
             "slow-first-token",
             "error-event",
@@ -601,6 +602,7 @@ def test_a_slow_answer_is_the_same_on_the_virtual_clock() -> None:
 
 def test_an_event_that_is_no_json_is_nothing_that_llm_has() -> None:
     assert is_unchanged("malformed-chunk", "Hello")
+    assert is_unchanged("split-frames", "Hello")
 
 
 # In the mock

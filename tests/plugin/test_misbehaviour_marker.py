@@ -52,6 +52,7 @@ def test_without_names_the_test_is_run_once_for_each(pytester: pytest.Pytester) 
         "endless-tool-calls",
         "repeated-answer",
         "malformed-chunk",
+        "split-frames",
     ]
     result.assert_outcomes(passed=len(CATALOGUE) - len(unfit), skipped=len(unfit))
     result.stdout.fnmatch_lines(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from llm_mock.behaviour.pacing import SlowStart
+from llm_mock.behaviour.pacing import SlowStart, SplitFrames
 from llm_mock.behaviour.provider_errors import StreamEnds, StreamStalls
 from llm_mock.boundaries.http.errors import ConnectionFailure, convert_to_wire_error
 from llm_mock.boundaries.http.wire import WireResponse, event_stream_response
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.chunks import ResponseContext
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
     from llm_mock.core.answer import Answer
+
+
+JSON_STRING = re.compile(rb'"((?:[^"\\]|\\.)*)"')
+"""A string in JSON."""
+FIRST_OF_SEVERAL_BYTES = re.compile(rb"[\xc0-\xff]")
+"""The first byte of a character that has several in UTF-8."""
 
 
 def choose_wait_type(answer: Answer) -> type[Wait]:
@@ -32,7 +39,11 @@ def start_stream(answer: Answer, events: Iterator[bytes | Wait]) -> WireResponse
 
     The wait before the first chunk becomes the delay of the response.
     """
-    if not (answer.waits and answer.waits[0]):
+    if not answer.waits:
+        return event_stream_response(events)
+    if isinstance(answer.reply.latency, SplitFrames):
+        events = split_frames(events)
+    if not answer.waits[0]:
         return event_stream_response(events)
     events_before: list[bytes | Wait] = []
     for event in events:
@@ -71,3 +82,40 @@ def encode_errors(
         if isinstance(wire_error, ConnectionFailure):
             raise wire_error from None
         yield protocol.encode_error_event(wire_error, count)
+
+
+def split_frames(chunks: Iterable[bytes | Wait]) -> Iterator[bytes | Wait]:
+    """Yield the bytes of a stream in chunks that begin and end within its events.
+
+    Networks deliver bytes, not events: a chunk may end inside of a string or of a character.
+    """
+    rest = b""
+    for chunk in chunks:
+        if not isinstance(chunk, bytes):
+            # All that came before the wait arrives before it.
+            if rest:
+                yield rest
+            rest = b""
+            yield chunk
+            continue
+        start = 0
+        for position in _find_cuts(chunk):
+            yield rest + chunk[start:position]
+            rest = b""
+            start = position
+        rest += chunk[start:]
+    if rest:
+        yield rest
+
+
+def _find_cuts(event: bytes) -> list[int]:
+    """Return positions in the longest string of an event, and in its first long character."""
+    strings = [match.span(1) for match in JSON_STRING.finditer(event)]
+    cuts = set()
+    if strings:
+        start, end = max(strings, key=lambda span: span[1] - span[0])
+        cuts.add((start + end) // 2)
+    character = FIRST_OF_SEVERAL_BYTES.search(event)
+    if character is not None:
+        cuts.add(character.start() + 1)
+    return sorted(cuts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import httpx
@@ -10,6 +11,9 @@ import openai
 import pytest
 
 from llm_mock import LLMMock, Reply
+from llm_mock.boundaries.http.server import MockServer
+from llm_mock.boundaries.http.streaming import split_frames
+from llm_mock.core.events import Wait
 from tests.boundaries.http.sdks import (
     SDK,
     Anthropic,
@@ -203,3 +207,71 @@ def test_programs_can_read_why(
     error: Any = raised.value
     said = error.details["error"]["details"][-1] if sdk is Gemini else json.loads(error.body)
     assert said == body
+
+
+SPLIT_TEXT = ["Grüße ", "aus 東京, ", 'und "mehr" \\ ', "😀."]
+
+
+@every_sync_sdk
+@pytest.mark.parametrize("text", [SPLIT_TEXT, TEXT], ids=["long characters", "ASCII"])
+def test_sdks_put_split_frames_together(
+    sdk: type[SDK], text: list[str], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(chunks=text))
+    misbehaviour = mock_llm_responses.misbehave("split-frames")
+    assert "".join(sdk().stream("Hello")) == "".join(text)
+    assert misbehaviour.calls == [1]
+
+
+@pytest.mark.parametrize("where", ["in process", "served"])
+def test_split_frames_break_a_client_that_reads_each_chunk_by_itself(
+    where: str, mock_llm_responses: LLMMock, llm_mock_server: MockServer
+) -> None:
+    urls = {"in process": "https://api.openai.com/v1", "served": llm_mock_server.openai_url}
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+
+    def read() -> list[bytes]:
+        url = f"{urls[where]}/chat/completions"
+        with httpx.stream(
+            "POST", url, json=body, headers={"authorization": "Bearer any"}
+        ) as answer:
+            return list(answer.iter_raw())
+
+    mock_llm_responses.set("*", Reply(chunks=SPLIT_TEXT))
+    whole = read()
+    for chunk in whole:
+        chunk.decode()
+    mock_llm_responses.misbehave("split-frames")
+    split = read()
+    changing = re.compile(rb'"id":"[^"]*"|"created":[0-9]+')
+    assert changing.sub(b"", b"".join(split)) == changing.sub(b"", b"".join(whole))
+    # An event for each of the four texts with a long character, two of which are cut.
+    broken = [chunk for chunk in split if not is_text(chunk)]
+    assert len(broken) >= 6
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(split[0].decode(errors="replace").partition("data: ")[2])
+
+
+def is_text(chunk: bytes) -> bool:
+    try:
+        chunk.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def test_split_frames_keep_the_waits_of_a_stream() -> None:
+    event = 'data: {"text":"é"}\n\n'.encode()
+    chunks = list(split_frames([event, Wait(1), event]))
+    assert b"".join(chunk for chunk in chunks if isinstance(chunk, bytes)) == event * 2
+    position = chunks.index(Wait(1))
+    before = [chunk for chunk in chunks[:position] if isinstance(chunk, bytes)]
+    assert b"".join(before) == event
+
+
+def test_an_answer_in_one_piece_is_not_split(mock_llm_responses: LLMMock) -> None:
+    misbehaviour = mock_llm_responses.misbehave("split-frames")
+    OpenAIChat().ask("Hello")
+    assert misbehaviour.calls == []
+    # A test whose misbehaviour changes no call is skipped.
+    mock_llm_responses.misbehaviour = None
