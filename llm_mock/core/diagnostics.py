@@ -58,6 +58,7 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
         lines.append(f"  - {nearest.text()}")
         lines.append(f"    the nearest miss: {' and '.join(_find_misses(nearest, call))}")
         lines += [f"  - {reply.text()}" for reply in others]
+        lines += _format_rest(replies)
     else:
         lines.append("No reply was configured before this call.")
     lines.append(mock.settings.missing_reply_advice)
@@ -98,9 +99,13 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
             continue
         lines.append(f"  - {reply.text('not used')}")
         lines += lines_below.get(id(reply)) or _format_nearest_call(reply, calls)
-    if len(replies) > SHOWN_REPLIES:
-        lines.append(f"  … {len(replies) - SHOWN_REPLIES} more")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_format_rest(replies)])
+
+
+def _format_rest(replies: Sequence[StandingReply]) -> list[str]:
+    """Return a line with the number of replies that are not shown, if there are any."""
+    rest = len(replies) - SHOWN_REPLIES
+    return [f"  … {rest} more"] if rest > 0 else []
 
 
 def _find_near_calls(

@@ -192,6 +192,26 @@ def test_a_model_accepts_what_is_generated_for_it(model: type[BaseModel]) -> Non
     model.model_validate(generate_instance(model.model_json_schema()))
 
 
+FORMATS = {
+    "byte": "dG01",
+    "base64": "dG01",
+    "base64url": "dG01",
+    "uuid": "00000000-0000-4000-8000-000000000001",
+    "uuid4": "00000000-0000-4000-8000-000000000001",
+    "uri": "https://example.com/1",
+    "url": "https://example.com/1",
+    "uri-reference": "https://example.com/1",
+    "date": "2000-01-01",
+    "date-time": "2000-01-01T00:00:00Z",
+    "time": "00:00:01Z",
+    "duration": "PT1S",
+    "email": "user1@example.com",
+    "hostname": "host1.example.com",
+    "ipv4": "192.0.2.1",
+    "ipvanyaddress": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "of our own": "text",
+}
 REFERENCE = {"$ref": "#/$defs/a~1b"}
 SCHEMAS: list[tuple[Any, Any]] = [
     ({}, "text"),
@@ -208,11 +228,7 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({"type": "integer", "minimum": 10**30}, 10**30),
     ({"type": "integer", "minimum": 0.5}, 1),
     ({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 0.5}, 0.25),
-    ({"type": "string", "format": "date"}, "2000-01-01"),
-    ({"type": "string", "format": "date-time"}, "2000-01-01T00:00:00Z"),
-    ({"type": "string", "format": "uuid"}, "00000000-0000-4000-8000-000000000001"),
-    ({"type": "string", "format": "hostname"}, "host1.example.com"),
-    ({"type": "string", "format": "of our own"}, "text"),
+    *(({"type": "string", "format": name}, value) for name, value in FORMATS.items()),
     ({"type": "string", "minLength": 6}, "textte"),
     ({"required": ["a"]}, {"a": "text"}),
     ({"properties": {"a": {"type": "null"}}}, {}),

@@ -126,6 +126,45 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     assert (hours[7].threshold, suite.cases[2].min_score) == (0.75, 0.5)
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("type: contains, value: a", {"type": "contains", "value": "a"}),
+        ("type: icontains, value: a", {"type": "icontains", "value": "a"}),
+        ("type: equals, value: a", {"type": "equals", "value": "a"}),
+        ("type: starts-with, value: a", {"type": "starts_with", "value": "a"}),
+        ("type: regex, value: a+", {"type": "regex", "pattern": "a+"}),
+        ("type: contains-any, value: [a, b]", {"type": "contains_any", "values": ["a", "b"]}),
+        ("type: contains-all, value: 'a, b'", {"type": "contains_all", "values": ["a", "b"]}),
+        (
+            "type: icontains-any, value: [a]",
+            {"type": "contains_any", "values": ["a"], "case_insensitive": True},
+        ),
+        (
+            "type: icontains-all, value: [a]",
+            {"type": "contains_all", "values": ["a"], "case_insensitive": True},
+        ),
+        ("type: is-json", {"type": "json"}),
+        ("type: is-json, value: {type: object}", {"type": "json", "schema": {"type": "object"}}),
+        ("type: contains-json", {"type": "contains_json"}),
+        ("type: llm-rubric, value: kind", {"type": "llm_judge", "criteria": "kind"}),
+        ("type: model-graded-closedqa, value: kind", {"type": "llm_judge", "criteria": "kind"}),
+        ("type: g-eval, value: [kind, true]", {"type": "llm_judge", "criteria": "kind\nTrue"}),
+        ("type: latency, threshold: 500", {"type": "max_latency", "value": 0.5}),
+        ("type: cost, threshold: 0.5", {"type": "max_cost", "value": 0.5}),
+        ("type: not-equals, value: a", {"type": "not_equals", "value": "a"}),
+        ("type: of-our-own, value: a", None),
+    ],
+)
+def test_each_type_of_assertion_has_its_counterpart(
+    folder: Path, theirs: str, ours: dict[str, Any] | None
+) -> None:
+    run(folder, f"prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: Hi}}, assert: [{{{theirs}}}]}}]")
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    (case,) = written["cases"]
+    assert case.get("assertions", []) == ([] if ours is None else [ours])
+
+
 def test_what_was_imported_runs_dry(folder: Path) -> None:
     text = "prompts: ['{{q}}']\ntests: [{vars: {q: Hi}, providerOutput: Hello, assert: [{type: equals, value: Hello}]}]"  # noqa: E501
     assert run(folder, text)[0] == 0

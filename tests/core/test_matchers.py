@@ -410,6 +410,29 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: LLMMock)
     assert strict.calls[0]["error"] == str(caught.value)
 
 
+def test_an_unexpected_call_shows_20_replies_and_counts_the_others(strict: LLMMock) -> None:
+    for number in range(21):
+        strict.set(f"other-{number}", "x")
+    with pytest.raises(UnexpectedCall) as caught:
+        strict("m").prompt("Hello")
+    lines = str(caught.value).splitlines()
+    assert sum(line.startswith("  - ") for line in lines) == 20
+    assert lines[-2] == "  … 1 more"
+
+
+@pytest.mark.parametrize(
+    ("item", "shown"), [("a plum", "'a plum'"), (b"a plum", "6 bytes")], ids=["text", "bytes"]
+)
+def test_an_unexpected_item_to_embed_is_shown(
+    strict: LLMMock, item: str | bytes, shown: str
+) -> None:
+    model = strict.get_embedding_model("e")
+    with pytest.raises(UnexpectedCall) as caught:
+        model.embed(item)
+    assert f"the embedding model 'e' was asked to embed: {shown}. Set it by" in str(caught.value)
+
+
+
 def test_an_unexpected_call_says_that_nothing_was_configured(strict: LLMMock) -> None:
     with pytest.raises(UnexpectedCall, match=r"No reply was configured before this call\."):
         strict("m").prompt("Hi")

@@ -369,21 +369,37 @@ def test_a_live_run_asks_the_model_that_llm_knows(
     assert resolve_model(role).agent.asks.model == "openai/gpt-4o-mini"
 
 
-def test_a_model_that_llm_does_not_know_is_told_with_what_is_near(
-    tmp_path: Path, mock_llm_responses: ResponseConfigurator
+@pytest.mark.parametrize(
+    ("provider", "plugin"),
+    [
+        ("anthropic", "llm-anthropic"),
+        ("bedrock", "llm-bedrock"),
+        ("cohere", "llm-command-r"),
+        ("deepseek", "llm-deepseek"),
+        ("google", "llm-gemini"),
+        ("groq", "llm-groq"),
+        ("mistral", "llm-mistral"),
+        ("ollama", "llm-ollama"),
+        ("openrouter", "llm-openrouter"),
+        ("xai", "llm-grok"),
+        ("of our own", None),
+    ],
+)
+def test_a_model_that_llm_does_not_know_is_told_with_its_plugin(
+    tmp_path: Path, mock_llm_responses: ResponseConfigurator, provider: str, plugin: str | None
 ) -> None:
     mock_llm_responses.set_unknown("*")
     path = tmp_path / "role.yaml"
-    path.write_text(MINIMAL.replace("openai", "anthropic"))
+    path.write_text(MINIMAL.replace("openai", provider))
     with pytest.raises(InvalidFile) as caught:
         resolve_model(load_role(path))
-    assert str(caught.value).startswith(
-        f"{path}:9: llm knows no model 'anthropic/gpt-4o-mini' or 'gpt-4o-mini'. `llm models` "
+    message = str(caught.value)
+    assert message.startswith(
+        f"{path}:9: llm knows no model '{provider}/gpt-4o-mini' or 'gpt-4o-mini'. `llm models` "
         "lists those that it knows"
     )
-    assert str(caught.value).endswith(
-        "The plugin for it is installed by: llm install llm-anthropic"
-    )
+    _, _, installed = message.partition(" The plugin for it is installed by: llm install ")
+    assert installed == (plugin or "")
 
 
 def test_without_the_mock_near_models_of_llm_are_listed(

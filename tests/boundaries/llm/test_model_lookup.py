@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
 import sys
 from collections.abc import Callable, Iterator
@@ -205,6 +206,36 @@ def test_table_of_aliases_holds_registered_names_only() -> None:
     assert "nobody/knows" not in aliases
     assert aliases.get("nobody/knows") is None
     assert len(aliases) == len(list(aliases)) > 10
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda aliases: "gpt-4o-mini" in aliases,
+        lambda aliases: "nobody/knows" in aliases,
+        lambda aliases: aliases == {},
+        lambda aliases: aliases != {},
+        lambda aliases: list(aliases),
+        len,
+        lambda aliases: {**(aliases | {"a": 1})},
+        lambda aliases: {**({"a": 1} | aliases)},
+        lambda aliases: repr(aliases),
+        lambda aliases: list(reversed(aliases)),
+        lambda aliases: aliases.copy(),
+        lambda aliases: aliases.get("gpt-4o-mini"),
+        lambda aliases: dict(aliases.items()),
+        lambda aliases: list(aliases.keys()),
+        lambda aliases: aliases.pop("gpt-4o-mini"),
+        lambda aliases: aliases.popitem(),
+        lambda aliases: aliases.setdefault("gpt-4o-mini", None),
+        lambda aliases: list(aliases.values()),
+        lambda aliases: copy.copy(aliases),
+    ],
+)
+def test_each_way_to_read_the_aliases_finds_them_all(read: Callable[[Any], object]) -> None:
+    # The first operation fills the mapping, and the second finds it filled.
+    filled = dict(llm.get_model_aliases().items())
+    assert repr(read(llm.get_model_aliases())) == repr(read(filled))
 
 
 def test_listing_models_creates_no_entries_in_models(mock_llm_calls: LLMMock) -> None:
