@@ -432,7 +432,6 @@ def test_an_unexpected_item_to_embed_is_shown(
     assert f"the embedding model 'e' was asked to embed: {shown}. Set it by" in str(caught.value)
 
 
-
 def test_an_unexpected_call_says_that_nothing_was_configured(strict: LLMMock) -> None:
     with pytest.raises(UnexpectedCall, match=r"No reply was configured before this call\."):
         strict("m").prompt("Hi")
