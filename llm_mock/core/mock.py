@@ -22,6 +22,7 @@ from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import Script
 from llm_mock.core.settings import Settings
+from llm_mock.core.source_location import format_location, format_notes
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import (
     EndlessToolCalls,
@@ -545,8 +546,8 @@ class Mock:
                 record["input_tokens"] = count_input_tokens(request)
             record["output_tokens"] = reply.estimated_tokens
         else:
-            if reply.raw is not None and "api" not in record:
-                self._refuse_raw_answer()
+            if reply.is_special and request is not None:
+                self._check_special(record, request, reply)
             record["response"] = reply.outcome
             given_input, record["output_tokens"] = reply.tokens(request)
             if reply.usage is not UNSET:
@@ -555,6 +556,14 @@ class Mock:
             record["input_tokens"] = given_input
         if self.history.log is not None:
             self.history.log.add_response(record, reply)
+
+    def _check_special(self, record: Call, request: Request, reply: Reply) -> None:
+        """Raise the problem of a reply that fits certain requests only, and note it."""
+        __tracebackhide__ = True
+        if reply.candidates:
+            self._check_candidates(record, request, reply)
+        elif "api" not in record:
+            self._refuse_raw_answer()
 
     def _refuse_raw_answer(self) -> NoReturn:
         """Raise an InvalidReply for a reply that only a call over HTTP can get, and note it."""
@@ -608,6 +617,23 @@ class Mock:
         if problem is not None:
             self.note_problem(str(problem))
             raise problem
+
+    def _check_candidates(self, record: Call, request: Request, reply: Reply) -> None:
+        """Raise the problem of a reply with several candidates, and note it."""
+        __tracebackhide__ = True
+        number = request.count_candidates()
+        if len(reply.candidates) != number:
+            configured = self.history.answered_by.get(record["number"])
+            location = None if configured is None else configured.place
+            origin = format_notes(format_location(location))[1:]
+            message = (
+                f"The reply{origin} has {len(reply.candidates)} candidates, but the request asks "
+                f"for {number}. Give as many, or one reply that is given for each."
+            )
+            self.note_problem(message)
+            raise InvalidReply(message)
+        for candidate in reply.candidates:
+            self._check(record, request, candidate)
 
     def _find_latency(self, reply: Reply, model_id: str) -> Latency | None:
         """Return the latency of a model, from this mock or its parents.

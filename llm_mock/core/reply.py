@@ -36,8 +36,8 @@ class _Unset:
 
 
 UNSET = _Unset()
-NO_SPECIAL_CONTENT = (None, None, UNSET, None)
-"""The arguments `parts`, `refusal`, `body` and `events` of most replies."""
+NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
+"""The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
 
 
 class Received(NamedTuple):
@@ -76,8 +76,9 @@ class Reply:
         "lo"])`, `Reply(tool_calls=[ToolCall("weather", {"city": "Rome"})])`, `Reply(data={"found":
         True}, invalid=True)`
 
-    Give at most one of `text`, `data`, `chunks`, `parts`, `refusal` and `body` with `events`. The
-    reply is a snapshot: what was passed may be changed afterwards, and the reply itself cannot.
+    Give at most one of `text`, `data`, `chunks`, `parts`, `refusal`, `candidates`, and `body` with
+    `events`. The reply is a snapshot: what was passed may be changed afterwards, and the reply
+    itself cannot.
 
     Args:
         text: the text of the answer.
@@ -93,6 +94,8 @@ class Reply:
             argument here. A request that streams needs `events`; both may be given.
         events: the provider's own events, each as JSON, or as text for one that is not JSON, such
             as `[DONE]`.
+        candidates: different answers to one request over HTTP that asks for as many (`n`,
+            `candidateCount`), each any simple reply. Any other reply is given for each of them.
         tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
             single one. One that the offered tools could not accept is an error, unless it is a
             `BrokenToolCall`. An id that is None is filled in.
@@ -147,8 +150,12 @@ class Reply:
     # As defaults of the class, because few replies have any.
     refusal: str | None = None
     """The refusal, which is the content too; None for an answer."""
+    is_special = False
+    """Whether the reply fits certain requests over HTTP only: it has `candidates` or is `raw`."""
     raw: RawAnswer | None = None
     """The answer in the provider's own JSON; None for any other."""
+    candidates: tuple[Reply, ...] = ()
+    """The different answers to one request; empty for a single one."""
     parts: tuple[str | ToolCallLike, ...] | None = None
     """The texts and tool calls in their order; None for text before tool calls."""
     is_recorded = False
@@ -166,6 +173,7 @@ class Reply:
         refusal: str | None = None,
         body: object = UNSET,
         events: Iterable[object] | None = None,
+        candidates: Iterable[object] | None = None,
         tool_calls: Iterable[ToolCallLike] | ToolCallLike = (),
         reasoning: str | None = None,
         attachments: Iterable[AttachmentLike] = (),
@@ -182,7 +190,7 @@ class Reply:
         # `__setattr__` refuses changes, so the fields are set in the dictionary.
         fields = self.__dict__
         fields["invalid"] = invalid
-        special = (parts, refusal, body, events)
+        special = (parts, refusal, body, events, candidates)
         if special == NO_SPECIAL_CONTENT:
             _check_content(text, data, chunks)
         else:
@@ -215,18 +223,29 @@ class Reply:
         self._set_content(text, data)
 
     def _set_special_content(
-        self, parts: object, refusal: str | None, body: object, events: object
+        self,
+        parts: object,
+        refusal: str | None,
+        body: object,
+        events: object,
+        candidates: object,
     ) -> tuple[str, tuple[ToolCallLike, ...]]:
-        """Set `parts`, `refusal` or `raw`, and return the text and the tool calls in it.
+        """Set the special content, and return the text and the tool calls in it.
 
         Raises:
-            InvalidReply: a part is neither text nor a tool call, or a body is not JSON.
+            InvalidReply: a part is neither text nor a tool call, a body is not JSON, or a candidate
+                is not a simple reply.
         """
         __tracebackhide__ = True
+        if candidates is not None:
+            checked_candidates = _check_candidates(candidates)
+            # The candidates are checked, not their sum.
+            self.__dict__.update(candidates=checked_candidates, is_special=True, invalid=True)
+            return "".join(candidate.content for candidate in checked_candidates), ()
         if body is not UNSET or events is not None:
             raw = _make_raw_answer(body, events)
             # Nothing is checked of it, as nothing is known of it.
-            self.__dict__.update(raw=raw, invalid=True)
+            self.__dict__.update(raw=raw, is_special=True, invalid=True)
             return "", ()
         if refusal is not None:
             # No schema applies to a refusal.
@@ -267,10 +286,15 @@ class Reply:
         """Return whether there is no error, no reasoning, no tool call and no event."""
         if self.error is not None or self.reasoning is not None or self.tool_calls:
             return False
-        if self.refusal is not None or self.raw is not None:
+        if self.refusal is not None or self.is_special:
             return False
         # Without chunks, the call of `all` is saved.
         return not chunks or all(isinstance(chunk, str) for chunk in chunks)
+
+    @property
+    def is_simple(self) -> bool:
+        """True if the reply may be one of several candidates."""
+        return self.error is None and not self.is_special
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -361,9 +385,16 @@ class Reply:
                 for call in self.tool_calls
             ]
             return {"text": self.content, "tool_calls": calls}
-        if self.raw is not None:
-            return copy.deepcopy(self.raw.events if self.raw.body is UNSET else self.raw.body)
-        return self.content if self.data is UNSET else json.loads(self.content)
+        if self.data is not UNSET:
+            return json.loads(self.content)
+        return self._describe_special() if self.is_special else self.content
+
+    def _describe_special(self) -> JSON:
+        """Return the candidates, or the provider's own JSON, in the history."""
+        if self.raw is None:
+            return [candidate.outcome for candidate in self.candidates]
+        raw = self.raw.events if self.raw.body is UNSET else self.raw.body
+        return copy.deepcopy(raw)
 
 
 ReplyFunction = Callable[[Any], Any]
@@ -482,6 +513,7 @@ def _check_single_content(
     refusal: object,
     body: object,
     events: object,
+    candidates: object,
     tool_calls: object,
 ) -> None:
     """Raise an InvalidReply unless a reply has a single content."""
@@ -494,6 +526,7 @@ def _check_single_content(
         "refusal": refusal is not None,
         # Both may be given, for requests that stream and for others.
         "body or events": body is not UNSET or events is not None,
+        "candidates": candidates is not None,
         "tool_calls": tool_calls not in ((), []),
     }
     names = [name for name, is_given in given.items() if is_given]
@@ -539,6 +572,34 @@ def _check_chunks(chunks: object) -> tuple[Chunk, ...]:
         if not (isinstance(chunk, str) or is_event(chunk)):
             raise _make_chunk_error(chunk)
     return frozen
+
+
+def _check_candidates(candidates: object) -> tuple[Reply, ...]:
+    """Return candidates as replies.
+
+    Raises:
+        InvalidReply: one of them is not a simple reply, or there are fewer than two.
+    """
+    __tracebackhide__ = True
+    if isinstance(candidates, (str, Mapping)) or not isinstance(candidates, Iterable):
+        raise InvalidReply(
+            f"These are not candidates: {described(candidates)}. Give a list of replies."
+        )
+    checked = []
+    for candidate in candidates:
+        reply = to_reply(candidate)
+        if not isinstance(reply, Reply) or not reply.is_simple:
+            raise InvalidReply(
+                f"This is not a candidate: {described(candidate)}. Give text, data, tool calls, or "
+                "a Reply with one of these."
+            )
+        checked.append(reply)
+    if len(checked) < 2:
+        raise InvalidReply(
+            f"A Reply with candidates has at least two, not {len(checked)}. A single reply is "
+            "given for each answer that is asked for."
+        )
+    return tuple(checked)
 
 
 def _make_raw_answer(body: object, events: object) -> RawAnswer:

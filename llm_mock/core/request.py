@@ -115,6 +115,10 @@ class Request:
         """Return the tool calls that are asked for; None through `llm`, which cannot ask."""
         return None
 
+    def count_candidates(self) -> int:
+        """Return the number of answers that are asked for; always one through `llm`."""
+        return 1
+
     def find_data_tool(self, data: JSON) -> str | None:
         """Return the tool whose arguments the data of a reply are; None if they are a text."""
         return None

@@ -266,11 +266,8 @@ def _build_response(
                 return response
             events = encode_errors(protocol, context, response.body)
             return response._replace(body=events)
-    if answer.reply.raw is not None:
-        # Imported late: few replies are in the provider's own JSON.
-        from llm_mock.boundaries.http.raw_answers import build_raw_response
-
-        return build_raw_response(protocol, context)
+    if answer.reply.is_special:
+        return _build_special_response(protocol, context)
     if parsed.request.stream:
         events = encode_errors(protocol, context, protocol.stream(context))
         return add_request_id(start_stream(answer, events), protocol.provider.errors)
@@ -290,6 +287,18 @@ def _add_quota_headers(
     """Add the rate-limit headers of a provider to a response of the mock."""
     if isinstance(answer, Answer) and isinstance(response, WireResponse):
         response.headers.extend(quotas.build_headers(answer.record).items())
+
+
+def _build_special_response(protocol: WireProtocol, context: ResponseContext) -> WireResponse:
+    """Return the response for a reply with candidates, or in the provider's own JSON."""
+    # Imported late: few replies are special.
+    if context.answer.reply.candidates:
+        from llm_mock.boundaries.http.candidates import build_candidates_response
+
+        return build_candidates_response(protocol, context)
+    from llm_mock.boundaries.http.raw_answers import build_raw_response
+
+    return build_raw_response(protocol, context)
 
 
 def _build_failure_response(parsed: ModelRequest, error: Exception) -> WireResponse:

@@ -30,6 +30,8 @@ KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
 """The headers for API keys, beside `Authorization: Bearer …`."""
 COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens"}
 """The names that `llm` has for options of OpenAI's APIs, where they differ."""
+CANDIDATE_COUNTS = {"chat.completions": "n", "generate_content": "candidateCount"}
+"""The options with the number of answers, by API."""
 Message = JSONObject
 """A message as `{"role", "parts"}`, in the form of `Request.messages`, or one of its parts."""
 
@@ -237,6 +239,12 @@ class HTTPRequest(Request):
 
         offered = [tool.name for tool in self.tools]
         return read_tool_demand(self.body, self.tool_choice, offered)
+
+    def count_candidates(self) -> int:
+        """Return the number of answers that are asked for; Anthropic and Responses give one."""
+        name = CANDIDATE_COUNTS.get(self.api, "")
+        count = self.options.get(name)
+        return count if isinstance(count, int) and count > 0 else 1
 
     def find_data_tool(self, data: JSON) -> str | None:
         """Return the tool whose arguments the data of a reply are; None if they are a text.

@@ -242,8 +242,8 @@ def _build_response(
 
 def _repeat_candidate(context: ResponseContext, candidate: JSONObject) -> list[JSONObject]:
     """Return as many candidates as the request asks for, all of which are the reply."""
-    count = context.request.options.get("candidateCount")
-    if not isinstance(count, int) or count < 2:
+    count = context.request.count_candidates()
+    if count == 1:
         return [candidate]
     return [{**candidate, "index": index} for index in range(count)]
 

@@ -13,7 +13,6 @@ from llm_mock.boundaries.http.chunks import (
 )
 from llm_mock.boundaries.http.protocols.openai_chat import (
     OpenAIChat,
-    count_choices,
     repeat_choice,
 )
 from llm_mock.boundaries.http.providers.mistral import MISTRAL
@@ -48,7 +47,7 @@ class MistralChat(OpenAIChat):
         }
         reason = self.provider.get_finish_reason(reply.finish_reason)
         choices = []
-        for index in range(count_choices(context)):
+        for index in range(context.request.count_candidates()):
             choice = {
                 "index": index,
                 "message": message,
@@ -64,7 +63,7 @@ class MistralChat(OpenAIChat):
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
         head = self.build_response_head(context, "chat.completion.chunk")
-        count = count_choices(context)
+        count = context.request.count_candidates()
 
         def encode(delta: JSONObject, finish_reason: str | None = None, **fields: object) -> bytes:
             choice = {"index": 0, "delta": delta, "finish_reason": finish_reason}

@@ -145,7 +145,7 @@ class OpenAIChat:
         if reply.reasoning:
             message[self.reasoning_field] = reply.reasoning
         choices = []
-        for index in range(count_choices(context)):
+        for index in range(context.request.count_candidates()):
             choice = {
                 "index": index,
                 "message": message,
@@ -182,7 +182,7 @@ class OpenAIChat:
         # With usage on, all chunks but the last have `"usage": null`.
         end = b'}],"usage":null}' if with_usage else b"}]}"
 
-        count = count_choices(context)
+        count = context.request.count_candidates()
 
         def encode(delta: JSONObject, finish_reason: str | None = None) -> bytes:
             reason = b"null" if finish_reason is None else to_json(finish_reason)
@@ -264,12 +264,6 @@ def build_usage(context: ResponseContext) -> JSONObject:
         "prompt_tokens_details": {**NO_PROMPT_DETAILS, **prompt_details},
         "completion_tokens_details": {**NO_COMPLETION_DETAILS, **completion_details},
     }
-
-
-def count_choices(context: ResponseContext) -> int:
-    """Return the number of answers that the request asks for, all of which are the reply."""
-    count = context.request.options.get("n")
-    return count if isinstance(count, int) and count > 0 else 1
 
 
 def repeat_choice(event: bytes, count: int) -> bytes:
