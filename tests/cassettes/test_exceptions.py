@@ -8,12 +8,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import llm
 import openai
 import pytest
 
 from llm_mock import ErrorNotRebuilt, LLMMockError
 from llm_mock.behaviour.provider_errors import KINDS, make_provider_error
+from llm_mock.boundaries.http.recording import SDK_ERRORS
 from llm_mock.cassettes.exceptions import describe, rebuild
 
 
@@ -208,3 +210,18 @@ def test_what_describes_no_exception_is_refused(description: Any) -> None:
 def test_a_class_that_takes_something_else_is_said() -> None:
     with pytest.raises(ErrorNotRebuilt, match="cannot be made as described: TypeError: "):
         rebuild({"class": f"{__name__}:Awkward", "args": ["x"]})
+
+
+@pytest.mark.parametrize("client", ["openai.OpenAI", "anthropic.Anthropic"])
+def test_the_error_of_each_status_is_recorded_under_the_name_in_the_sdk(client: str) -> None:
+    sdk, _, name = client.partition(".")
+    make_error = getattr(importlib.import_module(sdk), name)(api_key="x")._make_status_error
+    request = httpx.Request("POST", "https://example.com/")
+    made = {
+        status: make_error("no", body=None, response=httpx.Response(status, request=request))
+        for status in range(400, 600)
+    }
+    defaults = {400: "APIStatusError", 500: "InternalServerError"}
+    assert {status: type(error).__name__ for status, error in made.items()} == {
+        status: SDK_ERRORS[sdk].get(status, defaults[status // 100 * 100]) for status in made
+    }

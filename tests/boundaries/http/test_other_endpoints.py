@@ -395,6 +395,11 @@ def test_lists_of_models_have_the_type_of_the_sdk(
 
 def test_a_moderation_flags_nothing(client: openai.OpenAI, mock_llm_calls: LLMMock) -> None:
     answer = client.moderations.create(input=["a", "b"])
+    fields = openai.types.moderation.Categories.model_fields
+    categories = {field.alias or name for name, field in fields.items()}
+    assert answer.results[0].categories.to_dict().keys() == categories
+    assert answer.results[0].category_scores.to_dict().keys() == categories
+    assert answer.results[0].category_applied_input_types.to_dict().keys() == categories
     assert [result.flagged for result in answer.results] == [False, False]
     assert answer.model == "omni-moderation-latest"
     parts: Any = [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "u"}}]
@@ -475,9 +480,12 @@ def test_mistral_speaks_and_transcribes(mock_llm_responses: LLMMock) -> None:
         )
         assert answer.text == "Hello there."
         checked = client.classifiers.moderate(model="mistral-moderation-latest", inputs=["a"])
-    assert checked.results[0].categories == dict.fromkeys(
-        checked.results[0].categories or {}, False
+    categories = (
+        *("sexual", "hate_and_discrimination", "violence_and_threats"),
+        *("dangerous_and_criminal_content", "selfharm", "health", "financial", "law", "pii"),
     )
+    assert checked.results[0].categories == dict.fromkeys(categories, False)
+    assert (checked.results[0].category_scores or {}).keys() == set(categories)
 
 
 @pytest.mark.parametrize("path", ["moderations", "images/generations", "audio/speech"])
