@@ -195,9 +195,18 @@ SHARED = """
     class OldPool:
         def __init__(self):
             self.pool = ThreadPool(1)
+            self.methods = iter([
+                lambda: self.pool.apply_async(ask).get(20),
+                lambda: self.pool.map(lambda item: ask(), [1])[0],
+                lambda: self.pool.map_async(lambda item: ask(), [1]).get(20)[0],
+                lambda: self.pool.starmap(lambda item: ask(), [(1,)])[0],
+                lambda: self.pool.starmap_async(lambda item: ask(), [(1,)]).get(20)[0],
+                lambda: next(self.pool.imap(lambda item: ask(), [1])),
+                lambda: next(self.pool.imap_unordered(lambda item: ask(), [1])),
+            ])
 
         def ask(self):
-            return self.pool.apply_async(ask).get(20)
+            return next(self.methods)()
 
         def close(self):
             self.pool.terminate()
@@ -268,7 +277,7 @@ SHARED = """
         LAZY[:] = LAZY or [{kind}()]
         return LAZY[0]
 
-    @pytest.mark.parametrize("number", range(3))
+    @pytest.mark.parametrize("number", range(7))
     def test_it({fixture}, mock_llm_calls, number):
         mock_llm_calls.add("4o-mini", f"reply {number}")
         assert {fixture}.ask() == f"reply {number}"
@@ -290,7 +299,7 @@ def test_what_several_tests_share_works_for_the_running_one(
 ) -> None:
     pytester.makepyfile(SHARED.replace("{kind}", kind).replace("{fixture}", fixture))
     result = pytester.runpytest_inprocess()
-    result.assert_outcomes(passed=3)
+    result.assert_outcomes(passed=7)
     result.stdout.no_fnmatch_line(SECTION)
 
 
