@@ -220,6 +220,10 @@ class Mock:
         """
         record = self._begin(request)
         self._fail(record, error, request.describe_failure(error, begun=False))
+        self.note_invalid_request(message)
+
+    def note_invalid_request(self, message: str) -> None:
+        """Note a request that its provider would refuse; the application may handle the error."""
         # Not a problem in a strict test either: production answers with an error, no more.
         self._note("refusal", message)
 

@@ -73,6 +73,36 @@ def test_a_test_that_fails_with_the_error_of_the_sdk_names_the_rule(
 
 
 @pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ("messages=[]", "Invalid 'messages': empty array.*"),
+        ("messages='Hello'", "Invalid type for 'messages': *"),
+    ],
+)
+def test_a_failing_test_shows_a_malformed_request(
+    pytester: pytest.Pytester, fields: str, problem: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import contextlib, openai
+
+        def test_it():
+            with contextlib.suppress(openai.BadRequestError):
+                openai.OpenAI(api_key="k").chat.completions.create(model="gpt-4o", {fields})
+            assert False
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            f"api.openai.com refuses this request with status 400: {problem}",
+            "Requested at test_*.py:5.",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
     "setting",
     ["llm_mock_disabled_rules = unknown-parameter json-word", "llm_mock_autospec = false"],
 )

@@ -203,6 +203,10 @@ def parse_request(
     try:
         return ModelRequest(protocol, protocol.parse_request(sent, mock), sent, mock)
     except WireError as error:
+        # Imported late: few requests are malformed.
+        from llm_mock.boundaries.http.refusals import note_malformed
+
+        note_malformed(sent, error, mock)
         return error_response(protocol.provider.errors, error)
 
 

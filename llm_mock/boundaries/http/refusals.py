@@ -106,6 +106,24 @@ def refuse_call(request: HTTPRequest, host: str, violation: Violation, mock: Moc
     return error
 
 
+def note_malformed(sent: WireRequest, error: WireError, mock: Mock) -> None:
+    """Note a request whose body is malformed, so that a failing test shows it.
+
+    Args:
+        sent: the request.
+        error: the provider's error.
+        mock: the mock that notes it.
+    """
+    message = (
+        f"{sent.host} refuses this request with status {error.status}: {error.message.strip()}"
+    )
+    caller = _describe_caller().strip()
+    if caller:
+        message = f"{message}\n{caller}"
+    error.headers[REFUSAL_HEADER] = make_refusal_key(message)
+    mock.note_invalid_request(message)
+
+
 def refuse_unknown_path(
     sent: WireRequest,
     provider: str,
