@@ -67,7 +67,12 @@ class CallAssertions:
             raise mark_shown(AssertionError(self._format_count("1 call")), self._calls)
 
     def assert_resilient(
-        self, *, attempts: int = 5, gave_up: bool = False, waits: bool = True
+        self,
+        *,
+        attempts: int = 5,
+        gave_up: bool = False,
+        waits: bool = True,
+        strict: bool = False,
     ) -> None:
         """Assert that the client handled errors well, as far as its HTTP requests show.
 
@@ -87,6 +92,10 @@ class CallAssertions:
             waits: judge how long the client waited. That is not known where `time.sleep` or
                 `asyncio.sleep` is replaced, so it is not judged then; give False where the test
                 replaces something else that waits.
+            strict: the client must also try again after status 408, 429, 502, 503, 504 and 529,
+                wait before each further attempt, have a read timeout, and not take a stream for
+                whole that ended within an event. The timeout of a client of the server is not
+                known.
 
         Raises:
             AssertionError: the client did not. The message says what, and lists all that was sent.
@@ -105,7 +114,7 @@ class CallAssertions:
                 f"copes: calls through llm's own models do not.\n{format_call_history(self._calls)}"
             )
             raise mark_shown(AssertionError(message), self._calls)
-        problems = resilience.find_problems(self._calls, attempts, gave_up, waits)
+        problems = resilience.find_problems(self._calls, attempts, gave_up, waits, strict)
         if problems:
             listed_problems = "\n".join(f"- {problem}" for problem in problems)
             listed_attempts = resilience.format_attempts(self._calls)

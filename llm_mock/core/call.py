@@ -64,7 +64,8 @@ class Call(dict[str, Any]):
     `timestamp`, `number`, `model_id`, `turn`, `prompt`, `prompt_length`, `kwargs`, `schema`,
     `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
     `configured`; with a misbehaviour `misbehaviour`; over HTTP also `api`, `provider`, `sdk`,
-    `stream`, `tool_choice`, `fingerprint`, `status`, `retry_after`, `cut_off` and `finish_reason`.
+    `stream`, `tool_choice`, `fingerprint`, `status`, `retry_after`, `cut_off`, `malformed`
+    and `finish_reason`.
     """
 
     # Slots without a value read as None; see `__getattr__`.
@@ -219,6 +220,10 @@ class Call(dict[str, Any]):
     def test(self) -> str | None:
         """The node id of the test that made the call; None outside of pytest."""
         return self._test
+
+    def waits_forever(self) -> bool:
+        """Return whether the client of a call of this process is known to have no read timeout."""
+        return self._request is not None and self._request.waits_forever
 
     @property
     def request(self) -> SentRequest | None:

@@ -69,6 +69,8 @@ class Request:
     """Over HTTP, whether the answer is to be streamed."""
     schema_is_a_tool = False
     """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
+    waits_forever = False
+    """Whether the client of a call over HTTP is known to have no read timeout."""
     is_simple = False
     """Whether the prompt and the system prompt are all messages, and nothing came over HTTP."""
     tool_choice: str | None = None

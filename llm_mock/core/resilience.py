@@ -14,6 +14,11 @@ from llm_mock.core.records import format_request
 
 FINAL_STATUSES = (400, 401, 403, 404, 422)
 """The statuses with which a provider refuses the same request again."""
+TRANSIENT_STATUSES = (408, 429, 502, 503, 504, 529)
+"""The statuses with which a provider may answer the same request a moment later."""
+LEAST_BACKOFF = 0.045
+"""The seconds that a client waits at least before it tries again, even if SDKs are told to be fast
+(`llm_mock_fast_retries`)."""
 SUFFICIENT_WAIT = 0.9
 """The fraction of a wait that counts as all of it, because clocks differ a little."""
 _WAITS_ADVICE = (
@@ -25,14 +30,20 @@ Attempts = list[Call]
 """The attempts to have one request answered, in order: each but the last one failed."""
 
 
-def find_problems(calls: Sequence[Call], attempts: int, gave_up: bool, waits: bool) -> list[str]:
+def find_problems(
+    calls: Sequence[Call], attempts: int, gave_up: bool, waits: bool, strict: bool = False
+) -> list[str]:
     """Return the mistakes of a client, a sentence each; see `CallAssertions.assert_resilient`."""
     judges_waits = waits and _is_sleep_real()
     problems: list[str] = []
+    if strict:
+        problems += _find_missing_timeout(calls)
     for request in group_attempts(calls):
         first, last = request[0], request[-1]
         if judges_waits:
             problems += _find_early_attempts(request)
+        if strict:
+            problems += _find_strict_problems(request, gave_up, judges_waits)
         problems += _find_useless_attempts(request)
         if len(request) > attempts:
             problems.append(
@@ -48,6 +59,49 @@ def find_problems(calls: Sequence[Call], attempts: int, gave_up: bool, waits: bo
                 "test saw its error, give gave_up=True."
             )
     return problems
+
+
+def _find_missing_timeout(calls: Sequence[Call]) -> Iterator[str]:
+    """Yield a sentence for the first call of a client that waits for ever."""
+    for call in calls:
+        if call.waits_forever():
+            yield (
+                f"The client of call {call['number']} has no read timeout, so that it hangs when "
+                "a provider falls silent. Give it one: openai.OpenAI(timeout=60), "
+                'genai.Client(http_options={"timeout": 60_000}), requests.post(…, timeout=60).'
+            )
+            return
+
+
+def _find_strict_problems(request: Attempts, gave_up: bool, judges_waits: bool) -> Iterator[str]:
+    """Yield a sentence for each mistake that only a strict assertion counts as one."""
+    last = request[-1]
+    if len(request) == 1 and last.get("status") in TRANSIENT_STATUSES:
+        yield (
+            f"The client gave up after call {last['number']}, the first answer with status "
+            f"{last['status']}. Such an error passes: try again after a while, as SDKs do by "
+            "themselves (max_retries)."
+        )
+    if last.get("malformed") and not gave_up:
+        yield (
+            f"The stream of call {last['number']} ended within an event that is not valid JSON, "
+            "and nobody asked again. Let the error through in place of the text so far. If the "
+            "application did fail, and the test saw its error, give gave_up=True."
+        )
+    if judges_waits:
+        yield from _find_attempts_at_once(request)
+
+
+def _find_attempts_at_once(request: Attempts) -> Iterator[str]:
+    """Yield a sentence for each attempt right after a failure that named no wait."""
+    for call, following in itertools.pairwise(request):
+        waited = _get_time(following) - _get_time(call)
+        if call.get("retry_after") is None and waited < LEAST_BACKOFF:
+            yield (
+                f"Call {following['number']} came {waited:.3f} s after call {call['number']} "
+                "failed. Wait before each further attempt, and longer each time. "
+                f"{_WAITS_ADVICE}"
+            )
 
 
 def group_attempts(calls: Sequence[Call]) -> list[Attempts]:
@@ -115,6 +169,8 @@ def _format_outcome(call: Call) -> str:
         return f"status {status}{retry}"
     if call.get("cut_off"):
         return "a stream that ended in the middle"
+    if call.get("malformed"):
+        return "a stream that ended within an event"
     return "status 200" if call["error"] is None else f"failed: {call['error']}"
 
 

@@ -27,6 +27,7 @@ from llm_mock.boundaries.http.wire import (
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.answer import Answer
 from llm_mock.core.context import passes_through
+from llm_mock.core.script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -76,6 +77,8 @@ def dispatch_request(
     parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
         return parsed
+    if clock.read is None:
+        parsed.request.waits_forever = clock.total is None
     try:
         _check_request(parsed)
         answer = mock.answer(parsed.request)
@@ -101,6 +104,8 @@ async def dispatch_request_async(
     parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
         return parsed
+    if clock.read is None:
+        parsed.request.waits_forever = clock.total is None
     response = await respond_async(parsed)
     if response.delay:
         for seconds in clock.advance(response.delay):
@@ -190,7 +195,7 @@ def parse_request(
         if isinstance(decoded, WireResponse):
             return decoded
         sent = decoded
-    if mock.responses.replies.has_endpoints:
+    if Script.has_endpoints:
         # Imported late: few tests configure endpoints.
         from llm_mock.boundaries.http.endpoint_requests import answer_configured_endpoint
 

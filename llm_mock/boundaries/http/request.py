@@ -272,8 +272,8 @@ class HTTPRequest(Request):
             error: the error.
             begun: True if a part of the answer was sent before it.
         """
-        if isinstance(error, StreamEnds) and not error.malformed:
-            return {"cut_off": True}
+        if isinstance(error, StreamEnds):
+            return {"malformed": True} if error.malformed else {"cut_off": True}
         # An error within a stream has no status: that of the response was sent before.
         if not isinstance(error, Exception) or (begun and self.stream):
             return {}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import time
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -12,6 +14,7 @@ import httpx
 import llm
 import openai
 import pytest
+import requests
 
 from llm_mock import LLMMock, Reply
 from llm_mock.boundaries.http.settings import http_settings
@@ -210,3 +213,123 @@ def test_a_project_has_the_seconds_of_the_provider_if_it_wants(pytester: pytest.
         """
     )
     pytester.runpytest().assert_outcomes(passed=1)
+
+
+# Strict
+
+
+def stream_text(**options: Any) -> str:
+    """Return an application that takes what it got, whatever happens then."""
+    client = openai.OpenAI(max_retries=0, api_key="one", **options)
+    messages: Any = [{"role": "user", "content": "Hello"}]
+    text = ""
+    with contextlib.suppress(openai.APIError, ValueError):
+        for chunk in client.chat.completions.create(model="gpt-4o", messages=messages, stream=True):
+            text += chunk.choices[0].delta.content or ""
+    return text
+
+
+@pytest.mark.parametrize(("name", "status"), [("overloaded", 503), ("rate-limit", 429)])
+def test_a_client_that_gives_up_at_once_is_found_if_the_assertion_is_strict(
+    mock: LLMMock, name: str, status: int
+) -> None:
+    mock.misbehave(name, times=1)
+    assert ask(tries=1) == ""
+    mock.assert_resilient()
+    message = what_is_wrong(mock, strict=True)
+    assert f"The client gave up after call 1, the first answer with status {status}." in message
+
+
+def test_the_sdk_does_not_give_up_at_once(mock: LLMMock) -> None:
+    mock.misbehave("overloaded", times=2)
+    messages: Any = [{"role": "user", "content": "Hello"}]
+    openai.OpenAI(api_key="any").chat.completions.create(model="gpt-4o", messages=messages)
+    mock.misbehave("overloaded")
+    with pytest.raises(openai.InternalServerError):
+        openai.OpenAI(api_key="any").chat.completions.create(model="gpt-5", messages=messages)
+    mock.assert_resilient(strict=True)
+
+
+@pytest.mark.parametrize("name", ["invalid-key", "context-overflow"])
+def test_a_final_error_is_given_up_at_once(mock: LLMMock, name: str) -> None:
+    mock.misbehave(name)
+    ask(tries=1)
+    mock.assert_resilient(strict=True)
+
+
+def test_an_attempt_at_once_after_a_timeout_is_found_if_the_assertion_is_strict(
+    mock: LLMMock,
+) -> None:
+    mock.misbehave("timeout", times=1)
+    ask(tries=2)
+    mock.assert_resilient()
+    message = what_is_wrong(mock, strict=True)
+    assert re.search(r"Call 2 came 0\.0\d\d s after call 1 failed\. Wait before each", message)
+    mock.assert_resilient(strict=True, waits=False)
+
+
+def test_an_attempt_after_a_while_is_resilient(mock: LLMMock) -> None:
+    mock.misbehave("timeout", times=1)
+    ask(tries=2, pause=0.05)
+    mock.assert_resilient(strict=True)
+
+
+CLIENTS: dict[str, tuple[Callable[[], Any], bool]] = {
+    "httpx": (lambda: httpx.Client(), True),
+    "httpx without": (lambda: httpx.Client(timeout=None), False),
+    "httpx without a read timeout": (
+        lambda: httpx.Client(timeout=httpx.Timeout(5, read=None)),
+        False,
+    ),
+    "requests": (lambda: requests.Session(), False),
+}
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("name", CLIENTS)
+def test_a_client_without_a_read_timeout_is_found_if_the_assertion_is_strict(
+    mock: LLMMock, name: str, fails: bool
+) -> None:
+    new_client, has_timeout = CLIENTS[name]
+    if fails:
+        mock.misbehave("invalid-key")
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+    with new_client() as client:
+        client.post("https://api.openai.com/v1/chat/completions", json=body)
+    mock.assert_resilient()
+    if has_timeout:
+        mock.assert_resilient(strict=True)
+    else:
+        message = what_is_wrong(mock, strict=True)
+        assert "The client of call 1 has no read timeout" in message
+
+
+def test_async_clients_without_a_timeout_are_found_too(mock: LLMMock) -> None:
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+
+    async def post(timeout: float | None) -> None:
+        async with httpx.AsyncClient(timeout=timeout) as client:
+            await client.post("https://api.openai.com/v1/chat/completions", json=body)
+
+    asyncio.run(post(5))
+    mock.assert_resilient(strict=True)
+    asyncio.run(post(None))
+    assert "The client of call 2 has no read timeout" in what_is_wrong(mock, strict=True)
+
+
+def test_a_swallowed_malformed_chunk_is_found_if_the_assertion_is_strict(mock: LLMMock) -> None:
+    mock.misbehave("malformed-chunk")
+    assert stream_text() == "Once upon "
+    mock.assert_resilient()
+    message = what_is_wrong(mock, strict=True)
+    assert "The stream of call 1 ended within an event that is not valid JSON" in message
+    assert "→ a stream that ended within an event" in message
+    mock.assert_resilient(strict=True, gave_up=True)
+
+
+def test_a_client_that_asks_again_after_a_malformed_chunk_is_resilient(mock: LLMMock) -> None:
+    mock.misbehave("malformed-chunk", times=1)
+    stream_text()
+    time.sleep(0.05)
+    assert stream_text() == "".join(TEXT)
+    mock.assert_resilient(strict=True)
