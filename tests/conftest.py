@@ -56,6 +56,12 @@ NESTED_OPTIONS = " ".join(
 BYTECODE = Path(sysconfig.get_path("purelib"), "__pycache__", "llm_mock_tests")
 """Where bytecode is kept if the environment asks for none beside the sources."""
 
+ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")
+}
+"""The environment before any test."""
+OWN_PROCESS = "LLM_MOCK_TESTS_OWN_PROCESS"
+"""The variable that is set in the process of a test with the marker `own_process`."""
 RunPython = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -71,6 +77,24 @@ def pytest_configure(config: pytest.Config) -> None:
     # Not in `addopts`: the examples run where pytest-xdist is not installed.
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "worksteal"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test in a process of its own if it looks at all of it, which others change."""
+    if pyfuncitem.get_closest_marker("own_process") is None or OWN_PROCESS in os.environ:
+        return None
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--color=no")
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, pyfuncitem.nodeid],
+        cwd=pyfuncitem.config.rootpath,
+        env={**ENVIRONMENT, OWN_PROCESS: "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return True
 
 
 def pytest_collection_finish() -> None:

@@ -27,6 +27,7 @@ from tests.process_state import (
 )
 from tests.provider_server import KEY, ProviderServer, served
 
+pytestmark = pytest.mark.own_process
 RAW_SERVER = Path(__file__).parents[1] / "agents" / "raw_server.py"
 INI = """
     [pytest]
