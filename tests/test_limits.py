@@ -1043,6 +1043,7 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/request_rules/openai_chat.py MOST_TOOLS": 128,
     "boundaries/http/request_rules/openai_shared.py LONGEST_NAME": 64,
     "core/mock.py MAX_STORED_OBJECTS": 10000,
+    "core/resilience.py LEAST_BACKOFF": 0.045,
     "core/vectors.py WORD_WEIGHT": 2,
     "cost/prices.py MILLION": 1_000_000,
     "plugin/repeats.py _ROUNDING": 1e-09,
