@@ -31,6 +31,8 @@ def test_the_module_is_the_command_and_writes_plain_text_to_a_pipe() -> None:
         command, env=environment, capture_output=True, text=True, check=True
     ).stdout
     assert output == CliRunner().invoke(main, ["misbehaviours"]).output
+    usage = subprocess.run([*command[:3], "--help"], capture_output=True, text=True, check=True)
+    assert usage.stdout.startswith("Usage: llm-mock ")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["misbehaviours", "--help"]])

@@ -6,7 +6,7 @@ import json
 import os
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import llm
 import pydantic
@@ -43,6 +43,16 @@ def run(
 
 def outcome(result: AssertionResult) -> tuple[bool | None, str]:
     return result.passed, result.message
+
+
+def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
+    defaults = {}
+    for name in vars(schema):
+        field = getattr(getattr(schema, name), "model_fields", {}).get("type")
+        if name.endswith("Assertion") and field is not None:
+            defaults[name] = field.default in get_args(field.annotation)
+    assert len(defaults) >= 18
+    assert set(defaults.values()) == {True}
 
 
 @pytest.mark.parametrize(
