@@ -85,9 +85,10 @@ def test_a_tool_call(name: str, model: str, stream: bool, mock_llm_responses: LL
 @every_model
 def test_a_structured_answer(name: str, model: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(model, {"city": "Bern"})
+    strict = {**SCHEMA, "additionalProperties": False}
     schema = {
         "type": "json_schema",
-        "json_schema": {"name": "Place", "schema": SCHEMA, "strict": True},
+        "json_schema": {"name": "Place", "schema": strict, "strict": True},
     }
     answer = litellm.completion(name, QUESTION, response_format=schema)
     assert json.loads(answer.choices[0].message.content) == {"city": "Bern"}
