@@ -10,8 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pydantic_core import to_json
-
 from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
 from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
 from llm_mock.boundaries.http.wire_error import WireError
@@ -322,16 +320,7 @@ def _check_answered(calls: list[str], answered: set[str], index: int) -> Iterato
 
 def check_tools(request: HTTPRequest) -> Iterator[Violation]:
     """Yield the violations in the tools on offer."""
-    tools = request.body["tools"]
-    key = to_json(tools)
-    if key in _passed_tools:
-        return
-    is_valid = True
-    for violation in _check_each_tool(tools):
-        is_valid = False
-        yield violation
-    if is_valid:
-        _passed_tools.add(key)
+    return _passed_tools.check_once(request.body["tools"], _check_each_tool)
 
 
 def _check_each_tool(tools: list[JSONObject]) -> Iterator[Violation]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import from_json
 
 from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
 from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
@@ -160,15 +160,7 @@ def _check_counts(calls: int, responses: int) -> Iterator[Violation]:
 def check_tools(request: HTTPRequest) -> Iterator[Violation]:
     """Yield the violations in the functions on offer."""
     tools: Any = request.body["tools"]
-    key = to_json(tools)
-    if key in _passed_tools:
-        return
-    is_valid = True
-    for violation in _check_functions([tools] if isinstance(tools, dict) else tools):
-        is_valid = False
-        yield violation
-    if is_valid:
-        _passed_tools.add(key)
+    return _passed_tools.check_once([tools] if isinstance(tools, dict) else tools, _check_functions)
 
 
 def _check_functions(tools: list[JSONObject]) -> Iterator[Violation]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import to_json
-
 from llm_mock.boundaries.http.request_rules import openai_models as models
 from llm_mock.boundaries.http.request_rules.openai_errors import (
     make_choice_error,
@@ -263,20 +261,15 @@ def check_tools(request: HTTPRequest) -> Iterator[Violation]:
     if not tools:
         yield Violation(EMPTY_LIST, make_empty_list_error("tools"))
         return
-    key = to_json(tools)
-    if key in _passed_tools:
-        return
-    is_valid = True
+    yield from _passed_tools.check_once(tools, _check_each_tool)
+
+
+def _check_each_tool(tools: list[JSONObject]) -> Iterator[Violation]:
     if len(tools) > MOST_TOOLS:
-        is_valid = False
         error = make_long_list_error("tools", MOST_TOOLS, len(tools))
         yield Violation(LONG_LIST, error)
     for index, tool in enumerate(tools):
-        for violation in _check_tool(tool, f"tools[{index}]"):
-            is_valid = False
-            yield violation
-    if is_valid:
-        _passed_tools.add(key)
+        yield from _check_tool(tool, f"tools[{index}]")
 
 
 def _check_tool(tool: JSONObject, param: str) -> Iterator[Violation]:
@@ -365,19 +358,12 @@ def _check_schema_format(request: HTTPRequest, response_format: JSONObject) -> I
     if schema_format is None:
         yield Violation(TOOL_WITHOUT_NAME, make_missing_error(param))
         return
-    key = to_json(schema_format)
-    if key in _passed_formats:
-        return
-    is_valid = True
-    for check in (
-        check_name(schema_format.get("name"), f"{param}.name"),
-        check_strict_format(schema_format, "response_format", None),
-    ):
-        for violation in check:
-            is_valid = False
-            yield violation
-    if is_valid:
-        _passed_formats.add(key)
+    yield from _passed_formats.check_once(schema_format, _check_new_format)
+
+
+def _check_new_format(schema_format: JSONObject) -> Iterator[Violation]:
+    yield from check_name(schema_format.get("name"), "response_format.json_schema.name")
+    yield from check_strict_format(schema_format, "response_format", None)
 
 
 def _check_json_mode(request: HTTPRequest) -> Iterator[Violation]:

@@ -213,17 +213,12 @@ def _check_parts(parts: list[JSONObject], role: object, index: int) -> Iterator[
 
 def check_tools(request: HTTPRequest) -> Iterator[Violation]:
     """Yield the violations in the tools on offer."""
-    tools = request.body["tools"]
-    key = to_json(tools)
-    if key in _passed_tools:
-        return
-    is_valid = True
+    return _passed_tools.check_once(request.body["tools"], _check_each_tool)
+
+
+def _check_each_tool(tools: list[JSONObject]) -> Iterator[Violation]:
     for index, tool in enumerate(tools):
-        for violation in _check_tool(tool, f"tools[{index}]"):
-            is_valid = False
-            yield violation
-    if is_valid:
-        _passed_tools.add(key)
+        yield from _check_tool(tool, f"tools[{index}]")
 
 
 def _check_tool(tool: JSONObject, param: str) -> Iterator[Violation]:
@@ -285,15 +280,7 @@ def _check_schema_format(request: HTTPRequest, text_format: JSONObject) -> Itera
             f"version `{request.model_id}`."
         )
         yield Violation(MODEL_FEATURE, make_error(message, "text"))
-    key = to_json(text_format)
-    if key in _passed_formats:
-        return
-    is_valid = True
-    for violation in _check_new_format(text_format):
-        is_valid = False
-        yield violation
-    if is_valid:
-        _passed_formats.add(key)
+    yield from _passed_formats.check_once(text_format, _check_new_format)
 
 
 def _check_new_format(text_format: JSONObject) -> Iterator[Violation]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from pydantic_core import to_json
 
 from llm_mock.boundaries.http.wire_error import WireError
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
+
+Value = TypeVar("Value")
 
 
 class Rule(NamedTuple):
@@ -85,7 +89,7 @@ class RuleSet:
 
 
 class Memo:
-    """The encoded values that broke no rule, so that each is checked once.
+    """The JSON values that broke no rule, so that each is checked once.
 
     Clients send the same tools and schemas with each request.
     """
@@ -96,12 +100,24 @@ class Memo:
     def __init__(self) -> None:
         self._passed: set[bytes] = set()
 
-    def __contains__(self, key: bytes) -> bool:
-        return key in self._passed
+    def check_once(
+        self, value: Value, check: Callable[[Value], Iterable[Violation]]
+    ) -> Iterator[Violation]:
+        """Yield the violations in a value; none if it was checked before and broke no rule.
 
-    def add(self, key: bytes) -> None:
-        """Add a value that broke no rule."""
-        # An application that makes a new schema for each request must not fill the memory.
-        if len(self._passed) >= self.LIMIT:
-            self._passed.clear()
-        self._passed.add(key)
+        Args:
+            value: the JSON value.
+            check: returns its violations.
+        """
+        key = to_json(value)
+        if key in self._passed:
+            return
+        is_valid = True
+        for violation in check(value):
+            is_valid = False
+            yield violation
+        if is_valid:
+            # An application that makes a new schema for each request must not fill the memory.
+            if len(self._passed) >= self.LIMIT:
+                self._passed.clear()
+            self._passed.add(key)
