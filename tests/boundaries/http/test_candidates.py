@@ -13,7 +13,6 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall
-from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.request_senders import make_gemini, make_mistral, make_openai
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
@@ -27,15 +26,6 @@ ROME = ToolCall("weather", {"city": "Rome"})
 CUT = Reply(chunks=["Hel", "lo"], finish_reason="length")
 Found = list[tuple[int, str, list[str], str]]
 """The index, the text, the names of called tools and the finish reason of each answer."""
-
-
-@pytest.fixture(params=["in process", "served"])
-def server_url(request: pytest.FixtureRequest) -> str | None:
-    """Return the URL of the server that is asked; None for the provider."""
-    if request.param == "in process":
-        return None
-    server: MockServer = request.getfixturevalue("llm_mock_server")
-    return server.url
 
 
 def read_choices(choices: Any) -> Found:

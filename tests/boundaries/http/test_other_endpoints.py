@@ -7,7 +7,7 @@ import base64
 import io
 import struct
 import wave
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -23,7 +23,6 @@ from mistralai.client import Mistral
 from mistralai.client import models as mistral
 
 from llm_mock import InvalidReply, LLMMock, QueuedReplyNotAllowed, Reply, templates
-from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.test_against_sdk_models import problems
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
@@ -38,17 +37,6 @@ FILE: dict[str, Any] = {
     "status": "processed",
 }
 AUDIO = ("a.wav", b"RIFF")
-
-
-@pytest.fixture(params=["in process", "served"])
-def client(request: pytest.FixtureRequest, mock_llm_calls: LLMMock) -> Iterator[openai.OpenAI]:
-    """Return a client of OpenAI, which the mock answers in this process or by the server."""
-    options: dict[str, Any] = {"api_key": "any", "max_retries": 0}
-    if request.param == "served":
-        server: MockServer = request.getfixturevalue("llm_mock_server")
-        options["base_url"] = server.openai_url
-    with openai.OpenAI(**options) as client:
-        yield client
 
 
 def test_an_endpoint_answers_a_body(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:

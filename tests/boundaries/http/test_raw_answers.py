@@ -14,7 +14,6 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply
-from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.serve_script import configure
 from llm_mock.core.settings import Settings
 from tests.boundaries.http.request_senders import make_anthropic, make_openai
@@ -92,15 +91,6 @@ MESSAGE_EVENTS: list[Any] = [
     },
     {"type": "message_stop"},
 ]
-
-
-@pytest.fixture(params=["in process", "served"])
-def server_url(request: pytest.FixtureRequest) -> str | None:
-    """Return the URL of the server that is asked; None for the provider."""
-    if request.param == "in process":
-        return None
-    server: MockServer = request.getfixturevalue("llm_mock_server")
-    return server.url
 
 
 def test_a_body_is_sent_as_it_is(server_url: str | None, mock_llm_responses: LLMMock) -> None:

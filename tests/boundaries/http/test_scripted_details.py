@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from mistralai.client import Mistral
 from pydantic import BaseModel
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall, templates
-from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.serve_script import configure
 from tests.boundaries.http.request_senders import (
     find_served_url,
@@ -64,14 +63,10 @@ class Clients:
         return httpx.post(found, json=body)
 
 
-@pytest.fixture(params=["in process", "served"])
-def clients(request: pytest.FixtureRequest) -> Iterator[Clients]:
-    """Yield the clients, whose requests are answered in this process or by the server."""
-    if request.param == "in process":
-        yield Clients(None)
-        return
-    server: MockServer = request.getfixturevalue("llm_mock_server")
-    yield Clients(server.url)
+@pytest.fixture
+def clients(server_url: str | None) -> Clients:
+    """Return the clients, whose requests are answered in this process or by the server."""
+    return Clients(server_url)
 
 
 def ask_chat(clients: Clients) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -13,22 +12,15 @@ import openai.types.responses
 import pytest
 
 from llm_mock import LLMMock, Reply, ToolCall
-from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.test_against_sdk_models import problems
 
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 
-@pytest.fixture(params=["in process", "served"])
-def client(request: pytest.FixtureRequest, mock_llm_responses: LLMMock) -> Iterator[openai.OpenAI]:
-    """Return a client of OpenAI, which the mock answers in this process or by the server."""
+@pytest.fixture(autouse=True)
+def answer(mock_llm_responses: LLMMock) -> None:
+    """Answer all models."""
     mock_llm_responses.set("*", "Hi!")
-    options: dict[str, Any] = {"api_key": "any", "max_retries": 0}
-    if request.param == "served":
-        server: MockServer = request.getfixturevalue("llm_mock_server")
-        options["base_url"] = server.openai_url
-    with openai.OpenAI(**options) as client:
-        yield client
 
 
 def fetch(client: openai.OpenAI, path: str) -> Any:
