@@ -140,7 +140,7 @@ def test_the_mock_lists_the_documented_names() -> None:
     documented: set[str] = set()
     for section in ("ResponseConfigurator", "LLMMock"):
         options = text.partition(f"::: llm_mock.{section}\n")[2].partition("\n\n")[0]
-        documented |= {*re.findall(r"^ +- (\w+)$", options, re.MULTILINE)}
+        documented |= {*re.findall(r"^ +- \"?(\w+)\"?$", options, re.MULTILINE)}
     mock = create_mock_get_model()
     listed = dir(mock)
     assertions = {name for name in listed if name.startswith("assert_")}
