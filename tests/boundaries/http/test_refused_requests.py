@@ -8,13 +8,15 @@ Each file in the folder `refused` has the requests to one API:
 - `sources`, `shared`: parts for several cases, as YAML anchors;
 - `cases`: the refused requests by name, each with the `rule`, the `source` that states it, the
   rest of its `body` and of its `error`, perhaps with a `url`, a `status` and `headers` of its own;
-- `accepted`: the bodies of near misses by name.
+- `accepted`: the bodies of near misses by name;
+- `parameters`: an accepted value for each parameter without a rule; a dot leads into another one.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,24 @@ APIS = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 ANSWER = Reply("{}", invalid=True)
 """The reply to each request, whatever it asks for."""
 CHAT = "https://api.openai.com/v1/chat/completions"
+HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "chat_completions": HELLO,
+    "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
+    "messages": HELLO,
+    "mistral": HELLO,
+    "responses": {"input": "Hello"},
+}
+"""The rest of a body that is accepted."""
+SDK_TYPES = (
+    "anthropic.types.beta.message_create_params",
+    "anthropic.types.message_create_params",
+    "google.genai.types",
+    "mistralai.client.models.chatcompletionrequest",
+    "openai.types.chat.completion_create_params",
+    "openai.types.responses.response_create_params",
+)
+"""The modules in which rules look for parameters."""
 
 
 @functools.lru_cache
@@ -73,6 +93,8 @@ def test_a_request_is_refused_in_the_words_of_the_provider(
     assert call["error"]
     (refusal,) = mock_llm_calls.refusals
     assert f"Rule {case['rule']!r}" in refusal
+    # What was refused is not remembered as what passed.
+    assert send(content, case).status_code == response.status_code
     assert case["source"]
     assert mock_llm_calls.problems == []
 
@@ -170,3 +192,23 @@ def test_the_sdk_may_know_a_parameter_that_no_rule_knows(
     mock_llm_responses.set("*", "Hi!")
     body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "temprature": 1}
     assert httpx.post(CHAT, json=body).status_code == 200
+
+
+@pytest.mark.parametrize("api", APIS)
+def test_each_parameter_is_known_without_the_sdk(
+    api: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The types of an installed SDK tell newer parameters.
+    for module in SDK_TYPES:
+        monkeypatch.setitem(sys.modules, module, None)
+    mock_llm_calls.set("*", ANSWER)
+    content = load(api)
+    refused, accepted = [], []
+    for name, value in content["parameters"].items():
+        for sent, wrong in ((name, refused), (f"{name}X", accepted)):
+            first, _, rest = sent.partition(".")
+            body = {**QUESTIONS[api], first: {rest: value} if rest else value}
+            response = send(content, {"body": body})
+            if (response.status_code == 200) == (sent != name):
+                wrong.append(f"{sent}: {response.text}")
+    assert (refused, accepted) == ([], [])
