@@ -45,7 +45,8 @@ def test_a_failing_test_shows_the_refused_request_and_its_line(project: pytest.P
             "api.openai.com refuses this call of the model 'gpt-4o' with status 400: "
             "Unrecognized request argument supplied: temprature",
             "Requested at app.py:6. Rule 'unknown-parameter' refuses a parameter that does not "
-            "exist; ini llm_mock_disabled_rules switches it off.",
+            "exist; ini llm_mock_disabled_rules switches it off. Source: "
+            "https://github.com/openai/openai-openapi: properties of the request",
             "*gpt-4o  'Hello'*raised*",
         ]
     )

@@ -98,7 +98,7 @@ def refuse_call(request: HTTPRequest, host: str, violation: Violation, mock: Moc
     message = (
         f"{host} refuses this call of the model {request.model_id!r} with status {error.status}: "
         f"{error.message.strip()}\n{_describe_caller()}Rule {rule.name!r} refuses {rule.refuses}; "
-        "ini llm_mock_disabled_rules switches it off."
+        f"ini llm_mock_disabled_rules switches it off. Source: {rule.source}"
     )
     # An SDK's exception keeps the header, by which a failing test finds the message.
     error.headers[REFUSAL_HEADER] = make_refusal_key(message)

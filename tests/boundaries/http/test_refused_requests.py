@@ -5,11 +5,13 @@ Each file in the folder `refused` has the requests to one API:
 - `url`, `body`: the address of the provider, and fields that each body has;
 - `status`, `envelope`, `error`: the status, the field of the error in the response's body, and what
   all errors have in common; without `envelope` the whole body is the error;
+- `rules`: each rule of the API with the source that its refusals name;
 - `sources`, `shared`: parts for several cases, as YAML anchors;
 - `cases`: the refused requests by name, each with the `rule`, the `source` that states it, the
   rest of its `body` and of its `error`, perhaps with a `url`, a `status` and `headers` of its own;
 - `accepted`: the bodies of near misses by name;
-- `parameters`: an accepted value for each parameter without a rule; a dot leads into another one.
+- `parameters`: an accepted value for each parameter without a rule; a dot leads into another one;
+- `models`: by the name of a case, the models that refuse its request, and those that accept it.
 """
 
 from __future__ import annotations
@@ -64,6 +66,7 @@ def load(api: str) -> dict[str, Any]:
 
 REFUSED = [(api, name) for api in APIS for name in load(api)["cases"]]
 ACCEPTED = [(api, name) for api in APIS for name in load(api)["accepted"]]
+BY_MODEL = [(api, name) for api in APIS for name in load(api).get("models", ())]
 
 
 def send(content: dict[str, Any], case: dict[str, Any]) -> httpx.Response:
@@ -92,7 +95,8 @@ def test_a_request_is_refused_in_the_words_of_the_provider(
     (call,) = mock_llm_calls.calls
     assert call["error"]
     (refusal,) = mock_llm_calls.refusals
-    assert f"Rule {case['rule']!r}" in refusal
+    assert f"Rule {case['rule']!r} refuses " in refusal
+    assert refusal.endswith(f". Source: {content['rules'][case['rule']]}")
     # What was refused is not remembered as what passed.
     assert send(content, case).status_code == response.status_code
     assert case["source"]
@@ -112,16 +116,25 @@ def test_a_near_miss_is_accepted(
     assert mock_llm_calls.refusals == []
 
 
+@pytest.mark.parametrize(("api", "name"), BY_MODEL)
+def test_a_model_refuses_what_it_lacks(api: str, name: str, mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set("*", ANSWER)
+    content = load(api)
+    case = content["cases"][name]
+    models = content["models"][name]
+    by_status: dict[int, list[str]] = {200: [], 400: []}
+    for model in (*models["refused"], *models["accepted"]):
+        response = send(content, {**case, "body": {**case["body"], "model": model}})
+        by_status[response.status_code].append(model)
+    assert by_status == {200: models["accepted"], 400: models["refused"]}
+
+
 def test_each_rule_refuses_a_request_of_the_corpus() -> None:
-    rules = {rule.name for known in list_rules().values() for rule in known}
-    refusing = {load(api)["cases"][name]["rule"] for api, name in REFUSED}
-    assert refusing == rules
-
-
-def test_each_rule_names_its_source() -> None:
-    for known in list_rules().values():
-        for rule in known:
-            assert rule.source.startswith("https://"), rule
+    rules = sorted((rule.name, rule.source) for known in list_rules().values() for rule in known)
+    assert rules == sorted(rule for api in APIS for rule in load(api)["rules"].items())
+    for api in APIS:
+        refusing = {case["rule"] for case in load(api)["cases"].values()}
+        assert refusing == {*load(api)["rules"]}
 
 
 def test_a_request_that_was_accepted_is_accepted_again(
