@@ -31,6 +31,33 @@ NAME = "text-embedding-3-small"
 BOUND_AT_IMPORT = llm.get_embedding_model(NAME)
 VECTOR = [float(number) for number in range(1536)]
 SHORT_VECTOR = VECTOR[:64]
+MODELS_BY_DIMENSIONS = {
+    384: "embed-english-light-v3.0 embed-multilingual-light-v3.0",
+    512: "voyage-3-lite",
+    768: (
+        "embedding-001 text-embedding-004 text-embedding-005 text-multilingual-embedding-002 "
+        "embed-multilingual-v2.0"
+    ),
+    1024: (
+        "mistral-embed mistral-embed-2312 voyage-4-large voyage-4 voyage-4-lite voyage-3.5 "
+        "voyage-3.5-lite voyage-3-large voyage-3 voyage-code-3 voyage-finance-2 voyage-law-2 "
+        "voyage-multilingual-2 voyage-multimodal-3 voyage-large-2-instruct voyage-2 "
+        "embed-english-v3.0 embed-multilingual-v3.0 embed-english-light-v2.0"
+    ),
+    1408: "multimodalembedding@001",
+    1536: (
+        "text-embedding-3-small text-embedding-ada-002 codestral-embed codestral-embed-2505 "
+        "voyage-code-2 voyage-large-2 embed-v4.0"
+    ),
+    3072: (
+        "text-embedding-3-large gemini-embedding-001 gemini-embedding-2-preview "
+        "gemini-embedding-exp-03-07"
+    ),
+    4096: "embed-english-v2.0",
+}
+DIMENSIONS = {
+    model: number for number, models in MODELS_BY_DIMENSIONS.items() for model in models.split()
+}
 
 
 class Provider(llm.EmbeddingModel):
@@ -304,6 +331,11 @@ def test_a_vector_is_a_list_of_its_own(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.get_embedding_model("m").set("Hello", SHORT_VECTOR)
     llm.get_embedding_model("m").embed("Hello").clear()
     assert llm.get_embedding_model("m").embed("Hello") == SHORT_VECTOR
+
+
+def test_a_model_has_the_dimensions_that_its_provider_documents(mock_llm_calls: LLMMock) -> None:
+    vectors = {model: mock_llm_calls.get_embedding_model(model).embed("x") for model in DIMENSIONS}
+    assert {model: len(vector) for model, vector in vectors.items()} == DIMENSIONS
 
 
 def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
