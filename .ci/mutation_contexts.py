@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from coverage import Coverage
 
 DURATIONS = f"{os.environ['MUTATION_DURATIONS']}.{os.getpid()}"
 """The file of this process. Tests may change the environment."""
+FINISHED = Path(DURATIONS).with_name("finished")
+"""The file that a run leaves which came to its end."""
 ADDED_VARIABLES = ("PYTEST_ADDOPTS", "PYTHONPATH")
 """What loads this plugin; runs inside tests do without it."""
 
@@ -48,3 +51,11 @@ def pytest_runtest_makereport(
     with open(DURATIONS, "a", encoding="utf-8") as lines:
         lines.write(json.dumps(line) + "\n")
     return report
+
+
+@pytest.hookimpl
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """Note that all tests ran, in the process that started the others."""
+    is_worker = hasattr(session.config, "workerinput")
+    if not is_worker and exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        FINISHED.touch()
