@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -94,3 +100,94 @@ def test_no_command_leaves_anything_behind(project: Path) -> None:
         assert isinstance(result.exception, SystemExit | None)
         leftovers += [f"{name}: {change}" for change in watch.take_changes()]
     assert_nothing_left(leftovers)
+
+
+def use_server(process: subprocess.Popen[bytes], stop: signal.Signals) -> bytes:
+    """Ask `llm-mock serve`, stop it by a signal, and return what it answered."""
+    assert process.stdout is not None
+    url = process.stdout.readline().split()[1].decode() + "/chat/completions"
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello"}]}
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request) as response:
+        answer: bytes = response.read()
+    process.send_signal(stop)
+    process.communicate(timeout=20)
+    return answer
+
+
+def use_mcp_server(process: subprocess.Popen[bytes], stop: signal.Signals | None) -> bytes:
+    """Run a suite and a plain-language test by `llm-mock mcp`, stop it, and return its answers."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    client = {"name": "test", "version": "1"}
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    paths: list[dict[str, str]] = [
+        {"path": "suite.yaml", "role": "role.yaml"},
+        {"path": "spec.yaml"},
+    ]
+    messages: list[dict[str, object]] = [
+        {"id": 0, "method": "initialize", "params": start},
+        {"method": "notifications/initialized"},
+        *(
+            {
+                "id": number,
+                "method": "tools/call",
+                "params": {"name": "dry_run", "arguments": arguments},
+            }
+            for number, arguments in enumerate(paths, 1)
+        ),
+    ]
+    for message in messages:
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+    process.stdin.flush()
+    answers = b"".join(process.stdout.readline() for _ in range(3))
+    if stop is not None:
+        process.send_signal(stop)
+    process.stdin.close()
+    process.wait(timeout=20)
+    return answers
+
+
+LONG_COMMANDS: dict[str, tuple[list[str], Callable[[subprocess.Popen[bytes]], bytes], bytes]] = {
+    "a server, Ctrl-C": (
+        ["serve"],
+        lambda process: use_server(process, signal.SIGINT),
+        b"chat.completion",
+    ),
+    "a server, terminated": (
+        ["serve"],
+        lambda process: use_server(process, signal.SIGTERM),
+        b"chat.completion",
+    ),
+    "an MCP server, its client gone": (
+        ["mcp"],
+        lambda process: use_mcp_server(process, None),
+        b"passed",
+    ),
+    "an MCP server, terminated": (
+        ["mcp"],
+        lambda process: use_mcp_server(process, signal.SIGTERM),
+        b"passed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LONG_COMMANDS)
+def test_a_command_that_runs_until_it_is_stopped_leaves_nothing_behind(
+    case: str, project: Path
+) -> None:
+    arguments, use, expected = LONG_COMMANDS[case]
+    files = {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}
+    command = [sys.executable, "-m", "llm_mock", *arguments]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    ) as process:
+        try:
+            assert expected in use(process)
+            with pytest.raises(ProcessLookupError):
+                os.killpg(process.pid, 0)  # its session has no other process
+        finally:
+            process.kill()
+    left = {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}
+    assert left == files
