@@ -14,6 +14,7 @@ import openai
 import pytest
 import requests
 import vcr
+import yaml
 from click.testing import CliRunner
 
 from llm_mock import LLMMock
@@ -23,6 +24,19 @@ from llm_mock.cli import main
 from llm_mock.core.context import activate
 from tests.provider_server import KEY, TEXT, ProviderServer, served
 
+RESPONSE = {
+    "id": "resp_1",
+    "object": "response",
+    "output": [
+        {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "Hi", "annotations": []}],
+        }
+    ],
+}
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
 
@@ -171,6 +185,55 @@ def test_what_cannot_be_imported_is_told_with_its_line(
     exit_code, lines = run(source)
     assert any(told in line for line in lines), lines
     assert (exit_code == 0) == (tmp_path / "test_it.llm.yaml").exists() == told.endswith("1 call")
+
+
+@pytest.mark.parametrize("form", ["parsed_body", "body"])
+def test_bodies_may_be_json_in_the_cassette(form: str, tmp_path: Path) -> None:
+    recorded = interaction()
+    del recorded["request"]["body"]
+    recorded["request"][form] = {"model": "gpt-4o", "messages": MESSAGES}
+    recorded["response"][form] = json.loads(completion("Hi \u00fc"))
+    source = tmp_path / "test_it.yaml"
+    source.write_text(yaml.safe_dump({"interactions": [recorded]}))
+    exit_code, lines = run(source)
+    assert (exit_code, lines[0]) == (0, f"{source}:2: imported  gpt-4o  'Hello'")
+    mock = LLMMock(at_boundary=True)
+    mock.cassette = Cassette(tmp_path / "test_it.llm.yaml")
+    previous = activate(mock)
+    try:
+        with openai.OpenAI(api_key=KEY) as client:
+            answer = client.chat.completions.create(model="gpt-4o", messages=MESSAGES)
+    finally:
+        activate(previous)
+    assert answer.choices[0].message.content == "Hi \u00fc"
+
+
+@pytest.mark.parametrize(
+    "earlier",
+    [{"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}}, {"previous_response_id": "r"}],
+)
+def test_a_recorded_call_may_follow_one_that_was_not_recorded(
+    earlier: dict[str, Any], tmp_path: Path
+) -> None:
+    source = tmp_path / "test_it.yaml"
+    recorded = interaction(body={"string": json.dumps(RESPONSE)})
+    recorded["request"]["uri"] = "https://api.openai.com/v1/responses"
+    recorded["request"]["body"] = json.dumps({"model": "gpt-4o", "input": "Hello", **earlier})
+    source.write_text(json.dumps({"interactions": [recorded, recorded]}))
+    exit_code, lines = run(source)
+    assert (exit_code, lines[-1][-9:]) == (0, ": 2 calls")
+    mock = LLMMock(at_boundary=True)
+    mock.cassette = Cassette(tmp_path / "test_it.llm.yaml")
+    previous = activate(mock)
+    try:
+        with openai.OpenAI(api_key=KEY) as client:
+            for _ in range(2):
+                response = client.responses.create(model="gpt-4o", input="Hello", **earlier)
+                assert response.output_text == "Hi"
+            with pytest.raises(openai.NotFoundError):
+                client.conversations.retrieve("conv_2")
+    finally:
+        activate(previous)
 
 
 def test_a_secret_in_an_answer_is_not_imported_and_nothing_is_replaced(tmp_path: Path) -> None:

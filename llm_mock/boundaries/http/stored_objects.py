@@ -100,9 +100,29 @@ def get_conversation(value: str | JSONObject, mock: Mock) -> StoredConversation:
     return conversation
 
 
+def continue_conversation(value: str | JSONObject, mock: Mock) -> StoredConversation:
+    """Return the conversation of a request.
+
+    Where a cassette answers, it may have been created by the provider, and is then stored.
+
+    Args:
+        value: its id, or an object with it.
+        mock: the mock that keeps it.
+
+    Raises:
+        WireError: it does not exist.
+    """
+    conversation_id = get_object_id(value)
+    if mock.cassette is not None and conversation_id not in mock.stored_objects:
+        conversation = StoredConversation(mock, None, None)
+        conversation.id = conversation_id
+        mock.store_object(conversation_id, conversation)
+    return get_conversation(conversation_id, mock)
+
+
 def extend_conversation(mock: Mock, request_body: JSONObject, response: JSONObject) -> None:
     """Add the input and the output of a response to its conversation."""
-    conversation = get_conversation(request_body["conversation"], mock)
+    conversation = continue_conversation(request_body["conversation"], mock)
     conversation.add(request_body.get("input"))
     conversation.add(response["output"])
 

@@ -91,7 +91,7 @@ def _parse_interaction(path: Path, line: int, item: Any) -> Interaction:
         status = response["status"]
         # VCR for Python has `{"code", "message"}`, other tools have the number.
         code = status["code"] if isinstance(status, Mapping) else status
-        body = _parse_body(response.get("body"))
+        body = _parse_body(response)
         return Interaction(
             line=line,
             sent=_parse_request(request),
@@ -119,7 +119,7 @@ def _parse_request(request: Any) -> WireRequest:
         path=url.path,
         query=url.query,
         headers=headers,
-        body=_parse_body(request.get("body")),
+        body=_parse_body(request),
     )
 
 
@@ -139,9 +139,18 @@ def _to_text(value: object) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _parse_body(body: object) -> bytes:
-    """Return the bytes of a body, which is text, bytes, base64, or an object with one of them."""
+def _parse_body(message: Mapping[str, Any]) -> bytes:
+    """Return the bytes of the body of a request or a response.
+
+    The body is text, bytes, base64, or an object with one of them. Serializers that keep JSON
+    readable, such as that of pydantic-ai's tests, write the JSON as `parsed_body` or as `body`.
+    """
+    if "parsed_body" in message:
+        return json.dumps(message["parsed_body"]).encode()
+    body = message.get("body")
     if isinstance(body, Mapping):
+        if not {"string", "base64_string"} & {*body}:
+            return json.dumps(body).encode()
         if "base64_string" in body:
             try:
                 return base64.b64decode(body["base64_string"], validate=False)
