@@ -566,6 +566,8 @@ class Mock:
         __tracebackhide__ = True
         if reply.candidates:
             self._check_candidates(record, request, reply)
+        elif reply.raw is None:
+            self._check_details(record, request, reply)
         elif "api" not in record:
             self._refuse_raw_answer()
 
@@ -627,17 +629,37 @@ class Mock:
         __tracebackhide__ = True
         number = request.count_candidates()
         if len(reply.candidates) != number:
-            configured = self.history.answered_by.get(record["number"])
-            location = None if configured is None else configured.place
-            origin = format_notes(format_location(location))[1:]
-            message = (
-                f"The reply{origin} has {len(reply.candidates)} candidates, but the request asks "
-                f"for {number}. Give as many, or one reply that is given for each."
+            self._refuse_reply(
+                record,
+                f"has {len(reply.candidates)} candidates, but the request asks for {number}. Give "
+                "as many, or one reply that is given for each.",
             )
-            self.note_problem(message)
-            raise InvalidReply(message)
         for candidate in reply.candidates:
             self._check(record, request, candidate)
+            if candidate.is_special:
+                self._check_details(record, request, candidate)
+
+    def _check_details(self, record: Call, request: Request, reply: Reply) -> None:
+        """Raise the problem of a reply with a detail that the API cannot say, and note it."""
+        __tracebackhide__ = True
+        problem = request.find_unsupported_detail(reply)
+        if problem is not None:
+            self._refuse_reply(record, problem)
+
+    def _refuse_reply(self, record: Call, problem: str) -> NoReturn:
+        """Raise an InvalidReply for a configured reply, and note it.
+
+        Args:
+            record: the record of the call.
+            problem: a phrase that follows "The reply".
+        """
+        __tracebackhide__ = True
+        configured = self.history.answered_by.get(record["number"])
+        location = None if configured is None else configured.place
+        origin = format_notes(format_location(location))[1:]
+        message = f"The reply{origin} {problem}"
+        self.note_problem(message)
+        raise InvalidReply(message)
 
     def _find_latency(self, reply: Reply, model_id: str) -> Latency | None:
         """Return the latency of a model, from this mock or its parents.

@@ -38,6 +38,8 @@ class _Unset:
 UNSET = _Unset()
 NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
 """The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
+NO_DETAILS = (None, None)
+"""The arguments `service_tier` and `headers` of most replies."""
 
 
 class Received(NamedTuple):
@@ -109,6 +111,10 @@ class Reply:
             `content_filter`, …, in the words of OpenAI's Chat Completions. By default `stop`, or
             `tool_calls`.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
+        service_tier: the tier in which the provider served the request over HTTP, in its own words:
+            `flex`, `priority`, …
+        headers: further headers of the response over HTTP, such as `deprecation` or
+            `x-ratelimit-remaining-requests`. They replace those of the mock.
         response_json: the provider's raw payload, which `response.json()` then returns. By default
             `data`, and with ini `llm_mock_response_json = raw` what the
             provider would give.
@@ -151,13 +157,17 @@ class Reply:
     refusal: str | None = None
     """The refusal, which is the content too; None for an answer."""
     is_special = False
-    """Whether the reply fits certain requests over HTTP only: it has `candidates` or is `raw`."""
+    """Whether the reply has `candidates`, is `raw`, or has details that not each API can say."""
     raw: RawAnswer | None = None
     """The answer in the provider's own JSON; None for any other."""
     candidates: tuple[Reply, ...] = ()
     """The different answers to one request; empty for a single one."""
     parts: tuple[str | ToolCallLike, ...] | None = None
     """The texts and tool calls in their order; None for text before tool calls."""
+    service_tier: str | None = None
+    """The tier in which the request was served; None for the usual one."""
+    headers: Mapping[str, str] = MappingProxyType({})
+    """Further headers of the response."""
     is_recorded = False
     """Whether the answer is from a cassette, and therefore as the model gave it."""
     attributes: Mapping[str, object] = MappingProxyType({})
@@ -180,6 +190,8 @@ class Reply:
         usage: Any = UNSET,
         finish_reason: str | None = None,
         resolved_model: str | None = None,
+        service_tier: str | None = None,
+        headers: Mapping[str, str] | None = None,
         response_json: object = None,
         error: BaseException | type[BaseException] | None = None,
         error_after: int | None = None,
@@ -221,6 +233,40 @@ class Reply:
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
+        details = (service_tier, headers)
+        if details != NO_DETAILS:
+            self._set_details(*details)
+
+    def _set_details(self, service_tier: object, headers: object) -> None:
+        """Set the details that few replies have.
+
+        Raises:
+            InvalidReply: one of them is not of its type, or does not fit the content.
+        """
+        # Imported late, for the same reason.
+        from llm_mock.core import reply_details
+
+        __tracebackhide__ = True
+        fields = self.__dict__
+        fields.update(is_special=True, is_text=False, is_text_alone=False)
+        if headers is not None:
+            if self.error is not None and self.error_after is None:
+                raise InvalidReply(
+                    "headers belong to an answer, but this Reply is an error, whose exception has "
+                    "its own."
+                )
+            fields["headers"] = reply_details.check_headers(headers)
+        if service_tier is not None:
+            if self.raw is not None:
+                raise InvalidReply(
+                    "service_tier is part of the body and the events: write it there."
+                )
+            fields["service_tier"] = reply_details.check_service_tier(service_tier)
+            # Each candidate is encoded as an answer of its own.
+            copies = [copy.copy(candidate) for candidate in self.candidates]
+            for candidate in copies:
+                candidate.__dict__.update(service_tier=service_tier, is_special=True)
+            fields["candidates"] = tuple(copies)
 
     def _set_special_content(
         self,
@@ -294,7 +340,8 @@ class Reply:
     @property
     def is_simple(self) -> bool:
         """True if the reply may be one of several candidates."""
-        return self.error is None and not self.is_special
+        is_whole_answer = self.raw is not None or self.candidates or self.headers
+        return self.error is None and not is_whole_answer and self.service_tier is None
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -390,9 +437,11 @@ class Reply:
         return self._describe_special() if self.is_special else self.content
 
     def _describe_special(self) -> JSON:
-        """Return the candidates, or the provider's own JSON, in the history."""
-        if self.raw is None:
+        """Return the candidates, the provider's own JSON, or else the text, in the history."""
+        if self.candidates:
             return [candidate.outcome for candidate in self.candidates]
+        if self.raw is None:
+            return self.content
         raw = self.raw.events if self.raw.body is UNSET else self.raw.body
         return copy.deepcopy(raw)
 

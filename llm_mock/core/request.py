@@ -109,6 +109,13 @@ class Request:
         """Return the options under the names of `llm`, which makes all libraries comparable."""
         return self.options
 
+    def find_unsupported_detail(self, reply: Any) -> str | None:
+        """Return a phrase for a detail of a `Reply` that the called API cannot say, or None.
+
+        Through `llm` there are no such details: its plugins read texts and tool calls.
+        """
+        return None
+
     def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
         """Return method, URL, headers and body of a call over HTTP, without secrets; else None."""
         return None

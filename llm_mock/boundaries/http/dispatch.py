@@ -294,20 +294,31 @@ def _add_quota_headers(
     response: WireResponse | WireRecording,
 ) -> None:
     """Add the rate-limit headers of a provider to a response of the mock."""
-    if isinstance(answer, Answer) and isinstance(response, WireResponse):
-        response.headers.extend(quotas.build_headers(answer.record).items())
+    if not isinstance(answer, Answer) or not isinstance(response, WireResponse):
+        return
+    headers = quotas.build_headers(answer.record)
+    # A reply may have such headers of its own.
+    scripted = answer.reply.headers
+    response.headers.extend(item for item in headers.items() if item[0] not in scripted)
 
 
 def _build_special_response(protocol: WireProtocol, context: ResponseContext) -> WireResponse:
-    """Return the response for a reply with candidates, or in the provider's own JSON."""
+    """Return the response for a reply with candidates, own JSON of the provider, or details."""
     # Imported late: few replies are special.
-    if context.answer.reply.candidates:
+    from llm_mock.boundaries.http.details.response import add_headers, build_detailed_response
+
+    reply = context.answer.reply
+    if reply.candidates:
         from llm_mock.boundaries.http.candidates import build_candidates_response
 
-        return build_candidates_response(protocol, context)
-    from llm_mock.boundaries.http.raw_answers import build_raw_response
+        response = build_candidates_response(protocol, context)
+    elif reply.raw is not None:
+        from llm_mock.boundaries.http.raw_answers import build_raw_response
 
-    return build_raw_response(protocol, context)
+        response = build_raw_response(protocol, context)
+    else:
+        response = build_detailed_response(protocol, context)
+    return add_headers(response, context)
 
 
 def _build_failure_response(parsed: ModelRequest, error: Exception) -> WireResponse:

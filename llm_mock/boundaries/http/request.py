@@ -23,6 +23,7 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 
 if TYPE_CHECKING:
+    from llm_mock.core.reply import Reply
     from llm_mock.core.request import ToolDemand
     from llm_mock.support.json_types import JSON
 
@@ -245,6 +246,14 @@ class HTTPRequest(Request):
         name = CANDIDATE_COUNTS.get(self.api, "")
         count = self.options.get(name)
         return count if isinstance(count, int) and count > 0 else 1
+
+    def find_unsupported_detail(self, reply: Reply) -> str | None:
+        """Return a phrase for a detail of a reply that the called API cannot say, or None."""
+        # Imported late: few replies have details.
+        from llm_mock.boundaries.http.reply_checks import CalledAPI, find_unsupported_detail
+
+        host = "" if self.sent is None else self.sent.host
+        return find_unsupported_detail(reply, CalledAPI(self.api, self.provider, host, self.body))
 
     def find_data_tool(self, data: JSON) -> str | None:
         """Return the tool whose arguments the data of a reply are; None if they are a text.

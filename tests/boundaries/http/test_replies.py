@@ -8,8 +8,9 @@ Each file of the folder `replies` has the answers of one API:
   `numbered`, each event has its position too;
 - `shared`: parts for several cases, as YAML anchors;
 - `cases`: the answers by name, each with the `reply` of the mock, the rest of the `request`, of
-  the `body` and of the `events`. `streamed: false` leaves the stream to other cases. A reply with
-  an error has a `status`, the body `error`, and the `last_event` of the stream.
+  the `body` and of the `events`, perhaps some `headers`. `streamed: false` leaves the stream to
+  other cases. A reply with an error has a `status`, the body `error`, and the `last_event` of the
+  stream.
 
 Values are those of the provider's documentation, never those that the code happens to give. Times
 are 1700000000, and the ids of errors `req_mock`.
@@ -61,6 +62,12 @@ class Case(NamedTuple):
     def request(self) -> dict[str, Any]:
         """The body of the request."""
         return {**self.file["request"], **self.fields.get("request", {})}
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers that the answer has, among others."""
+        headers: dict[str, str] = self.fields.get("headers", {})
+        return headers
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -272,6 +279,7 @@ def test_an_answer_in_one_piece_is_that_of_the_provider(
     answer = client.post(find_url(case.file["url"]), json=body)
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["content-length"] == str(len(answer.content))
+    assert answer.headers.items() >= case.headers.items()
     expected = case.fields.get("error") or {**case.file["body"], **case.fields["body"]}
     assert fix_values(answer.json()) == expected
     assert answer.status_code == case.fields.get("status", 200)
@@ -290,6 +298,7 @@ def test_the_events_of_a_stream_are_those_of_the_provider(
     answer = client.post(find_url(stream_url or case.file["url"]), json=body)
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert answer.headers.items() >= case.headers.items()
     *blocks, end = answer.text.split("\n\n")
     assert end == ""
     if case.api in ("chat_completions", "mistral") and "error" not in case.fields:

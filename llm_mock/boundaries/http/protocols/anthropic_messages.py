@@ -46,6 +46,8 @@ PARSED_FIELDS = (
     "output_format",
 )
 """The fields of a request that are not options."""
+USAGE_DETAILS = ("cache_creation", "output_tokens_details", "server_tool_use")
+"""The further counts of the usage, which are left out if they are not scripted."""
 BlockId = tuple[str, str | None]
 """The type of a content block, and the id of its tool call."""
 
@@ -196,8 +198,10 @@ def _build_usage_field(context: ResponseContext, output_tokens: int | None = Non
         "output_tokens": context.output_tokens if output_tokens is None else output_tokens,
         "cache_creation_input_tokens": details.get("cache_creation_input_tokens", 0),
         "cache_read_input_tokens": details.get("cache_read_input_tokens", 0),
-        "service_tier": "standard",
+        "service_tier": context.answer.reply.service_tier or "standard",
     }
+    if details:
+        usage |= {name: details[name] for name in USAGE_DETAILS if name in details}
     return {"usage": usage}
 
 

@@ -81,6 +81,10 @@ SAFETY_RATING = {
 """The rating of a candidate that is blocked, which has no content."""
 
 
+USAGE_PARTS = ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount")
+"""The counts in the usage that are only there if they are not zero."""
+
+
 class Gemini:
     """`POST …/models/MODEL:generateContent` and `:streamGenerateContent`."""
 
@@ -252,8 +256,7 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
     details = context.usage_details
     # Part of the output, and of the input: Google counts them on their own.
     parts = {}
-    for name in ("thoughtsTokenCount", "toolUsePromptTokenCount"):
-        # Left out without reasoning, where OpenAI has a zero.
+    for name in USAGE_PARTS:
         if isinstance(details.get(name), int) and details[name]:
             parts[name] = details[name]
     prompt_tokens = context.input_tokens - parts.get("toolUsePromptTokenCount", 0)

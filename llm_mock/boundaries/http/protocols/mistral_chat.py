@@ -98,11 +98,14 @@ def _build_usage_field(context: ResponseContext) -> JSONObject:
     """Return the field of a response that has the usage; empty if none is sent."""
     if not context.sends_usage:
         return {}
-    usage = {
+    usage: JSONObject = {
         "prompt_tokens": context.input_tokens,
         "completion_tokens": context.output_tokens,
         "total_tokens": context.input_tokens + context.output_tokens,
     }
+    tier = context.answer.reply.service_tier
+    if tier is not None:
+        usage["service_tier"] = tier
     return {"usage": usage}
 
 

@@ -157,7 +157,7 @@ class OpenAIChat:
             **self.build_response_head(context, "chat.completion"),
             "choices": choices,
             "usage": build_usage(context),
-            "service_tier": "default",
+            "service_tier": context.answer.reply.service_tier or "default",
             "system_fingerprint": None,
         }
         if not context.sends_usage:
@@ -172,7 +172,8 @@ class OpenAIChat:
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
         head = self.build_response_head(context, "chat.completion.chunk")
-        head |= {"service_tier": "default", "system_fingerprint": None}
+        head["service_tier"] = context.answer.reply.service_tier or "default"
+        head["system_fingerprint"] = None
         # Encoded once, as most of a chunk is the same in each.
         start = to_json(head)[:-1] + b',"choices":[{"index":0,"delta":'
         options = context.request.body.get("stream_options")

@@ -426,6 +426,9 @@ def _build_response(context: ResponseContext, status: str, output: list[JSONObje
         "truncation": body.get("truncation") or "disabled",
         "usage": None,
     }
+    tier = context.answer.reply.service_tier
+    if tier is not None:
+        response["service_tier"] = _choose_service_tier(body, status, tier)
     if body.get("background"):
         response["background"] = True
     if body.get("conversation"):
@@ -433,6 +436,13 @@ def _build_response(context: ResponseContext, status: str, output: list[JSONObje
 
         response["conversation"] = {"id": get_object_id(body["conversation"])}
     return response
+
+
+def _choose_service_tier(body: JSONObject, status: str, tier: str) -> str:
+    """Return the tier of a response; before its end OpenAI repeats that of the request."""
+    if status == "in_progress":
+        tier = body.get("service_tier") or "auto"
+    return tier
 
 
 def _finish_response(context: ResponseContext, output: list[JSONObject], reason: str) -> JSONObject:

@@ -1,0 +1,73 @@
+"""Find details of a reply that the called API cannot say; imported only for such replies.
+
+The values are those of the SDKs' own types and of
+https://ai.google.dev/gemini-api/docs/priority-inference.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from llm_mock.core.reply import Reply
+    from llm_mock.support.json_types import JSONObject
+
+OPENAI_APIS = ("Chat Completions", "Responses")
+"""The APIs that other providers have, too."""
+OPENAI_TIERS = ("auto", "default", "flex", "scale", "priority")
+SERVICE_TIERS = {
+    "Chat Completions": OPENAI_TIERS,
+    "Responses": (*OPENAI_TIERS, "ultrafast"),
+    "Anthropic": ("standard", "priority", "batch"),
+    "Gemini": ("standard", "flex", "priority"),
+    "Mistral": ("standard", "priority"),
+    "Vertex AI": (),
+}
+"""The tiers of an answer by API."""
+
+
+class CalledAPI(NamedTuple):
+    """The facts of a request on which it depends what can be answered."""
+
+    api: str
+    """The API, as `HTTPRequest.api` has it."""
+    provider: str | None
+    host: str
+    body: JSONObject
+
+    @property
+    def name(self) -> str:
+        """The name of the API in messages and in the tables of this module."""
+        if self.api == "generate_content":
+            return "Vertex AI" if "aiplatform" in self.host else "Gemini"
+        if self.api == "messages":
+            return "Anthropic"
+        if self.provider == "mistral":
+            return "Mistral"
+        return "Responses" if self.api == "responses" else "Chat Completions"
+
+    @property
+    def is_openai(self) -> bool:
+        """True for OpenAI itself."""
+        return self.host.endswith("api.openai.com")
+
+
+def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
+    """Return a phrase for a detail of a reply that the called API cannot say, or None.
+
+    Args:
+        reply: the reply.
+        called: the request.
+    """
+    return _find_unknown_tier(reply, called)
+
+
+def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
+    tier = reply.service_tier
+    if tier is None:
+        return None
+    tiers = SERVICE_TIERS[called.name]
+    if tier in tiers or (called.name in OPENAI_APIS and not called.is_openai):
+        return None
+    known = " or ".join(map(repr, tiers)) or "none"
+    return f"has service_tier={tier!r}, but an answer of {called.name} has {known}."

@@ -1,0 +1,54 @@
+"""Check the details of replies that few replies have.
+
+Imported only for replies with such details.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from llm_mock.errors import InvalidReply
+from llm_mock.support.text import described
+
+FRAMING_HEADERS = ("connection", "content-encoding", "content-length", "transfer-encoding")
+"""The headers that say how the body is sent, which the mock knows better."""
+
+
+def check_headers(headers: object) -> dict[str, str]:
+    """Return headers with their names in lower case.
+
+    Raises:
+        InvalidReply: they are not headers, or say how the body is sent.
+    """
+    __tracebackhide__ = True
+    if not isinstance(headers, Mapping):
+        raise InvalidReply(
+            f"These are not headers: {described(headers)}. Give a dict of names and values."
+        )
+    checked = {}
+    for name, value in headers.items():
+        text = str(value) if isinstance(value, int) else value
+        if not _is_header_text(name) or not _is_header_text(text):
+            raise InvalidReply(
+                f"This is not a header: {described(name)}: {described(value)}. Give texts in ASCII."
+            )
+        if name.lower() in FRAMING_HEADERS:
+            raise InvalidReply(f"The header {name!r} is set by the mock: leave it out.")
+        checked[name.lower()] = text
+    return checked
+
+
+def _is_header_text(value: object) -> bool:
+    return isinstance(value, str) and value.isascii() and value.isprintable()
+
+
+def check_service_tier(service_tier: object) -> str:
+    """Return a service tier as it is.
+
+    Raises:
+        InvalidReply: it is not a text.
+    """
+    __tracebackhide__ = True
+    if not isinstance(service_tier, str) or not service_tier:
+        raise InvalidReply(f"service_tier={described(service_tier)} must be a str or None.")
+    return service_tier
