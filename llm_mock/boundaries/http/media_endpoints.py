@@ -124,7 +124,7 @@ def answer_images(sent: WireRequest, provider: str, mock: Mock) -> WireResponse 
     return call.complete(Reply(data=recorded), json_response(body))
 
 
-def _build_images(call: _EndpointCall, has_content: bool) -> list[JSONObject]:
+def _build_images(call: EndpointCall, has_content: bool) -> list[JSONObject]:
     """Return the requested number of images, each with its content or a link."""
     images: list[JSONObject] = []
     for number in range(1, int(call.body.get("n") or 1) + 1):
@@ -133,7 +133,7 @@ def _build_images(call: _EndpointCall, has_content: bool) -> list[JSONObject]:
     return images
 
 
-def _describe_image(call: _EndpointCall) -> JSONObject:
+def _describe_image(call: EndpointCall) -> JSONObject:
     """Return the settings of an image, in which `auto` is resolved."""
     defaults = {"background": "opaque", "quality": "medium", "size": "1024x1024"}
     description: JSONObject = {"output_format": "png"}
@@ -143,7 +143,7 @@ def _describe_image(call: _EndpointCall) -> JSONObject:
     return description
 
 
-def _build_image_usage(call: _EndpointCall, count: int) -> JSONObject:
+def _build_image_usage(call: EndpointCall, count: int) -> JSONObject:
     text_tokens = estimate_tokens(len(call.request.prompt))
     output_tokens = IMAGE_TOKENS * count
     return {
@@ -154,7 +154,7 @@ def _build_image_usage(call: _EndpointCall, count: int) -> JSONObject:
     }
 
 
-def _stream_image(call: _EndpointCall, kind: str) -> WireResponse:
+def _stream_image(call: EndpointCall, kind: str) -> WireResponse:
     name = "image_edit" if kind == "edits" else "image_generation"
     event = {
         "type": f"{name}.completed",
@@ -357,7 +357,7 @@ def _find_dialect(provider: str) -> ProviderDescriptor | None:
     return None if protocol is None else protocol.provider
 
 
-class _EndpointCall:
+class EndpointCall:
     """A recorded call of an endpoint, which the mock answers by itself."""
 
     def __init__(self, mock: Mock, request: HTTPRequest) -> None:
@@ -413,7 +413,7 @@ def _begin_call(
     errors: ErrorFormat,
     required: tuple[str, ...],
     default_model: str,
-) -> _EndpointCall:
+) -> EndpointCall:
     """Record a request for an endpoint.
 
     Raises:
@@ -425,4 +425,4 @@ def _begin_call(
         if fields.get(name) is None and fields.get(f"{name}[]") is None:
             raise errors.build_missing_field_error(name)
     model = str(fields.get("model") or default_model)
-    return _EndpointCall(mock, create_call_request(sent, provider, model))
+    return EndpointCall(mock, create_call_request(sent, provider, model))

@@ -39,6 +39,12 @@ from llm_mock.support.json_types import JSONObject
 MAX_DIMENSIONS = 100_000
 FIXED_SIZE_MODEL = "text-embedding-ada-002"
 """The model of OpenAI that takes no number of dimensions."""
+DEFAULT_MODEL = "gpt-5"
+"""The model of a count of tokens that names none."""
+MODEL_OWNERS = ("openai", "mistral")
+"""The providers whose fine-tuned models can be deleted by this API."""
+FINE_TUNED = "ft:"
+"""The begin of the name of a fine-tuned model; others cannot be deleted."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
 MEDIA_PATH = re.compile(
@@ -238,7 +244,10 @@ def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResp
         tokens = count_input_tokens(load_protocol("gemini").parse_request(sent, mock))
         return json_response({"totalTokens": tokens})
     if sent.path.endswith("/input_tokens"):
-        tokens = count_input_tokens(load_protocol("openai_responses").parse_request(sent, mock))
+        # Imported late, as every protocol.
+        from llm_mock.boundaries.http.protocols.openai_responses import parse_partial_request
+
+        tokens = count_input_tokens(parse_partial_request(sent, mock, DEFAULT_MODEL))
         return json_response({"object": "response.input_tokens", "input_tokens": tokens})
     tokens = count_input_tokens(load_protocol("anthropic_messages").parse_request(sent, mock))
     return json_response({"input_tokens": tokens})
@@ -264,6 +273,15 @@ def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     called = {call["model_id"] for call in mock.calls}
     known.update(name for name in called if not name.startswith("/"))
     return json_response(models.build_list(sorted(known)))
+
+
+def delete_model(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """Answer `DELETE …/models/MODEL` of OpenAI and Mistral for a fine-tuned model."""
+    match = MODEL_ID_OF_PATH.search(sent.path)
+    model = unquote(match[1]) if match else ""
+    if provider not in MODEL_OWNERS or not model.startswith(FINE_TUNED):
+        return None
+    return json_response({"id": model, "object": "model", "deleted": True})
 
 
 def answer_media(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
@@ -302,6 +320,7 @@ ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     # Sent by the SDK of Cerebras when a client is made.
     ("GET", re.compile(r"/v1/tcp_warming$"), acknowledge_request),
     ("GET", re.compile(r"/models(/.+)?$"), answer_models),
+    ("DELETE", re.compile(r"/models/.+$"), delete_model),
     ("*", STORED_PATH, answer_stored_object),
 )
 """The method, the path and the handler of each endpoint."""

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, unquote
 
 from llm_mock.boundaries.http.protocols.protocol import parse_json_body
+from llm_mock.boundaries.http.request_rules.openai_errors import make_error, make_range_error
 from llm_mock.boundaries.http.stored_objects import (
     UNFINISHED,
     StoredConversation,
     build_not_found_error,
+    complete_items,
     get_background,
     get_completion,
     get_conversation,
     get_response,
     list_completions,
     list_input_items,
+    list_items_of_response,
     show_unfinished,
 )
 from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
 from llm_mock.boundaries.http.wire_error import WireError
+from llm_mock.core.reply import Reply
+from llm_mock.core.tokens import count_input_tokens, estimate_tokens
 from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
@@ -62,6 +68,40 @@ def _cancel_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObj
 
 def _list_input_items(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
     return _build_page(sent, list_input_items(response_id, mock), "desc")
+
+
+def _compact_response(sent: WireRequest, mock: Mock) -> JSONObject:
+    """Return the user messages of a conversation, and an item that stands for the rest of it."""
+    # Imported late: they are loaded when a model is called, or when an endpoint is.
+    from llm_mock.boundaries.http.media_endpoints import EndpointCall
+    from llm_mock.boundaries.http.protocols.openai_responses import parse_partial_request
+
+    request = parse_partial_request(sent, mock)
+    request.http_fields = {**(request.http_fields or {}), "api": f"{sent.method} {sent.path}"}
+    call = EndpointCall(mock, request)
+    previous_id = call.body.get("previous_response_id")
+    items = list_items_of_response(previous_id, mock) if previous_id else []
+    items += complete_items(call.body.get("input"), call.number)
+    output = [item for item in items if item["type"] == "message" and item["role"] == "user"]
+    summary = f"<compaction {call.number}>"
+    compaction: JSONObject = {"id": f"cmp_mock_{call.number}", "type": "compaction"}
+    output.append({**compaction, "encrypted_content": summary})
+    input_tokens, output_tokens = count_input_tokens(request), estimate_tokens(len(summary))
+    body: JSONObject = {
+        "id": f"resp_mock_{call.number}",
+        "object": "response.compaction",
+        "created_at": int(time.time()),
+        "output": output,
+        "usage": {
+            "input_tokens": input_tokens,
+            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+            "output_tokens": output_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": input_tokens + output_tokens,
+        },
+    }
+    call.complete(Reply(summary), json_response(body))
+    return body
 
 
 def _create_conversation(sent: WireRequest, mock: Mock) -> JSONObject:
@@ -139,7 +179,13 @@ def _delete_completion(sent: WireRequest, mock: Mock, completion_id: str) -> JSO
 def _list_messages(sent: WireRequest, mock: Mock, completion_id: str) -> JSONObject:
     messages = []
     for number, message in enumerate(get_completion(completion_id, mock)[1]):
-        messages.append({"id": f"{completion_id}-{number}", **message})
+        content = message.get("content")
+        # As in OpenAI's example, which has the role of the request, unlike the SDK's type.
+        stored: JSONObject = {"id": f"{completion_id}-{number}", "name": None, **message}
+        stored["content_parts"] = None
+        if isinstance(content, list):
+            stored.update(content=None, content_parts=content)
+        messages.append(stored)
     return _build_page(sent, messages, "asc")
 
 
@@ -163,12 +209,22 @@ def _build_page(sent: WireRequest, items: Sequence[JSONObject], order: str) -> J
 
 
 def _parse_limit(value: str | None) -> int:
+    """Return the number of items on a page, which may be 0 in spite of the reference.
+
+    See https://github.com/BerriAI/litellm/pull/37198, which compares it with OpenAI's API.
+
+    Raises:
+        WireError: it is not a number in the supported range.
+    """
     if value is None:
         return DEFAULT_PAGE
-    if value.isdecimal() and 1 <= int(value) <= LARGEST_PAGE:
-        return int(value)
-    message = f"Invalid value for 'limit': expected a value between 1 and {LARGEST_PAGE}."
-    raise WireError(400, message, param="limit")
+    if not value.removeprefix("-").isdecimal():
+        message = "Invalid type for 'limit': expected an integer, but got a string instead."
+        raise make_error(message, "limit", "invalid_type")
+    limit = int(value)
+    if not 0 <= limit <= LARGEST_PAGE:
+        raise make_range_error("limit", limit, 0, LARGEST_PAGE, is_integer=True)
+    return limit
 
 
 def _describe_page(items: Sequence[JSONObject], has_more: bool) -> JSONObject:
@@ -189,6 +245,7 @@ _COMPLETION = r"/chat/completions/([^/]+)"
 HANDLERS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("GET", re.compile(_RESPONSE + "$"), _retrieve_response),
     ("DELETE", re.compile(_RESPONSE + "$"), _delete_response),
+    ("POST", re.compile("/responses/compact$"), _compact_response),
     ("POST", re.compile(_RESPONSE + "/cancel$"), _cancel_response),
     ("GET", re.compile(_RESPONSE + "/input_items$"), _list_input_items),
     ("POST", re.compile("/conversations$"), _create_conversation),

@@ -174,10 +174,18 @@ def list_input_items(response_id: str, mock: Mock) -> list[JSONObject]:
     items: list[JSONObject] = []
     previous_id = response.get("previous_response_id")
     if previous_id and isinstance(mock.stored_objects.get(previous_id), tuple):
-        items += list_input_items(previous_id, mock)
-        items += get_response(previous_id, mock)[1]["output"]
+        items += list_items_of_response(previous_id, mock)
     items += complete_items(request_body.get("input"), response_id)
     return items
+
+
+def list_items_of_response(response_id: str, mock: Mock) -> list[JSONObject]:
+    """Return the items before the output of a response, and the output.
+
+    Raises:
+        WireError: it does not exist.
+    """
+    return [*list_input_items(response_id, mock), *get_response(response_id, mock)[1]["output"]]
 
 
 def complete_items(items: object, owner: str) -> Iterator[JSONObject]:

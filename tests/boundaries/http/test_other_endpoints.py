@@ -9,6 +9,7 @@ import struct
 import wave
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import anthropic
 import httpx
@@ -379,6 +380,31 @@ def test_lists_of_models_have_the_type_of_the_sdk(
     [listed] = httpx.get(url, headers={"anthropic-version": "1"}).json()["data"]
     assert problems(listed, types[provider]) == []
     assert httpx.get(f"{url}/m", headers={"anthropic-version": "1"}).json() == listed
+
+
+@pytest.mark.parametrize("host", ["api.openai.com", "api.mistral.ai"])
+def test_a_fine_tuned_model_is_deleted(host: str, mock_llm_calls: LLMMock) -> None:
+    name = "ft:gpt-4o-mini:acme:suffix:abc123"
+    response = httpx.delete(f"https://{host}/v1/models/{quote(name)}")
+    assert response.json() == {"id": name, "object": "model", "deleted": True}
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://api.openai.com/v1/models/gpt-4o", "https://api.anthropic.com/v1/models/ft:claude"],
+)
+def test_no_other_model_is_deleted(url: str, mock_llm_calls: LLMMock) -> None:
+    response = httpx.delete(url)
+    assert "is not supported by llm_mock" in response.text
+    mock_llm_calls.refusals.clear()
+
+
+@pytest.mark.parametrize("body", [{}, {"model": None, "input": None}, {"instructions": "a"}])
+def test_tokens_are_counted_without_a_model_and_input(
+    body: dict[str, Any], mock_llm_calls: LLMMock
+) -> None:
+    response = httpx.post("https://api.openai.com/v1/responses/input_tokens", json=body)
+    assert response.json() == {"object": "response.input_tokens", "input_tokens": 1}
 
 
 def test_a_moderation_flags_nothing(client: openai.OpenAI, mock_llm_calls: LLMMock) -> None:

@@ -96,8 +96,84 @@ def test_input_items_are_listed_the_latest_first(
     after = client.responses.input_items.list(second.id, after=items[0].id, limit=1)
     # Iteration asks for the next page.
     assert [item.id for item in after] == [items[1].id, items[2].id]
-    with pytest.raises(openai.BadRequestError, match="limit"):
-        client.responses.input_items.list(second.id, limit=101)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message", "code"),
+    [
+        (
+            "101",
+            "Invalid 'limit': integer above maximum value. Expected a value <= 100, but got 101 "
+            "instead.",
+            "integer_above_max_value",
+        ),
+        (
+            "-1",
+            "Invalid 'limit': integer below minimum value. Expected a value >= 0, but got -1 "
+            "instead.",
+            "integer_below_min_value",
+        ),
+        (
+            "many",
+            "Invalid type for 'limit': expected an integer, but got a string instead.",
+            "invalid_type",
+        ),
+    ],
+)
+def test_a_page_has_at_most_a_hundred_items(
+    client: openai.OpenAI, limit: str, message: str, code: str
+) -> None:
+    conversation = client.conversations.create()
+    listed = fetch(client, f"conversations/{conversation.id}/items?limit={limit}")
+    error = {"message": message, "type": "invalid_request_error", "param": "limit", "code": code}
+    assert listed == {"error": error}
+
+
+@pytest.mark.parametrize(("limit", "count"), [("", 20), ("?limit=100", 25), ("?limit=0", 0)])
+def test_a_page_has_twenty_items_by_default(client: openai.OpenAI, limit: str, count: int) -> None:
+    item: Any = {"type": "message", "role": "user", "content": "Hello"}
+    conversation = client.conversations.create(items=[item] * 20)
+    client.conversations.items.create(conversation.id, items=[item] * 5)
+    listed = fetch(client, f"conversations/{conversation.id}/items{limit}")
+    assert (len(listed["data"]), listed["has_more"]) == (count, count < 25)
+
+
+def test_a_conversation_is_compacted(client: openai.OpenAI, mock_llm_responses: LLMMock) -> None:
+    first = client.responses.create(model="gpt-5", input="My name is Ann.")
+    # As it is sent, because the SDK's type has no messages of users.
+    compacted: Any = client.responses.with_raw_response.compact(
+        model="gpt-5", input="And I like tea.", previous_response_id=first.id
+    ).http_response.json()
+    output = compacted["output"]
+    assert [item["content"] for item in output[:-1]] == [
+        [{"type": "input_text", "text": "My name is Ann."}],
+        [{"type": "input_text", "text": "And I like tea."}],
+    ]
+    assert output[-1] == {
+        "id": "cmp_mock_2",
+        "type": "compaction",
+        "encrypted_content": "<compaction 2>",
+    }
+    assert (compacted["id"], compacted["object"]) == ("resp_mock_2", "response.compaction")
+    usage = compacted["usage"]
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"]
+    assert usage["input_tokens"] > 5
+    [_, call] = mock_llm_responses.calls
+    assert (call["api"], call["configured"]) == ("POST /v1/responses/compact", False)
+    # The output is the input of what comes next.
+    assert client.responses.create(model="gpt-5", input=output).output_text == "Hi!"
+
+
+def test_a_conversation_is_compacted_by_a_model(
+    client: openai.OpenAI, mock_llm_responses: LLMMock
+) -> None:
+    alone = client.responses.compact(model="gpt-5")
+    assert [item.type for item in alone.output] == ["compaction"]
+    with pytest.raises(openai.BadRequestError, match="Missing required parameter: 'model'"):
+        client.responses.compact(model=None, input="Hello")
+    with pytest.raises(openai.BadRequestError, match="Previous response with id 'resp_x'"):
+        client.responses.compact(model="gpt-5", previous_response_id="resp_x")
+    mock_llm_responses.refusals.clear()
 
 
 def test_a_response_in_the_background_is_queued_and_then_in_progress(
@@ -203,12 +279,29 @@ def test_a_chat_completion_is_kept_if_the_request_says_so(client: openai.OpenAI)
     assert [each.id for each in client.chat.completions.list(model="gpt-5")] == [last.id]
     [message] = client.chat.completions.messages.list(kept.id).data
     assert (message.id, message.content) == (f"{kept.id}-0", "Hello")
+    assert message.to_dict()["content_parts"] is None
     updated = client.chat.completions.update(kept.id, metadata={"c": "d"})
     assert getattr(updated, "metadata", None) == {"c": "d"}
     assert client.chat.completions.delete(kept.id).deleted
     for completion_id in (plain.id, kept.id):
         with pytest.raises(openai.NotFoundError, match=completion_id):
             client.chat.completions.retrieve(completion_id)
+
+
+def test_parts_of_a_stored_message_are_listed_as_parts(client: openai.OpenAI) -> None:
+    parts: Any = [{"type": "text", "text": "Hello"}]
+    kept = client.chat.completions.create(
+        model="gpt-4o", messages=[{"role": "user", "content": parts}], store=True
+    )
+    assert fetch(client, f"chat/completions/{kept.id}/messages")["data"] == [
+        {
+            "id": f"{kept.id}-0",
+            "role": "user",
+            "content": None,
+            "name": None,
+            "content_parts": parts,
+        }
+    ]
 
 
 def test_a_template_needs_neither_input_nor_model(

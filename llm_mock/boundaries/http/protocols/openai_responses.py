@@ -6,6 +6,8 @@ import copy
 import itertools
 from collections.abc import Iterator
 
+from pydantic_core import to_json
+
 from llm_mock.boundaries.http.body_types import RESPONSES
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
 from llm_mock.boundaries.http.protocols.protocol import (
@@ -167,6 +169,23 @@ class OpenAIResponses:
 
 
 PROTOCOL = OpenAIResponses()
+
+
+def parse_partial_request(
+    sent: WireRequest, mock: Mock, default_model: str | None = None
+) -> HTTPRequest:
+    """Parse a request that has the fields of Responses, but perhaps no input.
+
+    Args:
+        sent: the request.
+        mock: the mock that answers.
+        default_model: the model of a request that names none; None if it must name one.
+    """
+    body = parse_json_body(sent.body)
+    defaults: JSONObject = {"model": default_model, "input": []}
+    given = {name: value for name, value in body.items() if value is not None}
+    filled = sent._replace(body=to_json({**defaults, **given}))
+    return PROTOCOL.parse_request(filled, mock)
 
 
 def _get_template_id(body: JSONObject) -> str:
