@@ -33,7 +33,7 @@ from llm_mock.core.keys import make_passed_key
 from llm_mock.core.mock import Mock
 from llm_mock.core.model_names import is_glob
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens
-from llm_mock.core.vectors import EmbeddingRecord
+from llm_mock.core.vectors import EmbeddingRecord, find_dimensions
 from llm_mock.support.json_types import JSONObject
 
 MAX_DIMENSIONS = 100_000
@@ -45,6 +45,8 @@ MODEL_OWNERS = ("openai", "mistral")
 """The providers whose fine-tuned models can be deleted by this API."""
 FINE_TUNED = "ft:"
 """The begin of the name of a fine-tuned model; others cannot be deleted."""
+SHORTENED_MODELS = ("text-embedding-3-small", "text-embedding-3-large")
+"""The models of OpenAI that give at most the default number of dimensions."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
 MEDIA_PATH = re.compile(
@@ -103,8 +105,20 @@ def _find_requested_dimensions(body: JSONObject) -> int | None:
             continue
         if body["model"] == FIXED_SIZE_MODEL:
             raise WireError(400, "This model does not support specifying dimensions.")
-        return _parse_dimensions(body[name], name)
+        dimensions = _parse_dimensions(body[name], name)
+        _check_dimensions(body["model"], dimensions)
+        return dimensions
     return None
+
+
+def _check_dimensions(model: str, dimensions: int | None) -> None:
+    """Raise a WireError if a model of OpenAI has fewer dimensions."""
+    most = find_dimensions(model) if model in SHORTENED_MODELS else None
+    if dimensions is not None and most is not None and dimensions > most:
+        message = (
+            f"Invalid value for 'dimensions' = {dimensions}. Must be less than or equal to {most}."
+        )
+        raise WireError(400, message)
 
 
 def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:

@@ -148,6 +148,27 @@ def test_a_model_without_variable_dimensions_refuses_them(mock_llm_calls: LLMMoc
     }
 
 
+@pytest.mark.parametrize(
+    ("model", "most"), [("text-embedding-3-small", 1536), ("text-embedding-3-large", 3072)]
+)
+def test_a_model_gives_no_more_dimensions_than_it_has(
+    model: str, most: int, mock_llm_calls: LLMMock
+) -> None:
+    with openai.OpenAI() as client:
+        answer = client.embeddings.create(model=model, input="a", dimensions=most)
+        assert len(answer.data[0].embedding) == most
+        with pytest.raises(openai.BadRequestError) as raised:
+            client.embeddings.create(model=model, input="a", dimensions=most + 1)
+    assert raised.value.body == {
+        "message": (
+            f"Invalid value for 'dimensions' = {most + 1}. Must be less than or equal to {most}."
+        ),
+        "type": "invalid_request_error",
+        "param": None,
+        "code": None,
+    }
+
+
 @pytest.mark.parametrize("name", ["my-model", "my-*", "*"])
 def test_a_vector_is_set_for_every_library(mock_llm_responses: LLMMock, name: str) -> None:
     mock_llm_responses.set_embedding("*", "a", [0.0, 0.0])

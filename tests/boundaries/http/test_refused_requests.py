@@ -33,6 +33,7 @@ from llm_mock.boundaries.http.request_rules.lookup import list_rules
 from tests.boundaries.http.corpus_files import load_file
 
 FOLDER = Path(__file__).with_name("refused")
+REFERENCE = Path(__file__).parents[3] / "docs" / "reference.md"
 APIS = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 ANSWER = Reply("{}", invalid=True)
 """The reply to each request, whatever it asks for."""
@@ -122,11 +123,12 @@ def test_a_model_refuses_what_it_lacks(api: str, name: str, mock_llm_calls: LLMM
     content = load(api)
     case = content["cases"][name]
     models = content["models"][name]
-    by_status: dict[int, list[str]] = {200: [], 400: []}
+    status = case.get("status", content["status"])
+    by_status: dict[int, list[str]] = {200: [], status: []}
     for model in (*models["refused"], *models["accepted"]):
         response = send(content, {**case, "body": {**case["body"], "model": model}})
         by_status[response.status_code].append(model)
-    assert by_status == {200: models["accepted"], 400: models["refused"]}
+    assert by_status == {200: models["accepted"], status: models["refused"]}
 
 
 def test_each_rule_refuses_a_request_of_the_corpus() -> None:
@@ -135,6 +137,31 @@ def test_each_rule_refuses_a_request_of_the_corpus() -> None:
     for api in APIS:
         refusing = {case["rule"] for case in load(api)["cases"].values()}
         assert refusing == {*load(api)["rules"]}
+
+
+API_NAMES = {
+    "openai_chat": "chat",
+    "mistral_chat": "Mistral",
+    "openai_responses": "responses",
+    "anthropic_messages": "messages",
+    "gemini": "Gemini",
+}
+"""The names of the APIs in the reference, by the modules of their rules."""
+
+
+def test_the_reference_lists_each_rule() -> None:
+    refusals: dict[str, dict[str, list[str]]] = {}
+    for module, known in list_rules().items():
+        for rule in known:
+            apis = refusals.setdefault(rule.name, {}).setdefault(rule.refuses, [])
+            apis.append(API_NAMES[module])
+    rows = []
+    for name, by_phrase in sorted(refusals.items()):
+        phrases = [f"{phrase} ({', '.join(apis)})" for phrase, apis in by_phrase.items()]
+        rows.append(f"| `{name}` | {'; '.join(phrases)} |")
+    _, _, section = REFERENCE.read_text(encoding="utf-8").partition("### Rules of providers")
+    table = section.partition("\n#")[0]
+    assert [line for line in table.splitlines() if line.startswith("| `")] == rows
 
 
 def test_a_request_that_was_accepted_is_accepted_again(
@@ -168,6 +195,25 @@ def test_a_compatible_provider_accepts_what_openai_refuses(
     url = f"https://{host}/v1/chat/completions"
     headers = {"user-agent": "OpenAI/Python 3.0.0"}
     assert send(content, {**case, "url": url, "headers": headers}).status_code == 200
+
+
+def test_a_text_in_the_metadata_has_at_most_512_characters(
+    mock_llm_calls: LLMMock, mock_llm_responses: Any
+) -> None:
+    mock_llm_responses.set("*", "Hi!")
+    client = openai.OpenAI(api_key="k")
+    client.responses.create(model="gpt-4o", input="Hello", metadata={"note": "x" * 512})
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(model="gpt-4o", input="Hello", metadata={"note": "x" * 513})
+    assert raised.value.body == {
+        "message": (
+            "Invalid 'metadata.note': string too long. Expected a string with maximum length 512, "
+            "but got a string with length 513 instead."
+        ),
+        "type": "invalid_request_error",
+        "param": "metadata.note",
+        "code": "string_above_max_length",
+    }
 
 
 def test_the_sdk_raises_its_own_exception(mock_llm_calls: LLMMock) -> None:

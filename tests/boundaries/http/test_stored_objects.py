@@ -77,6 +77,29 @@ def test_only_a_stored_response_can_be_continued(
     }
 
 
+def test_a_conversation_and_an_earlier_response_exclude_each_other(client: openai.OpenAI) -> None:
+    first = client.responses.create(model="gpt-5", input="Hello")
+    conversation = client.conversations.create()
+    with pytest.raises(openai.BadRequestError) as raised:
+        client.responses.create(
+            model="gpt-5",
+            input="More",
+            previous_response_id=first.id,
+            conversation=conversation.id,
+        )
+    assert raised.value.body == {
+        "message": (
+            "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' "
+            "or 'conversation'."
+        ),
+        "type": "invalid_request_error",
+        "param": None,
+        "code": "mutually_exclusive_parameters",
+    }
+    client.responses.create(model="gpt-5", input=[], conversation=conversation.id)
+    client.responses.create(model="gpt-5", input=[], previous_response_id=first.id)
+
+
 def test_input_items_are_listed_the_latest_first(
     client: openai.OpenAI, mock_llm_responses: LLMMock
 ) -> None:

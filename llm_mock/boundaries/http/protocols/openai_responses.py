@@ -208,12 +208,15 @@ def _load_earlier_messages(body: JSONObject, mock: Mock) -> list[Message]:
         WireError: the mock stores nothing with this id.
     """
     conversation = body.get("conversation")
+    response_id = body.get("previous_response_id")
+    # A rule refuses both at once, whether or not they exist.
+    if conversation and response_id:
+        return []
     if conversation:
         # Imported late: few applications use conversations.
         from llm_mock.boundaries.http.stored_objects import continue_conversation
 
         return _parse_items(continue_conversation(conversation, mock).items)
-    response_id = body.get("previous_response_id")
     if not response_id:
         return []
     stored = mock.stored_objects.get(response_id)

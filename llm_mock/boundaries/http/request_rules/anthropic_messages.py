@@ -97,8 +97,9 @@ ONE_SAMPLING = Rule(
 )
 MODEL_FEATURE = Rule(
     "model-feature",
-    "an effort that the model does not have",
-    "https://platform.claude.com/docs/en/build-with-claude/effort",
+    "a feature that the model lacks: an effort, a budget for thinking, sampling parameters, an "
+    "answer that begins in the request",
+    "https://platform.claude.com/docs/en/about-claude/models/migration-guide",
 )
 ALL_RULES = (
     MISSING,
@@ -130,6 +131,12 @@ _NO_SYSTEM_ROLE = re.compile(
 """The models before Claude Opus 4.8."""
 _ONE_SAMPLING = re.compile(r"^claude-(opus-4-[156]|sonnet-4-5|haiku-4-5)")
 _FOUR_EFFORTS = re.compile(r"^claude-opus-4-6")
+_NO_PREFILL = re.compile(
+    r"^claude-(opus-4-[678]|sonnet-4-6|(opus|sonnet|haiku|fable|mythos)-5)(-|$)"
+)
+"""The models from Claude 4.6 on."""
+_ADAPTIVE = re.compile(r"^claude-(opus-4-[78]|(opus|sonnet|haiku|fable|mythos)-5)(-|$)")
+"""The models from Claude 4.7 on, which choose their thinking and sampling themselves."""
 _passed_tools = Memo()
 
 
@@ -164,6 +171,23 @@ def check_messages(request: HTTPRequest) -> Iterator[Violation]:
             yield from _check_blocks(content, index)
     if has_blocks:
         yield from _check_calls(messages)
+    if messages[-1].get("role") == "assistant":
+        yield from _check_prefill(messages[-1], request.model_id)
+
+
+def _check_prefill(message: JSONObject, model: str) -> Iterator[Violation]:
+    """Yield the violation of an answer that begins in the request."""
+    content = message.get("content")
+    # A turn that paused within tools of Anthropic goes on where it ended.
+    is_paused = isinstance(content, list) and any(
+        block.get("type") == "server_tool_use" for block in content
+    )
+    if not is_paused and _NO_PREFILL.match(model):
+        text = (
+            "This model does not support assistant message prefill. The conversation must end with "
+            "a user message."
+        )
+        yield _make(MODEL_FEATURE, text)
 
 
 def _check_role(role: object, index: int, model: str) -> Iterator[Violation]:
@@ -390,6 +414,12 @@ def check_thinking(request: HTTPRequest) -> Iterator[Violation]:
     thinking = _get_thinking(request)
     if thinking is None:
         return
+    if _ADAPTIVE.match(request.model_id):
+        message = (
+            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" '
+            'and "output_config.effort" to control thinking behavior.'
+        )
+        yield _make(MODEL_FEATURE, message)
     place = "thinking.enabled.budget_tokens"
     budget = thinking.get("budget_tokens")
     limit = request.body.get("max_tokens")
@@ -419,6 +449,7 @@ def check_temperature(request: HTTPRequest) -> Iterator[Violation]:
     value = request.body["temperature"]
     if not 0 <= value <= 1:
         yield _make(OUT_OF_RANGE, "temperature: range: 0..1")
+    yield from _check_sampling(request, "temperature")
     if value != 1 and _get_thinking(request) is not None:
         yield _make_sampling("`temperature` may only be set to 1 when thinking is enabled.")
     if request.body.get("top_p") is not None and _ONE_SAMPLING.match(request.model_id):
@@ -429,22 +460,30 @@ def check_temperature(request: HTTPRequest) -> Iterator[Violation]:
         yield _make(ONE_SAMPLING, message)
 
 
+def _check_sampling(request: HTTPRequest, field: str) -> Iterator[Violation]:
+    """Yield the violation of a parameter of sampling for a model that has none."""
+    # The default is accepted.
+    if request.body[field] != 1 and _ADAPTIVE.match(request.model_id):
+        yield _make(MODEL_FEATURE, f"`{field}` is deprecated for this model.")
+
+
 def check_top_p(request: HTTPRequest) -> Iterator[Violation]:
     """Yield the violations of `top_p`."""
     value = request.body["top_p"]
     if not 0 <= value <= 1:
         yield _make(OUT_OF_RANGE, "top_p: range: 0..1")
-    elif value < 0.95 and _get_thinking(request) is not None:
+    yield from _check_sampling(request, "top_p")
+    if value < 0.95 and _get_thinking(request) is not None:
         yield _make_sampling(
             "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
         )
 
 
-def check_top_k(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of `top_k`."""
-    if _get_thinking(request) is None:
-        return ()
-    return (_make_sampling("`top_k` must be unset when thinking is enabled."),)
+def check_top_k(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations of `top_k`."""
+    yield from _check_sampling(request, "top_k")
+    if _get_thinking(request) is not None:
+        yield _make_sampling("`top_k` must be unset when thinking is enabled.")
 
 
 def _make_sampling(problem: str) -> Violation:

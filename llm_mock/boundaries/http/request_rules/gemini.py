@@ -30,6 +30,10 @@ SDK_TYPES = (
     ("google.genai.types", "GenerationConfig"),
 )
 LONGEST_NAME = 128
+MOST_TOKENS = 65_536
+"""The most tokens of an answer of Gemini 2.5."""
+VERTEX_REFERENCE = "https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini"
+"""The address in messages of Vertex AI."""
 
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", CONTENTS)
 EMPTY_CONTENT = Rule("empty-content", "a message without parts, or an empty part", CONTENTS)
@@ -62,8 +66,14 @@ TOOL_SCHEMA = Rule(
 )
 TOOL_CHOICE = Rule(
     "tool-choice",
-    "a configuration of function calls without functions, for a model before Gemini 3",
-    "https://github.com/musistudio/claude-code-router/pull/1207",
+    "a configuration of function calls without functions, for a model before Gemini 3, or with the "
+    "name of a function that is not offered",
+    FUNCTION_GUIDE,
+)
+MODEL_FEATURE = Rule(
+    "model-feature",
+    "functions or a system instruction for a model without them",
+    "https://ai.google.dev/gemma/docs/core/gemma_on_gemini_api",
 )
 ALL_RULES = (
     UNKNOWN_ROLE,
@@ -76,10 +86,14 @@ ALL_RULES = (
     REPEATED_TOOL,
     TOOL_SCHEMA,
     TOOL_CHOICE,
+    MODEL_FEATURE,
 )
 
 _NAME = re.compile(rf"^[a-zA-Z_][a-zA-Z0-9_.:-]{{0,{LONGEST_NAME - 1}}}$")
 _BEFORE_3 = re.compile(r"^gemini-[12]\.")
+_NO_FUNCTIONS = re.compile(r"^(gemma-3|gemini-[^/]*-(tts|image)(-|$))")
+_NO_INSTRUCTION = re.compile(r"^(gemma-3|gemini-[^/]*-tts(-|$))")
+_LIMITED_TO_65536 = re.compile(r"^gemini-2\.5-(pro|flash|flash-lite)$")
 _passed_tools = Memo()
 
 
@@ -160,7 +174,24 @@ def _check_counts(calls: int, responses: int) -> Iterator[Violation]:
 def check_tools(request: HTTPRequest) -> Iterator[Violation]:
     """Yield the violations in the functions on offer."""
     tools: Any = request.body["tools"]
-    return _passed_tools.check_once([tools] if isinstance(tools, dict) else tools, _check_functions)
+    if request.tools and _NO_FUNCTIONS.match(request.model_id):
+        yield _make_disabled("Function calling", request.model_id)
+    tools = [tools] if isinstance(tools, dict) else tools
+    yield from _passed_tools.check_once(tools, _check_functions)
+
+
+def check_instruction(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of a system instruction for a model without one."""
+    if not _NO_INSTRUCTION.match(request.model_id):
+        return ()
+    return (_make_disabled("Developer instruction", request.model_id),)
+
+
+def _make_disabled(feature: str, model: str) -> Violation:
+    """Return the violation of a feature that a model does not have."""
+    # The API names the models of other families.
+    shown = f"models/{model}" if model.startswith("gemma-") else "this model"
+    return _make(MODEL_FEATURE, f"{feature} is not enabled for {shown}")
 
 
 def _check_functions(tools: list[JSONObject]) -> Iterator[Violation]:
@@ -200,14 +231,19 @@ def _check_schema(schema: JSONObject, path: str) -> Iterator[Violation]:
                 yield from _check_schema(child, f"{path}.properties[{name}]")
 
 
-def check_tool_config(request: HTTPRequest) -> Iterable[Violation]:
-    """Return the violation of a configuration of function calls without functions."""
+def check_tool_config(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the configuration of function calls."""
     config = request.body["toolConfig"].get("functionCallingConfig")
+    if not config:
+        return
     # Later models accept it.
-    if not config or request.tools or not _BEFORE_3.match(request.model_id):
-        return ()
-    message = "Function calling config is set without function_declarations."
-    return (_make(TOOL_CHOICE, message),)
+    if not request.tools and _BEFORE_3.match(request.model_id):
+        message = "Function calling config is set without function_declarations."
+        yield _make(TOOL_CHOICE, message)
+    offered = {tool.name for tool in request.tools}
+    if not offered.issuperset(config.get("allowedFunctionNames") or ()):
+        message = "allowed_function_names should be a subset of the provided function_declarations"
+        yield _make(TOOL_CHOICE, message)
 
 
 def check_config(request: HTTPRequest) -> Iterator[Violation]:
@@ -220,6 +256,32 @@ def check_config(request: HTTPRequest) -> Iterator[Violation]:
             field = _convert_to_snake_case(name)
             path = f"generation_config.{field}"
             yield _make_field_violation(OUT_OF_RANGE, path, f"{field} {problem}")
+
+
+def check_vertex_contents(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the conversation at Vertex AI."""
+    for content in request.body["contents"]:
+        if any(part.get("text") == "" for part in _get_parts(content)):
+            message = (
+                "Unable to submit request because it has an empty text parameter. Add a value to "
+                f"the parameter and try again. Learn more: {VERTEX_REFERENCE}"
+            )
+            yield _make(EMPTY_CONTENT, message)
+    yield from check_turns(request)
+
+
+def check_vertex_config(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the configuration at Vertex AI."""
+    yield from check_config_names(request)
+    most = request.body["generationConfig"].get("maxOutputTokens")
+    is_limited = isinstance(most, int) and _LIMITED_TO_65536.match(request.model_id)
+    if is_limited and not 1 <= most <= MOST_TOKENS:
+        message = (
+            f"Unable to submit request because it has a maxOutputTokens value of {most} but the "
+            f"supported range is from 1 (inclusive) to {MOST_TOKENS + 1} (exclusive). Update the "
+            "value and try again."
+        )
+        yield _make(OUT_OF_RANGE, message)
 
 
 def check_config_names(request: HTTPRequest) -> Iterator[Violation]:
@@ -331,7 +393,6 @@ _OTHERS: dict[str, Check | None] = dict.fromkeys(
         "safetySettings",
         "serviceTier",
         "store",
-        "systemInstruction",
     )
 )
 RULES = RuleSet(
@@ -340,18 +401,20 @@ RULES = RuleSet(
         "contents": check_contents,
         "tools": check_tools,
         "toolConfig": check_tool_config,
+        "systemInstruction": check_instruction,
         "generationConfig": check_config,
     },
     check_unknown,
 )
-# Its words for fields that are out of range or empty differ.
+# Its words for fields that are out of range or empty differ, and most of them are not known.
 VERTEX_RULES = RuleSet(
     {
         **_OTHERS,
-        "contents": check_turns,
+        "contents": check_vertex_contents,
         "tools": None,
         "toolConfig": None,
-        "generationConfig": check_config_names,
+        "systemInstruction": None,
+        "generationConfig": check_vertex_config,
     },
     check_unknown,
 )

@@ -31,6 +31,10 @@ MESSAGE_FIELDS = {
     "tool": frozenset({"role", "content", "tool_call_id", "name"}),
 }
 """The fields of a message by its role."""
+UNEXPECTED_ROLES = frozenset(
+    {("user", "tool"), ("system", "tool"), ("assistant", "system"), ("tool", "system")}
+)
+"""The roles that do not follow each other."""
 
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", REFERENCE)
 UNKNOWN_FIELD = Rule(
@@ -40,8 +44,8 @@ UNKNOWN_FIELD = Rule(
 )
 MESSAGE_ORDER = Rule(
     "message-order",
-    "a message of the user after a result, a result after a message of the user, or an answer as "
-    "the last message",
+    "a result that follows no answer, a system message after an answer or a result, or an answer "
+    "as the last message",
     VALIDATOR,
 )
 CALL_WITHOUT_RESULT = Rule(
@@ -50,6 +54,12 @@ CALL_WITHOUT_RESULT = Rule(
     VALIDATOR,
 )
 CALL_ID = Rule("tool-call-id", "an id of a call that is not nine letters and digits", VALIDATOR)
+TOOL_NAME = Rule(
+    "tool-name",
+    "a call of a function with other characters in its name than letters, digits, _ and -, or with "
+    "more than 64",
+    VALIDATOR,
+)
 EMPTY_CONTENT = Rule("empty-content", "an answer without content and calls", VALIDATOR)
 UNKNOWN_PARAMETER = Rule("unknown-parameter", "a parameter that does not exist", REFERENCE)
 OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its parameter", REFERENCE)
@@ -60,6 +70,7 @@ ALL_RULES = (
     MESSAGE_ORDER,
     CALL_WITHOUT_RESULT,
     CALL_ID,
+    TOOL_NAME,
     EMPTY_CONTENT,
     UNKNOWN_PARAMETER,
     OUT_OF_RANGE,
@@ -67,6 +78,7 @@ ALL_RULES = (
 )
 
 _CALL_ID = re.compile("^[a-zA-Z0-9]{9}$")
+_NAME = re.compile("^[a-zA-Z0-9_-]{1,64}$")
 
 
 def _make(rule: Rule, message: str, kind: str, code: str) -> Violation:
@@ -147,9 +159,7 @@ def _make_extra(rule: Rule, place: Sequence[object], value: object) -> Violation
 
 
 def _check_order(role: object, role_before: object) -> Iterator[Violation]:
-    is_after_result = role_before == "tool" and role in ("user", "system")
-    is_result_of_nothing = role == "tool" and role_before in ("user", "system")
-    if is_after_result or is_result_of_nothing:
+    if (role_before, role) in UNEXPECTED_ROLES:
         text = f"Unexpected role '{role}' after role '{role_before}'"
         yield _make(MESSAGE_ORDER, text, ORDER_TYPE, "3230")
 
@@ -167,6 +177,13 @@ def _check_answer(message: JSONObject) -> Iterator[Violation]:
         text = "Assistant message must have either content or tool_calls, but not none."
         yield _make(EMPTY_CONTENT, text, "invalid_request_assistant_message", "3240")
     for call in calls:
+        name = (call.get("function") or {}).get("name")
+        if name is not None and not _NAME.match(name):
+            text = (
+                f"Function name was {name} but must be a-z, A-Z, 0-9, or contain underscores and "
+                "dashes, with a maximum length of 64."
+            )
+            yield _make(TOOL_NAME, text, "invalid_function_call", "3280")
         yield from _check_id(call.get("id"))
 
 

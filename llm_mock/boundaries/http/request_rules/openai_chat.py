@@ -28,6 +28,7 @@ from llm_mock.boundaries.http.request_rules.openai_shared import (
     TOOL_WITHOUT_NAME,
     UNKNOWN_PARAMETER,
     UNKNOWN_VALUE,
+    check_metadata,
     check_name,
     check_parameters,
     check_strict_format,
@@ -38,6 +39,7 @@ from llm_mock.boundaries.http.request_rules.openai_shared import (
 )
 from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
 from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
+from llm_mock.boundaries.http.wire_error import WireError
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
@@ -94,6 +96,21 @@ ALL_RULES = (
 _ROLES = frozenset(ROLES)
 _passed_tools = Memo()
 _passed_formats = Memo()
+
+
+def check_model(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of a model that other endpoints have."""
+    model = request.model_id
+    if models.RESPONSES_ONLY.match(model):
+        message = "This model is only supported in v1/responses and not in v1/chat/completions."
+    elif models.NO_CHAT.match(model):
+        message = (
+            "This is not a chat model and thus not supported in the v1/chat/completions endpoint. "
+            "Did you mean to use v1/completions?"
+        )
+    else:
+        return ()
+    return (Violation(MODEL_FEATURE, WireError(404, message, param="model")),)
 
 
 def check_conversation(request: HTTPRequest) -> Iterator[Violation]:
@@ -261,7 +278,23 @@ def check_tools(request: HTTPRequest) -> Iterator[Violation]:
     if not tools:
         yield Violation(EMPTY_LIST, make_empty_list_error("tools"))
         return
+    if models.NO_REASONED_CALLS.match(request.model_id):
+        yield from _check_reasoned_calls(request)
     yield from _passed_tools.check_once(tools, _check_each_tool)
+
+
+def _check_reasoned_calls(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violation of functions for a model that does not call them while it reasons."""
+    has_functions = any(tool.get("type") == "function" for tool in request.body["tools"])
+    # These models reason by default.
+    if not has_functions or request.body.get("reasoning_effort") == "none":
+        return
+    message = (
+        f"Function tools with reasoning_effort are not supported for {request.model_id} in "
+        "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to "
+        "'none'."
+    )
+    yield Violation(MODEL_FEATURE, make_error(message, "reasoning_effort"))
 
 
 def _check_each_tool(tools: list[JSONObject]) -> Iterator[Violation]:
@@ -398,6 +431,51 @@ def check_stop(request: HTTPRequest) -> Iterator[Violation]:
         yield Violation(LONG_LIST, error)
     if models.NO_STOP.match(request.model_id):
         yield Violation(REASONING_MODEL, make_unsupported_error("stop"))
+    yield from check_newest(request, "stop")
+
+
+def make_newest_check(field: str) -> Check:
+    """Return a check of a parameter that the newest models do not have.
+
+    Args:
+        field: the parameter.
+    """
+
+    def check_field(request: HTTPRequest) -> Iterable[Violation]:
+        return check_newest(request, field)
+
+    return check_field
+
+
+def check_newest(request: HTTPRequest, field: str) -> Iterable[Violation]:
+    """Return the violation of a parameter that the newest models do not have."""
+    if not models.NO_SAMPLING_TOKENS.match(request.model_id):
+        return ()
+    return (Violation(REASONING_MODEL, make_unsupported_error(field)),)
+
+
+def check_top_logprobs(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of `top_logprobs` without `logprobs`."""
+    if request.body.get("logprobs"):
+        return ()
+    message = "The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled."
+    return (Violation(DEPENDENT, make_error(message, "top_logprobs")),)
+
+
+def make_search_check(field: str) -> Check:
+    """Return a check of a parameter that models which search the web do not have.
+
+    Args:
+        field: the parameter.
+    """
+
+    def check_field(request: HTTPRequest) -> Iterable[Violation]:
+        if not models.SEARCHES.match(request.model_id):
+            return ()
+        message = f"Model incompatible request argument supplied: {field}"
+        return (Violation(MODEL_FEATURE, make_error(message, None)),)
+
+    return check_field
 
 
 def check_max_tokens(request: HTTPRequest) -> Iterator[Violation]:
@@ -515,12 +593,8 @@ FIELDS: dict[str, Check | None] = {
         (
             "audio",
             "functions",
-            "logit_bias",
-            "logprobs",
-            "metadata",
             "modalities",
             "moderation",
-            "prediction",
             "prompt_cache_key",
             "prompt_cache_options",
             "prompt_cache_retention",
@@ -532,19 +606,33 @@ FIELDS: dict[str, Check | None] = {
         )
     ),
     **_STRUCTURE,
+    "model": check_model,
     "messages": check_conversation,
     "parallel_tool_calls": check_parallel_calls,
     "response_format": check_response_format,
     "stop": check_stop,
     "stream_options": check_stream_options,
-    "temperature": join_checks(make_range_check("temperature", 0, 2), check_temperature),
+    "temperature": join_checks(
+        make_range_check("temperature", 0, 2), check_temperature, make_search_check("temperature")
+    ),
     "top_p": join_checks(make_range_check("top_p", 0, 1), make_reasoning_check("top_p", 1)),
     "frequency_penalty": join_checks(
         make_range_check("frequency_penalty", -2, 2), make_reasoning_check("frequency_penalty", 0)
     ),
     "presence_penalty": join_checks(
-        make_range_check("presence_penalty", -2, 2), make_reasoning_check("presence_penalty", 0)
+        make_range_check("presence_penalty", -2, 2),
+        make_reasoning_check("presence_penalty", 0),
+        make_search_check("presence_penalty"),
     ),
+    "logprobs": make_reasoning_check("logprobs", False),
+    "top_logprobs": join_checks(
+        make_range_check("top_logprobs", 0, 20, is_integer=True), check_top_logprobs
+    ),
+    "logit_bias": join_checks(
+        make_newest_check("logit_bias"), make_reasoning_check("logit_bias", {})
+    ),
+    "prediction": make_newest_check("prediction"),
+    "metadata": check_metadata,
     "max_tokens": join_checks(
         make_range_check("max_tokens", 1, None, is_integer=True), check_max_tokens
     ),

@@ -16,6 +16,14 @@ FIRST_REASONING = re.compile(r"^(o1-mini|o1-preview)(-|$)")
 """Models that have neither tools nor system messages."""
 NO_STOP = re.compile(rf"^(o3|o4-mini){_DATE}")
 """Models that take no stop sequences."""
+NO_SAMPLING_TOKENS = re.compile(rf"^gpt-5\.6(-sol|-terra|-luna)?{_DATE}")
+"""Models that take no stop sequences, biases or predictions, even if they do not reason."""
+NO_REASONED_CALLS = re.compile(r"^gpt-(5\.6|6)(-|$)")
+"""Models that call functions over Chat Completions only if their effort is `none`."""
+RESPONSES_ONLY = re.compile(r"^(o1-pro|o3-pro|codex-mini-latest|gpt-5-pro|gpt-5(\.1)?-codex)(-|$)")
+"""Models that Chat Completions does not have."""
+NO_CHAT = re.compile(r"^(gpt-5\.\d+-pro|gpt-3\.5-turbo-instruct|davinci-002|babbage-002)(-|$)")
+"""Models that Chat Completions does not take for chat models."""
 NOT_REASONING = re.compile(r"^(gpt-3\.5|gpt-4)")
 """Models that never reason."""
 NO_JSON_SCHEMA = re.compile(r"^(gpt-3\.5-turbo|gpt-4(-\d{4})?$|gpt-4-turbo|gpt-4o-2024-05-13$)")

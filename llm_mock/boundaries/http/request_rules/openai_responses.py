@@ -28,6 +28,7 @@ from llm_mock.boundaries.http.request_rules.openai_shared import (
     TOOL_WITHOUT_NAME,
     UNKNOWN_PARAMETER,
     UNKNOWN_VALUE,
+    check_metadata,
     check_name,
     check_parameters,
     check_strict_format,
@@ -61,6 +62,13 @@ CHOICES = ("none", "auto", "required")
 FORMAT_TYPES = ("json_object", "json_schema", "text")
 STATES = ("previous_response_id", "conversation", "prompt")
 """The parameters that bring items from before, which are not in the request."""
+MOVED = {
+    "messages": "input",
+    "response_format": "text.format",
+    "max_completion_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort",
+}
+"""The parameters of Chat Completions that have another name here, with that name."""
 SDK_TYPES = (("openai.types.responses.response_create_params", "ResponseCreateParamsBase"),)
 
 UNKNOWN_ROLE = Rule(
@@ -89,7 +97,19 @@ FILE_TYPE = Rule(
     "a file with audio or video",
     "https://platform.openai.com/docs/assistants/tools/file-search#supported-files",
 )
+MISSING = Rule(
+    "missing-parameter",
+    "an empty input without an earlier response, a conversation or a prompt",
+    f"{REFERENCE}: input",
+)
+DEPENDENT = Rule(
+    "dependent-parameter",
+    "a conversation beside an earlier response",
+    f"{REFERENCE}: previous_response_id",
+)
 ALL_RULES = (
+    MISSING,
+    DEPENDENT,
     UNKNOWN_ROLE,
     UNKNOWN_PART,
     UNKNOWN_FIELD,
@@ -107,8 +127,25 @@ _passed_formats = Memo()
 def check_input(request: HTTPRequest) -> Iterator[Violation]:
     """Yield the violations in the items of the conversation."""
     items = request.body["input"]
-    if isinstance(items, str):
+    if not items:
+        yield from _check_state(request)
+    elif isinstance(items, list):
+        yield from _check_items(items, request)
+
+
+def _check_state(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violation of an empty input where nothing else brings items."""
+    if _has_state(request):
         return
+    message = (
+        "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be "
+        "provided."
+    )
+    yield Violation(MISSING, make_error(message, None, code="missing_required_parameter"))
+
+
+def _check_items(items: list[JSONObject], request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in a list of items."""
     calls: list[object] = []
     called: set[object] = set()
     outputs: set[object] = set()
@@ -135,9 +172,25 @@ def check_input(request: HTTPRequest) -> Iterator[Violation]:
 
 def _refers(request: HTTPRequest) -> bool:
     """Return True if the conversation has stored items, among which calls may be."""
-    body = request.body
-    has_state = any(body.get(name) is not None for name in STATES)
-    return has_state or any(item.get("type") == "item_reference" for item in body["input"])
+    items = request.body["input"]
+    return _has_state(request) or any(item.get("type") == "item_reference" for item in items)
+
+
+def _has_state(request: HTTPRequest) -> bool:
+    return any(request.body.get(name) is not None for name in STATES)
+
+
+def check_conversation(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of a conversation beside an earlier response."""
+    if request.body.get("previous_response_id") is None:
+        return ()
+    # OpenAI names no parameter, and shortens the long name.
+    message = (
+        "Mutually exclusive parameters: ''. Ensure you are only providing one of: 'pre..._id' or "
+        "'conversation'."
+    )
+    error = make_error(message, None, code="mutually_exclusive_parameters")
+    return (Violation(DEPENDENT, error),)
 
 
 def _check_output(item: JSONObject, index: int, is_called: bool) -> Iterator[Violation]:
@@ -243,9 +296,19 @@ def check_tool_choice(request: HTTPRequest) -> Iterable[Violation]:
             message = "Tool choice 'required' must be specified with 'tools' parameter."
             return (Violation(TOOL_CHOICE, make_error(message, "tool_choice")),)
         return ()
-    if choice.get("type") != "function" or request.body.get("prompt") is not None:
+    if choice.get("type") != "function":
         return ()
-    name = choice.get("name")
+    return _check_chosen_function(request, choice.get("name"))
+
+
+def _check_chosen_function(request: HTTPRequest, name: object) -> Iterable[Violation]:
+    """Return the violation of the choice of a function."""
+    if name is None:
+        # The name stands within `function` for Chat Completions alone.
+        return (Violation(TOOL_WITHOUT_NAME, make_missing_error("tool_choice.name")),)
+    if request.body.get("prompt") is not None:
+        return ()
+    tools = request.body.get("tools") or ()
     # Tools may stand in a namespace, which is a tool with tools.
     if f'"name":{to_json(name).decode()}' in to_json(tools).decode():
         return ()
@@ -344,17 +407,58 @@ def check_reasoning(request: HTTPRequest) -> Iterable[Violation]:
     return ()
 
 
+def check_include(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of log probabilities of a model that reasons."""
+    if "message.output_text.logprobs" not in request.body["include"]:
+        return ()
+    return _check_logprobs(request, "include")
+
+
+def check_top_logprobs(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of log probabilities of a model that reasons."""
+    return _check_logprobs(request, "top_logprobs") if request.body["top_logprobs"] else ()
+
+
+def _check_logprobs(request: HTTPRequest, field: str) -> Iterable[Violation]:
+    if not _reasons(request):
+        return ()
+    message = "logprobs are not supported with reasoning models."
+    error = make_error(message, field, code="unsupported_parameter")
+    return (Violation(REASONING_MODEL, error),)
+
+
+def check_stream_options(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of the option of Chat Completions for usage, which is always sent."""
+    param = "stream_options.include_usage"
+    if "include_usage" not in request.body["stream_options"]:
+        return ()
+    return (_make_unknown(param),)
+
+
 def check_unknown(request: HTTPRequest, name: str) -> Iterable[Violation]:
     """Return the violation of a parameter that does not exist."""
+    if name in MOVED:
+        message = (
+            f"Unsupported parameter: '{name}'. In the Responses API, this parameter has moved to "
+            f"'{MOVED[name]}'. Try again with the new parameter. See the API documentation for "
+            "more information: https://platform.openai.com/docs/api-reference/responses/create."
+        )
+        error = make_error(message, None, code="unsupported_parameter")
+        return (Violation(UNKNOWN_PARAMETER, error),)
     # The installed SDK may know a newer parameter.
     if has_sdk_field(name, *SDK_TYPES):
         return ()
-    error = make_error(f"Unknown parameter: '{name}'.", name, code="unknown_parameter")
-    return (Violation(UNKNOWN_PARAMETER, error),)
+    return (_make_unknown(name),)
+
+
+def _make_unknown(param: str) -> Violation:
+    error = make_error(f"Unknown parameter: '{param}'.", param, code="unknown_parameter")
+    return Violation(UNKNOWN_PARAMETER, error)
 
 
 _STRUCTURE: dict[str, Check | None] = {
     "input": check_input,
+    "conversation": check_conversation,
     "tools": check_tools,
     "temperature": make_range_check("temperature", 0, 2),
     "top_p": make_range_check("top_p", 0, 1),
@@ -371,12 +475,8 @@ FIELDS: dict[str, Check | None] = {
             "client_metadata",
             "context_compression",
             "context_management",
-            "conversation",
             "cyber",
-            "include",
             "instructions",
-            "max_tool_calls",
-            "metadata",
             "model",
             "moderation",
             "parallel_tool_calls",
@@ -389,11 +489,17 @@ FIELDS: dict[str, Check | None] = {
             "safety_identifier",
             "store",
             "stream",
-            "stream_options",
             "user",
         )
     ),
     **_STRUCTURE,
+    "include": check_include,
+    "max_tool_calls": make_range_check("max_tool_calls", 1, None, is_integer=True),
+    "metadata": check_metadata,
+    "stream_options": check_stream_options,
+    "top_logprobs": join_checks(
+        make_range_check("top_logprobs", 0, 20, is_integer=True), check_top_logprobs
+    ),
     "temperature": join_checks(
         make_range_check("temperature", 0, 2), make_reasoning_check("temperature", 1)
     ),

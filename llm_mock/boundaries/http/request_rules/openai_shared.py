@@ -20,6 +20,7 @@ from llm_mock.boundaries.http.request_rules.rule import Check, Rule, Violation
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.request import HTTPRequest
+    from llm_mock.boundaries.http.wire_error import WireError
 
 FUNCTION_GUIDE = "https://platform.openai.com/docs/guides/function-calling"
 SCHEMA_GUIDE = "https://platform.openai.com/docs/guides/structured-outputs#supported-schemas"
@@ -27,6 +28,11 @@ JSON_GUIDE = "https://platform.openai.com/docs/guides/structured-outputs#json-mo
 REASONING_GUIDE = "https://platform.openai.com/docs/guides/reasoning"
 NAME_PATTERN = "^[a-zA-Z0-9_-]+$"
 LONGEST_NAME = 64
+MOST_METADATA = 16
+LONGEST_KEY = 64
+LONGEST_VALUE = 512
+JSON_TYPES = {bool: "a boolean", int: "an integer", float: "a decimal number", list: "an array"}
+"""The types of JSON values as messages name them; those that are not here are objects."""
 
 OUT_OF_RANGE = Rule(
     "number-out-of-range",
@@ -84,6 +90,12 @@ UNKNOWN_PARAMETER = Rule(
     "a parameter that does not exist",
     "https://github.com/openai/openai-openapi: properties of the request",
 )
+METADATA = Rule(
+    "metadata",
+    "metadata with more than 16 keys, with values that are no texts, or with texts that are too "
+    "long",
+    "https://github.com/openai/openai-openapi: Metadata",
+)
 SHARED_RULES = (
     OUT_OF_RANGE,
     UNKNOWN_VALUE,
@@ -96,6 +108,7 @@ SHARED_RULES = (
     REASONING_MODEL,
     MODEL_FEATURE,
     UNKNOWN_PARAMETER,
+    METADATA,
 )
 
 _NAME = re.compile(NAME_PATTERN)
@@ -152,6 +165,49 @@ def join_checks(*checks: Check) -> Check:
             yield from check(request)
 
     return run_checks
+
+
+def check_metadata(request: HTTPRequest) -> Iterator[Violation]:
+    """Yield the violations in the metadata."""
+    metadata: Any = request.body["metadata"]
+    if not isinstance(metadata, dict):
+        return
+    if len(metadata) > MOST_METADATA:
+        message = (
+            "Invalid 'metadata': too many properties. Expected an object with at most "
+            f"{MOST_METADATA} properties, but got an object with {len(metadata)} properties "
+            "instead."
+        )
+        error = make_error(message, "metadata", code="object_above_max_properties")
+        yield Violation(METADATA, error)
+    for key, value in metadata.items():
+        problem = _find_metadata_error(key, value)
+        if problem is not None:
+            yield Violation(METADATA, problem)
+
+
+def _find_metadata_error(key: str, value: object) -> WireError | None:
+    """Return the error for a key with its value; None for one that is accepted."""
+    param = f"metadata.{key}"
+    if len(key) > LONGEST_KEY:
+        # The message shortens the key, the parameter does not.
+        message = (
+            f"Invalid property name in 'metadata': '{key[:3]}...{key[-3:]}' is too long. Expected "
+            f"a string with maximum length {LONGEST_KEY}, but got a string with length {len(key)} "
+            "instead."
+        )
+        return make_error(message, param, code="property_name_above_max_length")
+    if not isinstance(value, str):
+        kind = "null" if value is None else JSON_TYPES.get(type(value), "an object")
+        message = f"Invalid type for '{param}': expected a string, but got {kind} instead."
+        return make_error(message, param, code="invalid_type")
+    if len(value) > LONGEST_VALUE:
+        message = (
+            f"Invalid '{param}': string too long. Expected a string with maximum length "
+            f"{LONGEST_VALUE}, but got a string with length {len(value)} instead."
+        )
+        return make_error(message, param, code="string_above_max_length")
+    return None
 
 
 def check_name(name: object, param: str) -> Iterator[Violation]:
