@@ -6,6 +6,7 @@ import importlib.metadata
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -56,6 +57,17 @@ def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
     modules = "llm_mock.cli, llm_mock.behaviour.misbehaviour"
     code = f"import sys, {modules}; print({{'llm', 'pytest', 'openai'}} & set(sys.modules))"
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"
+
+
+def test_each_option_has_a_help() -> None:
+    options = {
+        f"{name} {option.opts[0]}": option.help
+        for name, command in main.commands.items()
+        for option in command.params
+        if isinstance(option, click.Option)
+    }
+    assert len(options) > 40
+    assert [name for name, text in options.items() if not text or not text.endswith(".")] == []
 
 
 @pytest.mark.parametrize("command", [None, *main.commands])

@@ -7,6 +7,7 @@ implement tool use", Google's `FunctionCallingConfig`, and Mistral's "Function c
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -207,16 +208,41 @@ def test_a_reply_that_nobody_configured_is_a_call(
     assert mock_llm_calls.last_call["configured"] is False
 
 
-@pytest.mark.parametrize(
-    ("name", "fields"),
-    [REQUIRED[key] for key in REQUIRED if "named" in key or "tool" in key or "ANY of" in key],
-)
-def test_another_tool_than_the_named_one_is_refused(
+RESTRICTED = {
+    **{key: REQUIRED[key] for key in REQUIRED if not re.search("required|any$|ANY$", key)},
+    "chat, allowed, not required": (
+        "chat",
+        {
+            "tool_choice": {
+                "type": "allowed_tools",
+                "allowed_tools": {**CHAT_ALLOWED, "mode": "auto"},
+            }
+        },
+    ),
+    "responses, allowed, not required": (
+        "responses",
+        {"tool_choice": {"type": "allowed_tools", "mode": "auto", "tools": ALLOWED}},
+    ),
+    "gemini, VALIDATED": (
+        "gemini",
+        configure_calling(mode="VALIDATED", allowedFunctionNames=["weather"]),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "fields"), RESTRICTED.values(), ids=RESTRICTED)
+def test_another_tool_than_the_named_ones_is_refused(
     name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("*", ToolCall("news"))
     assert ask(name, fields).status_code == 400
     assert "calls the tool 'news', but the request has" in read_problem(mock_llm_responses)
+
+
+@pytest.mark.parametrize("case", [case for case in RESTRICTED if case not in REQUIRED])
+def test_a_text_fits_where_tools_are_only_allowed(case: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "It is sunny.")
+    assert ask(*RESTRICTED[case]).status_code == 200
 
 
 NOT_PARALLEL: dict[str, dict[str, Any]] = {
