@@ -76,7 +76,6 @@ class Cassette:
         self.saved = 0
         """The number of recorded calls that were written."""
         self._recordings: list[Recording] = []
-        self._is_known_writable = False
         # Calls may come from several threads. Files are written outside of the first lock, so
         # that no call waits for the disk.
         self._lock = threading.Lock()
@@ -191,10 +190,9 @@ class Cassette:
         request: Request,
         cleaned: schema.RecordedRequest,
     ) -> Recording:
-        if not self._is_known_writable:
+        if not self._recordings:
             # Before the call, which may cost money.
             storage.check_writable(self.path)
-        self._is_known_writable = True
         encoded = {} if request.is_simple else encode_attachments(request)
         on_end = self._write_now if self._at_once else None
         recording = Recording(cleaned, request, mock, record, self._as_user, encoded, on_end)

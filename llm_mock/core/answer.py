@@ -28,11 +28,11 @@ class Answer(NamedTuple):
     """The complete record of the call, with the tokens of the answer."""
     history: History
     """The history with the record."""
-    waits: Sequence[float] | None = None
+    waits: Sequence[float] | None
     """The seconds before each event; None if they come at once."""
-    real_time: bool = False
+    real_time: bool
     """Whether to really wait for these seconds."""
-    raw_json: bool = False
+    raw_json: bool
     """Whether `response.json()` gives the provider's payload; see `Settings.raw_json`."""
 
     def make_id(self) -> str:

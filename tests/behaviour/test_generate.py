@@ -242,6 +242,8 @@ SCHEMAS: list[tuple[Any, Any]] = [
     ({"allOf": [{"multipleOf": 4}, {"multipleOf": 6}], "type": "integer", "minimum": 1}, 12),
     ({"allOf": [{"properties": {"a": {"minimum": 2}}}, {"properties": {"a": {"type": "integer"}}}], "required": ["a"]},  # noqa: E501
      {"a": 2}),
+    ({"allOf": [{"required": ["a"]}, {"required": ["b"], "properties": {"b": {"type": "null"}}}]},
+     {"a": "text", "b": None}),
     ({"anyOf": [{"type": "string", "maxLength": 1, "minLength": 2}, {"type": "null"}]}, None),
     ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, 0.5),
     ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object"}, {"a": "text"}),

@@ -149,7 +149,7 @@ def _parse_body(message: Mapping[str, Any]) -> bytes:
         return json.dumps(message["parsed_body"]).encode()
     body = message.get("body")
     if isinstance(body, Mapping):
-        if not {"string", "base64_string"} & {*body}:
+        if body and not {"string", "base64_string"} & {*body}:
             return json.dumps(body).encode()
         if "base64_string" in body:
             try:

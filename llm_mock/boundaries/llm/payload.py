@@ -33,7 +33,7 @@ def build_payload(answer: Answer, response: Any) -> Any:
     # notes in it why the answer ended.
     record = copy.copy(answer.record)
     request = HTTPRequest(record["model_id"], [], api="chat.completions")
-    exchange = ResponseContext(request, Answer(reply, record, answer.history))
+    exchange = ResponseContext(request, answer._replace(record=record))
     whole = collect_reply(exchange)
     if kind == "Responses":
         body = load_protocol("openai_responses").build_body(exchange, whole)
