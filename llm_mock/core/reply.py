@@ -20,6 +20,7 @@ from llm_mock.support.text import described, shorten, shorten_name
 if TYPE_CHECKING:
     from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
+    from llm_mock.core.reply_items import Citation
     from llm_mock.core.request import Request
     from llm_mock.core.value_types import AttachmentLike, ToolCallLike
     from llm_mock.support.json_types import JSON
@@ -38,8 +39,8 @@ class _Unset:
 UNSET = _Unset()
 NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
 """The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
-NO_DETAILS = (None, None)
-"""The arguments `service_tier` and `headers` of most replies."""
+NO_DETAILS = ((), None, None)
+"""The arguments `citations`, `service_tier` and `headers` of most replies."""
 
 
 class Received(NamedTuple):
@@ -111,6 +112,8 @@ class Reply:
             `content_filter`, …, in the words of OpenAI's Chat Completions. By default `stop`, or
             `tool_calls`.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
+        citations: `Citation` objects, the sources of the text over HTTP. A source that the API has
+            no place for is an error.
         service_tier: the tier in which the provider served the request over HTTP, in its own words:
             `flex`, `priority`, …
         headers: further headers of the response over HTTP, such as `deprecation` or
@@ -164,6 +167,8 @@ class Reply:
     """The different answers to one request; empty for a single one."""
     parts: tuple[str | ToolCallLike, ...] | None = None
     """The texts and tool calls in their order; None for text before tool calls."""
+    citations: tuple[Citation, ...] = ()
+    """The sources of the texts."""
     service_tier: str | None = None
     """The tier in which the request was served; None for the usual one."""
     headers: Mapping[str, str] = MappingProxyType({})
@@ -190,6 +195,7 @@ class Reply:
         usage: Any = UNSET,
         finish_reason: str | None = None,
         resolved_model: str | None = None,
+        citations: Iterable[Citation] = (),
         service_tier: str | None = None,
         headers: Mapping[str, str] | None = None,
         response_json: object = None,
@@ -233,11 +239,11 @@ class Reply:
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
-        details = (service_tier, headers)
+        details = (citations, service_tier, headers)
         if details != NO_DETAILS:
             self._set_details(*details)
 
-    def _set_details(self, service_tier: object, headers: object) -> None:
+    def _set_details(self, citations: object, service_tier: object, headers: object) -> None:
         """Set the details that few replies have.
 
         Raises:
@@ -249,6 +255,11 @@ class Reply:
         __tracebackhide__ = True
         fields = self.__dict__
         fields.update(is_special=True, is_text=False, is_text_alone=False)
+        if citations != ():
+            self._check_has_text("citations")
+            from llm_mock.core.reply_items import check_citations
+
+            fields["citations"] = check_citations(citations, self.list_texts())
         if headers is not None:
             if self.error is not None and self.error_after is None:
                 raise InvalidReply(
@@ -267,6 +278,35 @@ class Reply:
             for candidate in copies:
                 candidate.__dict__.update(service_tier=service_tier, is_special=True)
             fields["candidates"] = tuple(copies)
+
+    def _check_has_text(self, name: str) -> None:
+        """Raise an InvalidReply for a detail of a text, if there is none."""
+        __tracebackhide__ = True
+        if self.candidates:
+            problem = "has several candidates: give them to each"
+        elif self.raw is not None:
+            problem = "is the provider's own JSON: write them there"
+        elif self.refusal is not None or self.error is not None or not self.content:
+            problem = "has none"
+        else:
+            return
+        raise InvalidReply(f"{name} belong to a text, but this Reply {problem}.")
+
+    def list_texts(self) -> list[str]:
+        """Return the texts of the answer, between its tool calls and other parts."""
+        if self.parts is None:
+            return [self.content]
+        texts: list[str] = []
+        is_open = False
+        for part in self.parts:
+            if not isinstance(part, str):
+                is_open = False
+            elif is_open:
+                texts[-1] += part
+            else:
+                texts.append(part)
+                is_open = True
+        return texts
 
     def _set_special_content(
         self,

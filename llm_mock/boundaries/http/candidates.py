@@ -35,6 +35,11 @@ def build_candidates_response(protocol: WireProtocol, context: ResponseContext) 
     errors = protocol.provider.errors
     seconds = sum(context.answer.waits or ())
     contexts = _split_context(context)
+    if any(candidate.is_special for candidate in context.answer.reply.candidates):
+        # Imported late: few candidates have details.
+        from llm_mock.boundaries.http.details.response import find_detailed_protocol
+
+        protocol = find_detailed_protocol(protocol)
     if context.request.stream:
         chunks = _stream_candidates(protocol, contexts, seconds)
         events = encode_errors(protocol, context, chunks)

@@ -26,6 +26,17 @@ SERVICE_TIERS = {
 """The tiers of an answer by API."""
 
 
+CITED_SOURCES = {
+    "Chat Completions": ("url",),
+    "Responses": ("url", "file_id"),
+    "Anthropic": ("url", "document_index"),
+    "Gemini": ("url", "file_id"),
+    "Mistral": (),
+    "Vertex AI": ("url", "file_id"),
+}
+"""The sources that an answer can cite, by API, as fields of a `Citation`."""
+
+
 class CalledAPI(NamedTuple):
     """The facts of a request on which it depends what can be answered."""
 
@@ -59,7 +70,7 @@ def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
         reply: the reply.
         called: the request.
     """
-    return _find_unknown_tier(reply, called)
+    return _find_unknown_tier(reply, called) or _find_unknown_source(reply, called)
 
 
 def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
@@ -71,3 +82,21 @@ def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
         return None
     known = " or ".join(map(repr, tiers)) or "none"
     return f"has service_tier={tier!r}, but an answer of {called.name} has {known}."
+
+
+def _find_unknown_source(reply: Reply, called: CalledAPI) -> str | None:
+    known = CITED_SOURCES[called.name]
+    for citation in reply.citations:
+        if citation.source not in known:
+            words = " or ".join(known)
+            can = f"cites sources by {words} only" if known else "has no citations"
+            return f"has a citation with {citation.source}, but {called.name} {can}."
+        if citation.document_index is not None:
+            # Imported late: most answers cite web pages.
+            from llm_mock.boundaries.http.cited_documents import find_document_problem
+
+            index, text = citation.document_index, citation.cited_text
+            problem = find_document_problem(called.body, index, text)
+            if problem is not None:
+                return problem
+    return None

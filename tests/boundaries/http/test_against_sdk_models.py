@@ -19,7 +19,7 @@ import pytest
 from google.genai import types as google
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock import Citation, LLMMock, Reply, ToolCall
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWar
 UNKNOWN_BUT_SENT = (
     "ChatCompletionMessage.reasoning_content",  # sent by others who speak OpenAI's protocol
     "ChoiceDelta.reasoning_content",
+    "ChoiceDelta.annotations",  # as OpenAI and OpenRouter send them
     "Response.store",  # in OpenAI's reference, not in its SDK
     "ResponseFunctionCallArgumentsDoneEvent.name",  # required in openai 2, not in openai 3
 )
@@ -127,6 +128,12 @@ class API(NamedTuple):
 
 
 MESSAGES = [{"role": "user", "content": "Hello"}]
+DOCUMENT = {
+    "type": "document",
+    "source": {"type": "text", "media_type": "text/plain", "data": "Hello"},
+    "citations": {"enabled": True},
+}
+DOCUMENT_MESSAGES = [{"role": "user", "content": [DOCUMENT, {"type": "text", "text": "Hello"}]}]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FUNCTION = {"name": "weather", "description": "Says the weather.", "parameters": SCHEMA}
 TOOLS = [{"type": "function", "function": FUNCTION}]
@@ -196,6 +203,38 @@ REPLIES = {
     **{reason: Reply("Hel", finish_reason=reason) for reason in ("length", "content_filter")},
 }
 
+Asked = dict[str, dict[str, Any]]
+"""Further fields of a request by the name of an API that can say a reply."""
+DETAILED: dict[str, tuple[Reply, Asked]] = {
+    "a citation of a page": (
+        Reply("Hello!", citations=[Citation("https://a.example", "A", text="Hello")]),
+        {"openai chat": {}, "openai responses": {}, "anthropic": {}, "google": {}},
+    ),
+    "a citation of a file": (
+        Reply("Hello!", citations=[Citation(file_id="file-1", filename="a.txt")]),
+        {"openai responses": {}, "google": {}},
+    ),
+    "a citation of a document": (
+        Reply("Hello!", citations=[Citation(document_index=0, cited_text="Hel")]),
+        {"anthropic": {"messages": DOCUMENT_MESSAGES}},
+    ),
+    "a service tier": (
+        Reply("Hello!", service_tier="priority"),
+        {"openai chat": {}, "openai responses": {}, "anthropic": {}, "google": {}, "mistral": {}},
+    ),
+}
+"""Replies with details, and the APIs that can say them."""
+every_detail = pytest.mark.parametrize(
+    ("api", "reply"),
+    [
+        pytest.param(
+            APIS[name]._replace(body={**APIS[name].body, **more}), reply, id=f"{name}: {kind}"
+        )
+        for kind, (reply, asked) in DETAILED.items()
+        for name, more in asked.items()
+    ],
+)
+
 every_api = pytest.mark.parametrize(
     "api", [pytest.param(api, id=name) for name, api in APIS.items()]
 )
@@ -207,8 +246,21 @@ every_reply = pytest.mark.parametrize(
 @every_api
 @every_reply
 def test_an_answer_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.set("m", reply)
-    assert problems(api.ask(), api.whole) == []
+    check_answer(api, reply, mock_llm_responses)
+
+
+@every_detail
+def test_an_answer_with_details_is_what_the_sdk_says(
+    api: API, reply: Reply, mock_llm_responses: LLMMock
+) -> None:
+    check_answer(api, reply, mock_llm_responses)
+
+
+def check_answer(api: API, reply: Any, mock: LLMMock) -> None:
+    mock.set("m", reply)
+    body = api.ask()
+    assert "error" not in body or body["error"] is None
+    assert problems(body, api.whole) == []
 
 
 @every_api
@@ -216,13 +268,25 @@ def test_an_answer_is_what_the_sdk_says(api: API, reply: Any, mock_llm_responses
 def test_each_event_of_a_stream_is_what_the_sdk_says(
     api: API, reply: Any, mock_llm_responses: LLMMock
 ) -> None:
-    mock_llm_responses.set("m", reply)
+    check_events(api, reply, mock_llm_responses)
+
+
+@every_detail
+def test_each_event_of_a_stream_with_details_is_what_the_sdk_says(
+    api: API, reply: Reply, mock_llm_responses: LLMMock
+) -> None:
+    check_events(api, reply, mock_llm_responses)
+
+
+def check_events(api: API, reply: Any, mock: LLMMock) -> None:
+    mock.set("m", reply)
     events = [
         event for event in api.stream() if event != {"type": "ping"}
     ]  # which Anthropic's types leave out
     assert [
         told for event in events for told in problems(event, api.event, event.get("type", "$"))
     ] == []
+    assert events
 
 
 def test_the_usage_of_a_stream_is_what_the_sdk_says(mock_llm_responses: LLMMock) -> None:

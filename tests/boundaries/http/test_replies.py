@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock import Citation, LLMMock, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.corpus_files import load_file
 from tests.boundaries.http.request_senders import find_served_url
@@ -51,12 +51,7 @@ class Case(NamedTuple):
     @property
     def reply(self) -> Reply:
         """The reply of the mock."""
-        fields = {"usage": USAGE, **self.fields["reply"]}
-        if "tool_calls" in fields:
-            fields["tool_calls"] = [ToolCall(**call) for call in fields["tool_calls"]]
-        if "error" in fields:
-            fields["error"] = RuntimeError(fields["error"])
-        return Reply(**fields)
+        return make_reply({"usage": USAGE, **self.fields["reply"]})
 
     @property
     def request(self) -> dict[str, Any]:
@@ -79,6 +74,26 @@ class Case(NamedTuple):
             for number, event in enumerate(events):
                 event["sequence_number"] = number
         return events
+
+
+def make_reply(fields: dict[str, Any]) -> Reply:
+    """Return the reply with these fields, whose values are those of YAML."""
+    made = dict(fields)
+    for name, make in MAKERS.items():
+        if name in made:
+            made[name] = [item if isinstance(item, str) else make(item) for item in made[name]]
+    if "error" in made:
+        made["error"] = RuntimeError(made["error"])
+    return Reply(**made)
+
+
+MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "candidates": make_reply,
+    "citations": lambda fields: Citation(**fields),
+    "parts": lambda fields: ToolCall(**fields),
+    "tool_calls": lambda fields: ToolCall(**fields),
+}
+"""The functions that make the items of a list in a reply, by its name."""
 
 
 def load_cases() -> list[Case]:

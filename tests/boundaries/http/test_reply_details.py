@@ -11,7 +11,7 @@ import llm
 import openai
 import pytest
 
-from llm_mock import InvalidReply, LLMMock, Reply, ToolCall
+from llm_mock import Citation, InvalidReply, Latency, LLMMock, Reply, ToolCall
 from tests.boundaries.http.request_senders import (
     make_anthropic,
     make_gemini,
@@ -23,6 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWar
 
 HELLO: list[Any] = [{"role": "user", "content": "Hello"}]
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models/gemini-3:generateContent"
+GEMINI_STREAM = GEMINI.replace(":generate", ":streamGenerate")
 VERTEX = (
     "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1"
     "/publishers/google/models/gemini-3:generateContent"
@@ -231,3 +232,257 @@ def test_tool_calls_have_details_too(mock_llm_responses: LLMMock) -> None:
     answer = httpx.post(url, json={**body, "tools": tools}).json()
     assert answer["choices"][0]["finish_reason"] == "tool_calls"
     assert answer["service_tier"] == "flex"
+
+
+PAGE = Citation("https://a.example", "A")
+FILE = Citation(file_id="file-1", filename="a.txt")
+DOCUMENT = Citation(document_index=0, cited_text="It is hot.")
+
+
+@pytest.mark.parametrize(
+    ("name", "citation", "problem"),
+    [
+        ("Chat Completions", FILE, "has a citation with file_id, but Chat Completions cites "),
+        ("Chat Completions", DOCUMENT, "with document_index, but Chat Completions cites sources"),
+        ("Responses", DOCUMENT, "Responses cites sources by url or file_id only."),
+        ("Anthropic", FILE, "Anthropic cites sources by url or document_index only."),
+        ("Gemini", DOCUMENT, "Gemini cites sources by url or file_id only."),
+        ("Vertex AI", DOCUMENT, "Vertex AI cites sources by url or file_id only."),
+        ("Mistral", PAGE, "has a citation with url, but Mistral has no citations."),
+        ("Anthropic", DOCUMENT, "cites the document 0, but the request has 0 documents."),
+    ],
+)
+def test_a_source_that_the_api_cannot_cite_is_an_error(
+    name: str, citation: Citation, problem: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply("Hi", citations=[citation]))
+    url, body = REQUESTS[name]
+    assert httpx.post(url, json=body).status_code == 400
+    assert problem in read_problem(mock_llm_responses)
+
+
+SUN = {"type": "text", "media_type": "text/plain", "data": "The sun shines."}
+PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
+ENABLED = {"enabled": True}
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        ({"source": SUN}, "the request does not enable its citations"),
+        ({"source": SUN, "citations": {"enabled": False}}, "does not enable its citations"),
+        ({"source": PDF, "citations": ENABLED}, "the document 0, which is not plain text"),
+        ({"source": SUN, "citations": ENABLED}, "cites 'It is hot.', which is not in the doc"),
+    ],
+)
+def test_a_document_that_cannot_be_cited_so_is_an_error(
+    document: dict[str, Any], problem: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply("Hi", citations=[DOCUMENT]))
+    content = [{"type": "document", **document}, {"type": "text", "text": "Hi"}]
+    messages = [{"role": "user", "content": content}]
+    response = httpx.post(REQUESTS["Anthropic"][0], json={**MESSAGES, "messages": messages})
+    assert response.status_code == 400
+    assert problem in read_problem(mock_llm_responses)
+
+
+def test_documents_of_tool_results_count_too(mock_llm_responses: LLMMock) -> None:
+    hot = {"type": "text", "media_type": "text/plain", "data": "It is hot."}
+    reply = Reply("Hi", citations=[Citation(document_index=1, cited_text="hot")])
+    mock_llm_responses.set("*", reply)
+    documents = [{"type": "document", "source": s, "citations": ENABLED} for s in (SUN, hot)]
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [documents[1]]}
+    messages = [
+        {"role": "user", "content": [documents[0], {"type": "text", "text": "Hi"}]},
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}],
+        },
+        {"role": "user", "content": [result]},
+    ]
+    tools = [{"name": "look", "input_schema": {"type": "object"}}]
+    body = {**MESSAGES, "messages": messages, "tools": tools}
+    [block] = httpx.post(REQUESTS["Anthropic"][0], json=body).json()["content"]
+    [citation] = block["citations"]
+    assert (citation["document_index"], citation["start_char_index"]) == (1, 6)
+
+
+def cite_by_chat(server_url: str | None) -> Any:
+    client = make_openai(server_url)
+    [choice] = client.chat.completions.create(model="gpt-5", messages=HELLO).choices
+    assert choice.message.annotations is not None
+    [annotation] = choice.message.annotations
+    found = annotation.url_citation
+    return found.url, found.title, (choice.message.content or "")[found.start_index :]
+
+
+def cite_by_responses(server_url: str | None) -> Any:
+    response = make_openai(server_url).responses.create(model="gpt-5", input="Hello")
+    return read_response_citation(response)
+
+
+def cite_by_responses_stream(server_url: str | None) -> Any:
+    with make_openai(server_url).responses.stream(model="gpt-5", input="Hello") as stream:
+        added = [event for event in stream if "annotation" in event.type]
+        assert len(added) == 1
+        return read_response_citation(stream.get_final_response())
+
+
+def read_response_citation(response: Any) -> Any:
+    [part] = response.output[0].content
+    [annotation] = part.annotations
+    return annotation.url, annotation.title, part.text[annotation.start_index :]
+
+
+def cite_by_anthropic(server_url: str | None) -> Any:
+    return read_block_citation(make_anthropic(server_url).messages.create(**MESSAGES))
+
+
+def cite_by_anthropic_stream(server_url: str | None) -> Any:
+    with make_anthropic(server_url).messages.stream(**MESSAGES) as stream:
+        return read_block_citation(stream.get_final_message())
+
+
+def read_block_citation(message: Any) -> Any:
+    _, block = message.content
+    [citation] = block.citations
+    return citation.url, citation.title, block.text
+
+
+def cite_by_gemini(server_url: str | None) -> Any:
+    client = make_gemini(server_url)
+    answer = client.models.generate_content(model="gemini-3", contents="Hi")
+    return read_grounding(answer.candidates[0].grounding_metadata)
+
+
+def cite_by_gemini_stream(server_url: str | None) -> Any:
+    client = make_gemini(server_url)
+    *_, last = client.models.generate_content_stream(model="gemini-3", contents="Hi")
+    return read_grounding(last.candidates[0].grounding_metadata)
+
+
+def read_grounding(metadata: Any) -> Any:
+    [chunk] = metadata.grounding_chunks
+    [support] = metadata.grounding_supports
+    return chunk.web.uri, chunk.web.title, support.segment.text
+
+
+@pytest.mark.parametrize(
+    "read_citation",
+    [
+        cite_by_chat,
+        cite_by_responses,
+        cite_by_responses_stream,
+        cite_by_anthropic,
+        cite_by_anthropic_stream,
+        cite_by_gemini,
+        cite_by_gemini_stream,
+    ],
+)
+def test_citations_reach_the_sdk(
+    read_citation: Callable[[str | None], Any],
+    server_url: str | None,
+    mock_llm_responses: LLMMock,
+) -> None:
+    citation = Citation("https://a.example", "A", text="sunny.")
+    mock_llm_responses.set("*", Reply(chunks=["It is s", "unny."], citations=[citation]))
+    assert read_citation(server_url) == ("https://a.example", "A", "sunny.")
+
+
+@pytest.mark.parametrize("api", ["Chat Completions", "Responses"])
+def test_a_stored_answer_has_its_citations(api: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply("Hi", citations=[PAGE]))
+    url, body = REQUESTS[api]
+    answer = httpx.post(url, json={**body, "store": True}).json()
+    stored = httpx.get(f"{url}/{answer['id']}").json()
+    name = "choices" if api == "Chat Completions" else "output"
+    assert "a.example" in str(stored[name])
+    assert stored[name] == answer[name]
+
+
+def test_a_response_in_the_background_has_its_citations(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply("Hi", citations=[PAGE]))
+    url, body = REQUESTS["Responses"]
+    response = httpx.post(url, json={**body, "background": True}).json()
+    assert response["status"] == "queued"
+    while response["status"] != "completed":
+        response = httpx.get(f"{url}/{response['id']}").json()
+    assert "a.example" in str(response["output"])
+
+
+def test_a_streamed_chat_without_its_citations_at_the_end_has_waits(
+    mock_llm_responses: LLMMock,
+) -> None:
+    latency = Latency(1, chunks_per_second=1)
+    mock_llm_responses.set("*", Reply("Hi there", citations=[PAGE], latency=latency))
+    for name in ("Chat Completions", "Responses", "Anthropic"):
+        url, body = REQUESTS[name]
+        text = httpx.post(url, json={**body, "stream": True}).text
+        assert "a.example" in text
+
+
+@pytest.mark.parametrize("api", ["Responses", "Anthropic", "Chat Completions", "Gemini"])
+def test_a_refusal_with_another_detail_stays_a_refusal(
+    api: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(refusal="No.", headers={"x-left": "1"}))
+    url, body = REQUESTS[api]
+    stream_url, stream_body = url, {**body, "stream": True}
+    if api == "Gemini":
+        stream_url, stream_body = f"{GEMINI_STREAM}?alt=sse", CONTENTS
+    for response in (httpx.post(url, json=body), httpx.post(stream_url, json=stream_body)):
+        assert response.headers["x-left"] == "1"
+        assert "No." in response.text
+        assert '"text":"No."' not in response.text
+
+
+def test_an_empty_answer_with_a_detail_has_an_empty_text(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply("", headers={"x-left": "1"}))
+    with make_anthropic(None).messages.stream(**MESSAGES) as stream:
+        assert stream.get_final_message().content[0].text == ""
+    [block] = httpx.post(REQUESTS["Anthropic"][0], json=MESSAGES).json()["content"]
+    assert block == {"type": "text", "text": ""}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({}, "A Citation has one source, but none was given"),
+        ({"url": "a", "file_id": "b"}, "one source, but url and file_id was given"),
+        ({"url": 5}, "url=5 of a Citation must be a str"),
+        ({"file_id": 5}, "file_id=5 of a Citation must be a str"),
+        ({"url": "a", "title": None}, "title=None of a Citation must be a str"),
+        ({"url": "a", "text": 5}, "text=5 of a Citation must be a str"),
+        ({"url": "a", "cited_text": 5}, "cited_text=5 of a Citation must be a str"),
+        ({"url": "a", "filename": 5}, "filename=5 of a Citation must be a str"),
+        ({"document_index": -1}, "document_index=-1: give a whole number"),
+    ],
+)
+def test_a_citation_is_checked(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        Citation(**arguments)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"text": "a", "citations": 5}, "These are not citations: 5"),
+        ({"text": "a", "citations": {"url": "b"}}, "These are not citations"),
+        ({"text": "a", "citations": ["https://b"]}, "This is not a citation: 'https://b'"),
+        ({"text": "a", "citations": [Citation("b", text="c")]}, "supports 'c', which is not in"),
+        (
+            {"parts": ["a", ToolCall("f"), "b"], "citations": [Citation("b", text="ab")]},
+            "supports 'ab', which is not in the answer",
+        ),
+        ({"candidates": ["a", "b"]}, "has several candidates: give them to each"),
+        ({"body": {}}, "is the provider's own JSON"),
+        ({"refusal": "a"}, "has none"),
+        ({"error": ValueError("a")}, "has none"),
+        ({"tool_calls": ToolCall("f")}, "has none"),
+    ],
+)
+def test_citations_belong_to_a_text(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        Reply(**{"citations": [PAGE], **arguments})
+    assert problem in str(caught.value)

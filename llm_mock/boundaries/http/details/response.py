@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.chunks import collect_reply
 from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
@@ -14,6 +15,24 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
 
 GEMINI_TIER_HEADER = "x-gemini-service-tier"
+MODULES = {
+    "AnthropicMessages": "anthropic_messages",
+    "Gemini": "gemini",
+    "OpenAIChat": "openai_chat",
+    "OpenAIResponses": "openai_responses",
+    "OpenRouterChat": "openrouter_chat",
+}
+"""The modules of this package, by the class of the protocol without details."""
+
+
+def find_detailed_protocol(protocol: WireProtocol) -> WireProtocol:
+    """Return the protocol with the details that are more than a field of any answer."""
+    name = MODULES.get(type(protocol).__name__)
+    if name is None:
+        return protocol
+    module: Any = importlib.import_module(f"{__package__}.{name}")
+    detailed: WireProtocol = module.PROTOCOL
+    return detailed
 
 
 def build_detailed_response(protocol: WireProtocol, context: ResponseContext) -> WireResponse:
@@ -23,6 +42,7 @@ def build_detailed_response(protocol: WireProtocol, context: ResponseContext) ->
         protocol: the API that is called.
         context: the call and its reply.
     """
+    protocol = find_detailed_protocol(protocol)
     answer = context.answer
     errors = protocol.provider.errors
     if context.request.stream:

@@ -94,25 +94,17 @@ class AnthropicMessages:
             thinking = {"thinking": reply.reasoning, "signature": SIGNATURE}
             content.append({"type": "thinking", **thinking})
         if reply.refusal is None:
-            content += map(_build_content_block, reply.parts)
+            content += map(build_content_block, reply.parts)
         return {
-            **_build_message_head(context),
+            **build_message_head(context),
             "content": content,
-            **_build_stop_fields(context, reply.finish_reason),
-            **_build_usage_field(context),
+            **build_stop_fields(context, reply.finish_reason),
+            **build_usage_field(context),
         }
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
-        message = {
-            **_build_message_head(context),
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-            # Anthropic counts a first token here, and sends the full count at the end.
-            **_build_usage_field(context, output_tokens=1),
-        }
-        yield _encode_event("message_start", message=message)
+        yield encode_start(context)
         yield PING
         index = -1
         open_block: BlockId | None = None
@@ -120,27 +112,22 @@ class AnthropicMessages:
             if isinstance(chunk, Wait):
                 yield chunk
                 continue
-            block, start, delta = _build_block(chunk)
+            block, start, delta = build_block(chunk)
             if block is None:
                 continue
             if block != open_block:
                 if open_block is not None:
-                    yield from _close_block(index, open_block)
+                    yield from close_block(index, open_block)
                 open_block = block
                 index += 1
-                yield _encode_event("content_block_start", index=index, content_block=start)
+                yield encode_event("content_block_start", index=index, content_block=start)
             if delta is not None:
-                yield _encode_event("content_block_delta", index=index, delta=delta)
+                yield encode_event("content_block_delta", index=index, delta=delta)
         if open_block is not None:
-            yield from _close_block(index, open_block)
+            yield from close_block(index, open_block)
         elif context.answer.reply.refusal is None:
-            yield from _stream_empty_text()
-        delta = _build_stop_fields(context, context.get_finish_reason())
-        if context.sends_usage:
-            usage = {"output_tokens": context.output_tokens}
-            yield _encode_event("message_delta", delta=delta, usage=usage)
-        else:
-            yield _encode_event("message_delta", delta=delta)
+            yield from stream_empty_text()
+        yield encode_end(context)
         yield MESSAGE_STOP
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
@@ -155,7 +142,8 @@ class AnthropicMessages:
 PROTOCOL = AnthropicMessages()
 
 
-def _build_message_head(context: ResponseContext) -> JSONObject:
+def build_message_head(context: ResponseContext) -> JSONObject:
+    """Return the first fields of a message."""
     return {
         "id": f"msg_mock_{context.number}",
         "type": "message",
@@ -164,7 +152,31 @@ def _build_message_head(context: ResponseContext) -> JSONObject:
     }
 
 
-def _build_stop_fields(context: ResponseContext, finish_reason: str) -> JSONObject:
+def encode_start(context: ResponseContext) -> bytes:
+    """Encode the event that starts a message."""
+    message = {
+        **build_message_head(context),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        # Anthropic counts a first token here, and sends the full count at the end.
+        **build_usage_field(context, output_tokens=1),
+    }
+    return encode_event("message_start", message=message)
+
+
+def encode_end(context: ResponseContext) -> bytes:
+    """Encode the event that says why a message ends."""
+    delta = build_stop_fields(context, context.get_finish_reason())
+    if not context.sends_usage:
+        return encode_event("message_delta", delta=delta)
+    usage: JSONObject = {"output_tokens": context.output_tokens}
+    if "server_tool_use" in context.usage_details:
+        usage["server_tool_use"] = context.usage_details["server_tool_use"]
+    return encode_event("message_delta", delta=delta, usage=usage)
+
+
+def build_stop_fields(context: ResponseContext, finish_reason: str) -> JSONObject:
     """Return the fields that say why a message ends.
 
     Args:
@@ -183,7 +195,7 @@ def _build_stop_fields(context: ResponseContext, finish_reason: str) -> JSONObje
     return fields
 
 
-def _build_usage_field(context: ResponseContext, output_tokens: int | None = None) -> JSONObject:
+def build_usage_field(context: ResponseContext, output_tokens: int | None = None) -> JSONObject:
     """Return the field of a message that has the usage; empty if none is sent.
 
     Args:
@@ -209,7 +221,8 @@ def _make_tool_use_id(call_id: str) -> str:
     return call_id if call_id.startswith("toolu_") else f"toolu_{call_id}"
 
 
-def _build_content_block(part: str | ToolCallText) -> JSONObject:
+def build_content_block(part: str | ToolCallText) -> JSONObject:
+    """Return the content block of a text or a tool call."""
     if isinstance(part, str):
         return {"type": "text", "text": part}
     return {
@@ -220,16 +233,17 @@ def _build_content_block(part: str | ToolCallText) -> JSONObject:
     }
 
 
-def _encode_event(kind: str, **fields: object) -> bytes:
+def encode_event(kind: str, **fields: object) -> bytes:
+    """Encode an event of a type."""
     return server_sent_event({"type": kind, **fields}, kind)
 
 
 # Encoded once: each stream has both, unchanged.
-PING = _encode_event("ping")
-MESSAGE_STOP = _encode_event("message_stop")
+PING = encode_event("ping")
+MESSAGE_STOP = encode_event("message_stop")
 
 
-def _build_block(
+def build_block(
     chunk: str | Event,
 ) -> tuple[BlockId | None, JSONObject, JSONObject | None]:
     """Build the content block of a chunk.
@@ -255,19 +269,20 @@ def _build_block(
     return ("tool_use", call_id), start, delta
 
 
-def _close_block(index: int, block: BlockId) -> Iterator[bytes]:
+def close_block(index: int, block: BlockId) -> Iterator[bytes]:
+    """Yield the events that end a content block."""
     if block[0] == "thinking":
         # The signature is the last delta of a thinking block.
         delta = {"type": "signature_delta", "signature": SIGNATURE}
-        yield _encode_event("content_block_delta", index=index, delta=delta)
-    yield _encode_event("content_block_stop", index=index)
+        yield encode_event("content_block_delta", index=index, delta=delta)
+    yield encode_event("content_block_stop", index=index)
 
 
-def _stream_empty_text() -> Iterator[bytes]:
+def stream_empty_text() -> Iterator[bytes]:
     """Yield the events of one empty text block, which an empty reply has as if not streamed."""
     empty_text = {"type": "text", "text": ""}
-    yield _encode_event("content_block_start", index=0, content_block=empty_text)
-    yield from _close_block(0, ("text", None))
+    yield encode_event("content_block_start", index=0, content_block=empty_text)
+    yield from close_block(0, ("text", None))
 
 
 def _parse_content(content: str | list[object] | JSONObject | None) -> list[Message]:

@@ -128,27 +128,27 @@ class Gemini:
         parts: list[JSONObject] = []
         if reply.reasoning:
             parts.append({"text": reply.reasoning, "thought": True})
-        parts += map(_build_part, reply.parts)
-        return _build_response(context, parts, is_last=True)
+        parts += map(build_part, reply.parts)
+        return build_response(context, parts, is_last=True)
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response, each of which is a response of its own."""
-        calls = _FunctionCalls()
+        calls = FunctionCalls()
         for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             elif isinstance(chunk, str):
                 # A text after tool calls comes after them here, too.
                 parts = calls.pop_parts()
-                yield server_sent_event(_build_response(context, [*parts, {"text": chunk}]))
+                yield server_sent_event(build_response(context, [*parts, {"text": chunk}]))
             elif chunk.type == "reasoning":
                 thought = {"text": chunk.chunk, "thought": True}
-                yield server_sent_event(_build_response(context, [thought]))
+                yield server_sent_event(build_response(context, [thought]))
             else:
                 # A refusal is no chunk: the last response has it.
                 calls.add(chunk)
         # Gemini does not stream arguments: tool calls come whole, with the finish reason.
-        last = _build_response(context, calls.pop_parts() or [{"text": ""}], is_last=True)
+        last = build_response(context, calls.pop_parts() or [{"text": ""}], is_last=True)
         yield server_sent_event(last)
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
@@ -220,9 +220,10 @@ def _convert_schema_field(name: str, value: object) -> Any:
     return convert_to_json_schema(value) if name in NESTED_SCHEMAS else value
 
 
-def _build_response(
+def build_response(
     context: ResponseContext, parts: list[JSONObject], is_last: bool = False
 ) -> JSONObject:
+    """Return a response, of which a stream has several."""
     candidate: JSONObject = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if is_last:
         refusal = context.answer.reply.refusal
@@ -269,19 +270,20 @@ def _build_usage(context: ResponseContext) -> dict[str, int]:
     }
 
 
-def _build_part(part: str | ToolCallText) -> JSONObject:
+def build_part(part: str | ToolCallText) -> JSONObject:
+    """Return the part of a text or a tool call."""
     if isinstance(part, str):
         return {"text": part}
     arguments = encode_arguments(part.arguments)
     return {"functionCall": {"id": part.id, "name": part.name, "args": arguments}}
 
 
-class _FunctionCalls(ToolCallCollector):
+class FunctionCalls(ToolCallCollector):
     """The tool calls of a streamed response that were not sent yet."""
 
     def pop_parts(self) -> list[JSONObject]:
         """Return the parts of the tool calls so far, and forget them."""
-        parts = [_build_part(call) for call in self.finish()]
+        parts = [build_part(call) for call in self.finish()]
         self._calls.clear()
         return parts
 

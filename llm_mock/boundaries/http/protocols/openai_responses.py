@@ -124,16 +124,16 @@ class OpenAIResponses:
         """Return the body of a response that is not streamed."""
         output: list[JSONObject] = []
         if reply.reasoning:
-            output.append(_build_reasoning_item(context, reply.reasoning))
+            output.append(build_reasoning_item(context, reply.reasoning))
         if reply.refusal is not None:
-            output.append(_build_refusal_item(context, reply.refusal, len(output)))
+            output.append(build_refusal_item(context, reply.refusal, len(output)))
         else:
             for part in reply.parts:
                 if isinstance(part, str):
-                    output.append(_build_message_item(context, part, len(output)))
+                    output.append(build_message_item(context, part, len(output)))
                 else:
-                    output.append(_build_function_call_item(part))
-        response = _finish_response(context, output, reply.finish_reason)
+                    output.append(build_function_call_item(part))
+        response = finish_response(context, output, reply.finish_reason)
         if context.request.body.get("background"):
             # Imported late: few applications use the background.
             from llm_mock.boundaries.http.stored_objects import start_in_background
@@ -143,7 +143,7 @@ class OpenAIResponses:
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Return the events of a streamed response."""
-        return _Stream(context).build_events()
+        return ResponseStream(context).build_events()
 
     def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
@@ -383,27 +383,27 @@ def _build_empty_message_item(context: ResponseContext, index: int) -> JSONObjec
     }
 
 
-def _build_message_item(context: ResponseContext, text: str, index: int) -> JSONObject:
+def build_message_item(context: ResponseContext, text: str, index: int) -> JSONObject:
     """Return a message item with its text, at an index of the output."""
     content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
     item = _build_empty_message_item(context, index)
     return {**item, "status": "completed", "content": [content]}
 
 
-def _build_refusal_item(context: ResponseContext, text: str, index: int) -> JSONObject:
+def build_refusal_item(context: ResponseContext, text: str, index: int) -> JSONObject:
     """Return a message item that refuses to answer, at an index of the output."""
     item = _build_empty_message_item(context, index)
     content = {"type": "refusal", "refusal": text}
     return {**item, "status": "completed", "content": [content]}
 
 
-def _build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
+def build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
     """Return the reasoning item of a reply."""
     summary = [{"type": "summary_text", "text": text}] if text else []
     return {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
 
 
-def _build_function_call_item(call: ToolCallText, status: str = "completed") -> JSONObject:
+def build_function_call_item(call: ToolCallText, status: str = "completed") -> JSONObject:
     """Return the item of a tool call."""
     return {
         "id": f"fc_{call.id}",
@@ -467,7 +467,7 @@ def _choose_service_tier(body: JSONObject, status: str, tier: str) -> str:
     return tier
 
 
-def _finish_response(context: ResponseContext, output: list[JSONObject], reason: str) -> JSONObject:
+def finish_response(context: ResponseContext, output: list[JSONObject], reason: str) -> JSONObject:
     """Return a finished response, and store it for the next request of its conversation.
 
     Args:
@@ -503,7 +503,7 @@ def _build_usage(context: ResponseContext) -> JSONObject:
     }
 
 
-class _Stream:
+class ResponseStream:
     """A streamed response, whose items are opened, filled and closed one after the other.
 
     Args:
@@ -511,51 +511,52 @@ class _Stream:
     """
 
     def __init__(self, context: ResponseContext) -> None:
-        self._context = context
+        self.context = context
         self._numbers = itertools.count()
         """The numbers of the events."""
-        self._output: list[JSONObject] = []
+        self.output: list[JSONObject] = []
         """The closed items."""
-        self._open_item: tuple[str, str] | None = None
+        self.open_item: tuple[str, str] | None = None
         """The type of the open item, and the id of its tool call."""
-        self._position: JSONObject = {}
+        self.position: JSONObject = {}
         """The fields that say where in the response the open item is."""
         # The name is part of an item's final event, long after the chunk that has it.
         self._tool_names: dict[str, str] = {}
         """The names of the called tools, by the ids of their calls."""
-        self._text = ""
+        self.text = ""
         """The text or the arguments of the open item so far."""
 
     def build_events(self) -> Iterator[bytes | Wait]:
         """Yield the events, and the waits between them."""
-        context = self._context
+        context = self.context
         response = _build_response(context, "in_progress", [])
         if context.request.body.get("background"):
             queued = {**response, "status": "queued"}
-            yield self._encode("response.created", {"response": queued})
-            yield self._encode("response.queued", {"response": queued})
+            yield self.encode("response.created", {"response": queued})
+            yield self.encode("response.queued", {"response": queued})
         else:
-            yield self._encode("response.created", {"response": response})
-        yield self._encode("response.in_progress", {"response": response})
+            yield self.encode("response.created", {"response": response})
+        yield self.encode("response.in_progress", {"response": response})
         for chunk in context.read_chunks(stream=True):
             if isinstance(chunk, Wait):
                 yield chunk
             else:
-                yield from self._add_chunk(chunk)
-        if self._open_item is None and not self._output:
+                yield from self.add_chunk(chunk)
+        if self.open_item is None and not self.output:
             # An empty reply has one empty message, as it has when it is not streamed.
             yield from self._open("message", "")
         reason = context.get_finish_reason()
-        yield from self._close("incomplete" if reason in INCOMPLETE_REASONS else "completed")
-        final = _finish_response(context, self._output, reason)
-        yield self._encode(f"response.{final['status']}", {"response": final})
+        yield from self.close("incomplete" if reason in INCOMPLETE_REASONS else "completed")
+        final = finish_response(context, self.output, reason)
+        yield self.encode(f"response.{final['status']}", {"response": final})
 
-    def _encode(self, kind: str, fields: JSONObject) -> bytes:
+    def encode(self, kind: str, fields: JSONObject) -> bytes:
         """Encode an event under the next number."""
         data = {"type": kind, "sequence_number": next(self._numbers), **fields}
         return server_sent_event(data, kind)
 
-    def _add_chunk(self, chunk: str | Event) -> list[bytes]:
+    def add_chunk(self, chunk: str | Event) -> list[bytes]:
+        """Return the events for a chunk of the reply."""
         if isinstance(chunk, str):
             return self._add_text("message", "", chunk)
         if chunk.type == "reasoning":
@@ -573,76 +574,77 @@ class _Stream:
         """Add a text to the item of a type and a call, which is opened first if need be."""
         events = []
         # Chunks of several calls may alternate; each change starts a new item.
-        if self._open_item != (kind, call_id):
-            events += self._close()
+        if self.open_item != (kind, call_id):
+            events += self.close()
             events += self._open(kind, call_id)
         if text:
-            self._text += text
-            fields = {**self._position, "delta": text}
+            self.text += text
+            fields = {**self.position, "delta": text}
             if kind == "message":
                 fields["logprobs"] = []
-            events.append(self._encode(f"response.{DELTA_NAMES[kind]}.delta", fields))
+            events.append(self.encode(f"response.{DELTA_NAMES[kind]}.delta", fields))
         return events
 
     def _open(self, kind: str, call_id: str) -> list[bytes]:
-        self._open_item = (kind, call_id)
-        self._text = ""
+        self.open_item = (kind, call_id)
+        self.text = ""
         if kind in MESSAGE_KINDS:
-            item = _build_empty_message_item(self._context, len(self._output))
+            item = _build_empty_message_item(self.context, len(self.output))
         else:
             item = self._build_item(kind, call_id, "in_progress")
-        index = len(self._output)
-        self._position = {"item_id": item["id"], "output_index": index}
-        added = self._encode("response.output_item.added", {"output_index": index, "item": item})
+        index = len(self.output)
+        self.position = {"item_id": item["id"], "output_index": index}
+        added = self.encode("response.output_item.added", {"output_index": index, "item": item})
         # A tool call has no parts, and therefore no index of one.
         if kind == "function_call":
             return [added]
-        self._position["content_index" if kind in MESSAGE_KINDS else "summary_index"] = 0
+        self.position["content_index" if kind in MESSAGE_KINDS else "summary_index"] = 0
         return [added, self._encode_part("added", kind)]
 
-    def _close(self, status: str = "completed") -> list[bytes]:
-        if self._open_item is None:
+    def close(self, status: str = "completed") -> list[bytes]:
+        """Return the events that close the open item; none if there is none."""
+        if self.open_item is None:
             return []
-        kind, call_id = self._open_item
+        kind, call_id = self.open_item
         item = self._build_item(kind, call_id, status)
-        fields = {**self._position}
+        fields = {**self.position}
         if kind == "function_call":
-            fields |= {"name": item["name"], "arguments": self._text}
+            fields |= {"name": item["name"], "arguments": self.text}
         else:
-            fields["refusal" if kind == "refusal" else "text"] = self._text
+            fields["refusal" if kind == "refusal" else "text"] = self.text
         if kind == "message":
             fields["logprobs"] = []
-        events = [self._encode(f"response.{DELTA_NAMES[kind]}.done", fields)]
+        events = [self.encode(f"response.{DELTA_NAMES[kind]}.done", fields)]
         if kind != "function_call":
             events.append(self._encode_part("done", kind))
-        done = {"output_index": len(self._output), "item": item}
-        events.append(self._encode("response.output_item.done", done))
-        self._output.append(item)
-        self._open_item = None
+        done = {"output_index": len(self.output), "item": item}
+        events.append(self.encode("response.output_item.done", done))
+        self.output.append(item)
+        self.open_item = None
         return events
 
     def _build_item(self, kind: str, call_id: str, status: str) -> JSONObject:
         """Return the open item with its text so far."""
         if kind == "message":
-            item = _build_message_item(self._context, self._text, len(self._output))
+            item = build_message_item(self.context, self.text, len(self.output))
             return {**item, "status": status}
         if kind == "refusal":
-            item = _build_refusal_item(self._context, self._text, len(self._output))
+            item = build_refusal_item(self.context, self.text, len(self.output))
             return {**item, "status": status}
         if kind == "reasoning":
-            return _build_reasoning_item(self._context, self._text)
-        call = ToolCallText(call_id, self._tool_names.get(call_id, ""), self._text)
-        return _build_function_call_item(call, status)
+            return build_reasoning_item(self.context, self.text)
+        call = ToolCallText(call_id, self._tool_names.get(call_id, ""), self.text)
+        return build_function_call_item(call, status)
 
     def _encode_part(self, stage: str, kind: str) -> bytes:
         """Encode the event that the part of the open item is `added` or `done`."""
         if kind == "message":
             name = f"response.content_part.{stage}"
-            part = {"type": "output_text", "text": self._text, "annotations": [], "logprobs": []}
+            part = {"type": "output_text", "text": self.text, "annotations": [], "logprobs": []}
         elif kind == "refusal":
             name = f"response.content_part.{stage}"
-            part = {"type": "refusal", "refusal": self._text}
+            part = {"type": "refusal", "refusal": self.text}
         else:
             name = f"response.reasoning_summary_part.{stage}"
-            part = {"type": "summary_text", "text": self._text}
-        return self._encode(name, {**self._position, "part": part})
+            part = {"type": "summary_text", "text": self.text}
+        return self.encode(name, {**self.position, "part": part})

@@ -1,0 +1,118 @@
+"""OpenAI's Responses with details of replies.
+
+See https://platform.openai.com/docs/api-reference/responses/object and …/responses-streaming.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
+from llm_mock.boundaries.http.details.cited_texts import CitedSpan, find_cited_spans
+from llm_mock.boundaries.http.protocols.openai_responses import (
+    OpenAIResponses,
+    ResponseStream,
+    build_function_call_item,
+    build_message_item,
+    build_reasoning_item,
+    finish_response,
+)
+from llm_mock.core.events import Wait
+from llm_mock.support.json_types import JSONObject
+
+
+class DetailedResponses(OpenAIResponses):
+    """`POST …/responses`, with details."""
+
+    def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
+        """Return the body of a response that is not streamed."""
+        if reply.refusal is not None:
+            return super().build_body(context, reply)
+        output: list[JSONObject] = []
+        if reply.reasoning:
+            output.append(build_reasoning_item(context, reply.reasoning))
+        cited_spans = iter(find_cited_spans(context.answer.reply))
+        for part in reply.parts:
+            if isinstance(part, str):
+                item = build_message_item(context, part, len(output))
+                item["content"][0]["annotations"] = _build_annotations(next(cited_spans, []))
+            else:
+                item = build_function_call_item(part)
+            output.append(item)
+        response = finish_response(context, output, reply.finish_reason)
+        if context.request.body.get("background"):
+            # Imported late: few applications use the background.
+            from llm_mock.boundaries.http.stored_objects import start_in_background
+
+            return start_in_background(context.mock, response)
+        return response
+
+    def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
+        """Return the events of a streamed response."""
+        return _DetailedStream(context).build_events()
+
+
+class _DetailedStream(ResponseStream):
+    """A streamed response with details."""
+
+    def __init__(self, context: ResponseContext) -> None:
+        super().__init__(context)
+        self._cited_spans = iter(find_cited_spans(context.answer.reply))
+        """The spans of the texts that are not closed yet."""
+        self._annotations: list[JSONObject] = []
+        """The annotations of the text that is being closed."""
+
+    def close(self, status: str = "completed") -> list[bytes]:
+        """Close the open item, and return the events for it."""
+        if self.open_item is None or self.open_item[0] != "message":
+            return super().close(status)
+        self._annotations = _build_annotations(next(self._cited_spans, []))
+        events = []
+        for index, annotation in enumerate(self._annotations):
+            fields = {**self.position, "annotation_index": index, "annotation": annotation}
+            events.append(self.encode("response.output_text.annotation.added", fields))
+        return [*events, *super().close(status)]
+
+    def encode(self, kind: str, fields: JSONObject) -> bytes:
+        """Encode an event under the next number."""
+        if kind == "response.content_part.done":
+            self._complete_part(fields["part"])
+        elif kind == "response.output_item.done" and fields["item"]["type"] == "message":
+            # The same item is part of the response at the end.
+            self._complete_part(fields["item"]["content"][0])
+        return super().encode(kind, fields)
+
+    def _complete_part(self, part: JSONObject) -> None:
+        if part["type"] == "output_text":
+            part["annotations"] = self._annotations
+
+
+PROTOCOL = DetailedResponses()
+
+
+def _build_annotations(spans: list[CitedSpan]) -> list[JSONObject]:
+    """Return the annotations of a text."""
+    annotations: list[JSONObject] = []
+    for span in spans:
+        citation = span.citation
+        if citation.url is not None:
+            annotations.append(
+                {
+                    "type": "url_citation",
+                    "url": citation.url,
+                    "title": citation.title,
+                    "start_index": span.start,
+                    "end_index": span.end,
+                }
+            )
+            continue
+        annotations.append(
+            {
+                "type": "file_citation",
+                "file_id": citation.file_id,
+                "filename": citation.filename,
+                # The position after the words that the file supports.
+                "index": span.end,
+            }
+        )
+    return annotations
