@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -51,6 +52,34 @@ def test_usage_is_counted_from_zero(usage: Any, number: float) -> None:
 def test_what_no_provider_sends_is_refused(arguments: Any, problem: str) -> None:
     with pytest.raises(InvalidReply, match=problem):
         Reply("x", **arguments)
+
+
+CONTENTS: dict[str, dict[str, Any]] = {
+    "text": {"text": "a"},
+    "data": {"data": 1},
+    "chunks": {"chunks": ["a"]},
+    "parts": {"parts": ["a"]},
+    "refusal": {"refusal": "a"},
+    "body or events": {"body": {}},
+    "candidates": {"candidates": ["a", "b"]},
+    "tool_calls": {"tool_calls": [ToolCall("f")]},
+}
+ALONE = ("parts", "refusal", "body or events", "candidates")
+"""Those that a reply has alone; a text may come with tool calls."""
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pair
+        for pair in itertools.combinations(CONTENTS, 2)
+        if set(pair) & {*ALONE} or "tool_calls" not in pair
+    ],
+)
+def test_a_reply_has_one_content(first: str, second: str) -> None:
+    message = f"^A Reply has one content, but {first} and {second} were given\\."
+    with pytest.raises(InvalidReply, match=message):
+        Reply(**CONTENTS[first], **CONTENTS[second])
 
 
 def test_a_broken_tool_call_may_be_broken() -> None:
