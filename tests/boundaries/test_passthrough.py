@@ -65,8 +65,11 @@ def test_a_conversation_is_logged_and_loaded_without_a_trace() -> None:
     response = model.conversation().prompt("Hello")
     response.text()
     log_responses([response], "own name")
+    get_model = llm.get_model
     loaded = load_logged_conversation("own name", model)
     assert loaded.id == response.conversation.id
+    assert loaded.model is model
+    assert llm.get_model is get_model
     watch = StateWatch(kinds=("thread", "descriptor"))
     load_logged_conversation("own name", model)
     assert load_logged_conversation("another name", model) is None
