@@ -150,6 +150,11 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
         ("type: llm-rubric, value: kind", {"type": "llm_judge", "criteria": "kind"}),
         ("type: model-graded-closedqa, value: kind", {"type": "llm_judge", "criteria": "kind"}),
         ("type: g-eval, value: [kind, true]", {"type": "llm_judge", "criteria": "kind\nTrue"}),
+        ("type: similar, value: a", {"type": "similar", "value": "a", "threshold": 0.75}),
+        (
+            "type: similar, value: a, threshold: 1",
+            {"type": "similar", "value": "a", "threshold": 1},
+        ),
         ("type: latency, threshold: 500", {"type": "max_latency", "value": 0.5}),
         ("type: cost, threshold: 0.5", {"type": "max_cost", "value": 0.5}),
         ("type: not-equals, value: a", {"type": "not_equals", "value": "a"}),
