@@ -19,8 +19,8 @@ As a pytest plugin it mocks every test. Its fixtures:
         assert find_workflow("sort my mail") == "mail-sorter"
         mock_llm_responses.assert_called_once_with("sort my mail")
 
-Replies: Reply, ToolCall, call, BrokenToolCall, Citation, Event, Latency; ready-made ones are in
-`llm_mock.templates`.
+Replies: Reply, ToolCall, call, BrokenToolCall, Citation, Logprob, Event, Latency; ready-made ones
+are in `llm_mock.templates`.
 The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
 methods that set replies), Call, ABSENT, Misbehaviour. Without the plugin: create_mock_get_model,
 MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from llm_mock.core.latency import Latency as Latency
     from llm_mock.core.reply import Reply as Reply
     from llm_mock.core.reply_items import Citation as Citation
+    from llm_mock.core.reply_items import Logprob as Logprob
     from llm_mock.core.tool_calls import BrokenToolCall as BrokenToolCall
     from llm_mock.core.tool_calls import ToolCall as ToolCall
     from llm_mock.core.tool_calls import call as call
@@ -104,7 +105,7 @@ _MODULES = {
     "core.events": "Event",
     "core.latency": "Latency",
     "core.reply": "Reply",
-    "core.reply_items": "Citation",
+    "core.reply_items": "Citation Logprob",
     "core.tool_calls": "BrokenToolCall ToolCall call",
     "cost.budgets": "assert_cost_below assert_tokens_below",
     "errors": (

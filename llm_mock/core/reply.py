@@ -20,7 +20,7 @@ from llm_mock.support.text import described, shorten, shorten_name
 if TYPE_CHECKING:
     from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
-    from llm_mock.core.reply_items import Citation
+    from llm_mock.core.reply_items import Citation, Logprob
     from llm_mock.core.request import Request
     from llm_mock.core.value_types import AttachmentLike, ToolCallLike
     from llm_mock.support.json_types import JSON
@@ -39,8 +39,8 @@ class _Unset:
 UNSET = _Unset()
 NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
 """The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
-NO_DETAILS = ((), None, None)
-"""The arguments `citations`, `service_tier` and `headers` of most replies."""
+NO_DETAILS = (None, (), None, None)
+"""The arguments `logprobs`, `citations`, `service_tier` and `headers` of most replies."""
 
 
 class Received(NamedTuple):
@@ -112,6 +112,9 @@ class Reply:
             `content_filter`, …, in the words of OpenAI's Chat Completions. By default `stop`, or
             `tool_calls`.
         resolved_model: the id of the model that answered, where it is not the one that was asked.
+        logprobs: the tokens of the text as `Logprob` objects, which are sent over HTTP where the
+            request asks for them. The text is streamed by its tokens. A request that does not ask
+            for them is an error.
         citations: `Citation` objects, the sources of the text over HTTP. A source that the API has
             no place for is an error.
         service_tier: the tier in which the provider served the request over HTTP, in its own words:
@@ -167,6 +170,8 @@ class Reply:
     """The different answers to one request; empty for a single one."""
     parts: tuple[str | ToolCallLike, ...] | None = None
     """The texts and tool calls in their order; None for text before tool calls."""
+    logprobs: tuple[Logprob, ...] = ()
+    """The tokens of the text with their log probabilities; empty if they are not scripted."""
     citations: tuple[Citation, ...] = ()
     """The sources of the texts."""
     service_tier: str | None = None
@@ -195,6 +200,7 @@ class Reply:
         usage: Any = UNSET,
         finish_reason: str | None = None,
         resolved_model: str | None = None,
+        logprobs: Iterable[Logprob] | None = None,
         citations: Iterable[Citation] = (),
         service_tier: str | None = None,
         headers: Mapping[str, str] | None = None,
@@ -239,11 +245,13 @@ class Reply:
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
-        details = (citations, service_tier, headers)
+        details = (logprobs, citations, service_tier, headers)
         if details != NO_DETAILS:
             self._set_details(*details)
 
-    def _set_details(self, citations: object, service_tier: object, headers: object) -> None:
+    def _set_details(
+        self, logprobs: object, citations: object, service_tier: object, headers: object
+    ) -> None:
         """Set the details that few replies have.
 
         Raises:
@@ -255,6 +263,8 @@ class Reply:
         __tracebackhide__ = True
         fields = self.__dict__
         fields.update(is_special=True, is_text=False, is_text_alone=False)
+        if logprobs is not None:
+            self._set_logprobs(logprobs)
         if citations != ():
             self._check_has_text("citations")
             from llm_mock.core.reply_items import check_citations
@@ -278,6 +288,23 @@ class Reply:
             for candidate in copies:
                 candidate.__dict__.update(service_tier=service_tier, is_special=True)
             fields["candidates"] = tuple(copies)
+
+    def _set_logprobs(self, logprobs: object) -> None:
+        """Set the log probabilities, and stream the text by its tokens.
+
+        Raises:
+            InvalidReply: they are not those of the text.
+        """
+        from llm_mock.core.reply_items import check_logprobs
+
+        __tracebackhide__ = True
+        self._check_has_text("logprobs")
+        if self.parts is not None:
+            raise InvalidReply("logprobs belong to a single text, but this Reply has parts.")
+        checked = check_logprobs(logprobs, self.content, self.chunks)
+        self.__dict__["logprobs"] = checked
+        if self.chunks is None:
+            self.__dict__["chunks"] = tuple(logprob.token for logprob in checked)
 
     def _check_has_text(self, name: str) -> None:
         """Raise an InvalidReply for a detail of a text, if there is none."""

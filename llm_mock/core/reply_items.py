@@ -5,11 +5,13 @@ Imported only for replies that have them.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from llm_mock.errors import InvalidReply
-from llm_mock.support.numbers import is_whole
+from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described
 
 # At module level, so that the `__init__` that `dataclass` generates is hidden, too.
@@ -63,6 +65,38 @@ class Citation:
         return next(name for name in SOURCES if getattr(self, name) is not None)
 
 
+@dataclass(frozen=True)
+class Logprob:
+    """A token of an answer with its log probability.
+
+    Args:
+        token: the text of the token.
+        logprob: its log probability, at most 0.
+        top_logprobs: the most likely tokens at its place with their log probabilities. As many are
+            sent as the request asks for.
+
+    Raises:
+        InvalidReply: a value is not of its type.
+    """
+
+    token: str
+    logprob: float
+    top_logprobs: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "token")
+        if not isinstance(self.top_logprobs, Mapping):
+            raise InvalidReply(
+                f"top_logprobs={described(self.top_logprobs)} must be a dict of tokens and numbers."
+            )
+        for token, logprob in {self.token: self.logprob, **self.top_logprobs}.items():
+            if not isinstance(token, str) or not is_number(logprob, -math.inf) or logprob > 0:
+                raise InvalidReply(
+                    f"The log probability of {described(token)} is {described(logprob)}: give a "
+                    "number up to 0."
+                )
+
+
 def _check_texts(item: object, *names: str, optional: bool = False) -> None:
     """Raise an InvalidReply if a field is not a text."""
     for name in names:
@@ -97,4 +131,41 @@ def check_citations(citations: object, texts: Iterable[str]) -> tuple[Citation, 
             raise InvalidReply(
                 f"A citation supports {described(supported)}, which is not in the answer."
             )
+    return checked
+
+
+def check_logprobs(
+    logprobs: object, content: str, chunks: Iterable[str] | None
+) -> tuple[Logprob, ...]:
+    """Return log probabilities as a tuple.
+
+    Args:
+        logprobs: the log probabilities.
+        content: the text of the answer.
+        chunks: the chunks of the text; None if it has none of its own.
+
+    Raises:
+        InvalidReply: one of them is not a `Logprob`, or the tokens are not those of the text.
+    """
+    if not isinstance(logprobs, Iterable):
+        raise InvalidReply(
+            f"These are not log probabilities: {described(logprobs)}. Give a list of Logprob "
+            "objects."
+        )
+    checked = tuple(logprobs)
+    for logprob in checked:
+        if not isinstance(logprob, Logprob):
+            raise InvalidReply(
+                f"This is not a log probability: {described(logprob)}. Give Logprob objects."
+            )
+    tokens = [logprob.token for logprob in checked]
+    text = "".join(tokens)
+    if text != content:
+        raise InvalidReply(
+            f"The tokens of logprobs are {described(text)}, but the text is {described(content)}."
+        )
+    ends = set(itertools.accumulate(map(len, tokens)))
+    chunk_ends = itertools.accumulate(map(len, chunks or ()))
+    if not ends.issuperset(chunk_ends):
+        raise InvalidReply("A chunk ends within a token of logprobs: give chunks of whole tokens.")
     return checked

@@ -37,6 +37,16 @@ CITED_SOURCES = {
 """The sources that an answer can cite, by API, as fields of a `Citation`."""
 
 
+LOGPROBS_OPTIONS = {
+    "Chat Completions": "logprobs=True",
+    "Responses": 'include=["message.output_text.logprobs"] or top_logprobs',
+    "Gemini": "responseLogprobs",
+    "Mistral": "logprobs=True",
+    "Vertex AI": "responseLogprobs",
+}
+"""The options that ask for log probabilities, by API."""
+
+
 class CalledAPI(NamedTuple):
     """The facts of a request on which it depends what can be answered."""
 
@@ -45,6 +55,8 @@ class CalledAPI(NamedTuple):
     provider: str | None
     host: str
     body: JSONObject
+    data_tool: str | None
+    """The tool whose arguments the data of the reply are, so that there is no text."""
 
     @property
     def name(self) -> str:
@@ -70,7 +82,12 @@ def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
         reply: the reply.
         called: the request.
     """
-    return _find_unknown_tier(reply, called) or _find_unknown_source(reply, called)
+    return (
+        _find_unknown_tier(reply, called)
+        or _find_unknown_source(reply, called)
+        or _find_unasked_logprobs(reply, called)
+        or _find_missing_text(reply, called)
+    )
 
 
 def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
@@ -100,3 +117,24 @@ def _find_unknown_source(reply: Reply, called: CalledAPI) -> str | None:
             if problem is not None:
                 return problem
     return None
+
+
+def _find_unasked_logprobs(reply: Reply, called: CalledAPI) -> str | None:
+    if not reply.logprobs:
+        return None
+    option = LOGPROBS_OPTIONS.get(called.name)
+    if option is None:
+        return f"has logprobs, but {called.name} has none."
+    body = called.body
+    config = body.get("generationConfig") or {}
+    included = "message.output_text.logprobs" in (body.get("include") or ())
+    asked = (body.get("logprobs"), config.get("responseLogprobs"), included)
+    if any(asked) or (called.name == "Responses" and body.get("top_logprobs") is not None):
+        return None
+    return f"has logprobs, but the request to {called.name} does not ask for them by {option}."
+
+
+def _find_missing_text(reply: Reply, called: CalledAPI) -> str | None:
+    if called.data_tool is None or not (reply.logprobs or reply.citations):
+        return None
+    return f"has details of a text, but its data are the arguments of the tool {called.data_tool!r}."

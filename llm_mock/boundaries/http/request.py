@@ -253,7 +253,9 @@ class HTTPRequest(Request):
         from llm_mock.boundaries.http.reply_checks import CalledAPI, find_unsupported_detail
 
         host = "" if self.sent is None else self.sent.host
-        return find_unsupported_detail(reply, CalledAPI(self.api, self.provider, host, self.body))
+        data_tool = self.find_data_tool(reply.data)
+        called = CalledAPI(self.api, self.provider, host, self.body, data_tool)
+        return find_unsupported_detail(reply, called)
 
     def find_data_tool(self, data: JSON) -> str | None:
         """Return the tool whose arguments the data of a reply are; None if they are a text.

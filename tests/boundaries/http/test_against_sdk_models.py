@@ -19,7 +19,7 @@ import pytest
 from google.genai import types as google
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from llm_mock import Citation, LLMMock, Reply, ToolCall
+from llm_mock import Citation, LLMMock, Logprob, Reply, ToolCall
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -28,6 +28,8 @@ UNKNOWN_BUT_SENT = (
     "ChatCompletionMessage.reasoning_content",  # sent by others who speak OpenAI's protocol
     "ChoiceDelta.reasoning_content",
     "ChoiceDelta.annotations",  # as OpenAI and OpenRouter send them
+    "Logprob.bytes",  # the types of deltas leave them out
+    "LogprobTopLogprob.bytes",
     "Response.store",  # in OpenAI's reference, not in its SDK
     "ResponseFunctionCallArgumentsDoneEvent.name",  # required in openai 2, not in openai 3
 )
@@ -217,6 +219,15 @@ DETAILED: dict[str, tuple[Reply, Asked]] = {
     "a citation of a document": (
         Reply("Hello!", citations=[Citation(document_index=0, cited_text="Hel")]),
         {"anthropic": {"messages": DOCUMENT_MESSAGES}},
+    ),
+    "log probabilities": (
+        Reply("Hello!", logprobs=[Logprob("Hel", -1, {"Hel": -1, "Hi": -2}), Logprob("lo!", 0.0)]),
+        {
+            "openai chat": {"logprobs": True, "top_logprobs": 2},
+            "openai responses": {"top_logprobs": 2},
+            "google": {"generationConfig": {"responseLogprobs": True, "logprobs": 2}},
+            "mistral": {"logprobs": True, "top_logprobs": 2},
+        },
     ),
     "a service tier": (
         Reply("Hello!", service_tier="priority"),

@@ -8,9 +8,9 @@ Each file of the folder `replies` has the answers of one API:
   `numbered`, each event has its position too;
 - `shared`: parts for several cases, as YAML anchors;
 - `cases`: the answers by name, each with the `reply` of the mock, the rest of the `request`, of
-  the `body` and of the `events`, perhaps some `headers`. `streamed: false` leaves the stream to
-  other cases. A reply with an error has a `status`, the body `error`, and the `last_event` of the
-  stream.
+  the `body`, of each `event` and of the `events`, perhaps some `headers`. `streamed: false` leaves
+  the stream to other cases. A reply with an error has a `status`, the body `error`, and the
+  `last_event` of the stream.
 
 Values are those of the provider's documentation, never those that the code happens to give. Times
 are 1700000000, and the ids of errors `req_mock`.
@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from llm_mock import Citation, LLMMock, Reply, ToolCall
+from llm_mock import Citation, LLMMock, Logprob, Reply, ToolCall
 from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.corpus_files import load_file
 from tests.boundaries.http.request_senders import find_served_url
@@ -67,7 +67,8 @@ class Case(NamedTuple):
     @property
     def events(self) -> list[dict[str, Any]]:
         """The events of the stream."""
-        events = [{**self.file["event"], **event} for event in self.fields["events"]]
+        common = {**self.file["event"], **self.fields.get("event", {})}
+        events = [{**common, **event} for event in self.fields["events"]]
         if "last_event" in self.fields:
             events.append(self.fields["last_event"])
         if self.file.get("numbered"):
@@ -90,6 +91,7 @@ def make_reply(fields: dict[str, Any]) -> Reply:
 MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "candidates": make_reply,
     "citations": lambda fields: Citation(**fields),
+    "logprobs": lambda fields: Logprob(**fields),
     "parts": lambda fields: ToolCall(**fields),
     "tool_calls": lambda fields: ToolCall(**fields),
 }

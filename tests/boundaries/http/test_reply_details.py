@@ -11,7 +11,7 @@ import llm
 import openai
 import pytest
 
-from llm_mock import Citation, InvalidReply, Latency, LLMMock, Reply, ToolCall
+from llm_mock import Citation, InvalidReply, Latency, LLMMock, Logprob, Reply, ToolCall
 from tests.boundaries.http.request_senders import (
     make_anthropic,
     make_gemini,
@@ -485,4 +485,127 @@ def test_a_citation_is_checked(arguments: dict[str, Any], problem: str) -> None:
 def test_citations_belong_to_a_text(arguments: dict[str, Any], problem: str) -> None:
     with pytest.raises(InvalidReply) as caught:
         Reply(**{"citations": [PAGE], **arguments})
+    assert problem in str(caught.value)
+
+
+CERTAIN = Reply("Hi", logprobs=[Logprob("H", -0.5), Logprob("i", -1.0)])
+ASKED_LOGPROBS: dict[str, dict[str, Any]] = {
+    "Chat Completions": {"model": "gpt-4o", "logprobs": True},
+    "Responses": {"model": "gpt-4o", "include": ["message.output_text.logprobs"]},
+    "Gemini": {"generationConfig": {"responseLogprobs": True}},
+    "Vertex AI": {"generationConfig": {"responseLogprobs": True}},
+    "Mistral": {"logprobs": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [*ASKED_LOGPROBS.items(), ("Responses", {"model": "gpt-4o", "top_logprobs": 0})],
+)
+def test_log_probabilities_that_are_asked_for_are_answered(
+    name: str, fields: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", CERTAIN)
+    url, body = REQUESTS[name]
+    response = httpx.post(url, json={**body, **fields})
+    assert response.status_code == 200
+    assert "-0.5" in response.text
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "problem"),
+    [
+        ("Chat Completions", {"logprobs": False}, "does not ask for them by logprobs=True."),
+        ("Chat Completions", {}, "the request to Chat Completions does not ask for them by"),
+        ("Responses", {}, 'include=["message.output_text.logprobs"] or top_logprobs.'),
+        ("Gemini", {}, "the request to Gemini does not ask for them by responseLogprobs."),
+        ("Vertex AI", {}, "the request to Vertex AI does not ask for them by responseLogprobs."),
+        ("Mistral", {}, "the request to Mistral does not ask for them by logprobs=True."),
+        ("Anthropic", {}, "has logprobs, but Anthropic has none."),
+    ],
+)
+def test_log_probabilities_that_are_not_asked_for_are_an_error(
+    name: str, fields: dict[str, Any], problem: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", CERTAIN)
+    url, body = REQUESTS[name]
+    assert httpx.post(url, json={**body, "model": "gpt-4o", **fields}).status_code == 400
+    assert problem in read_problem(mock_llm_responses)
+
+
+def test_details_of_data_that_become_arguments_are_an_error(mock_llm_responses: LLMMock) -> None:
+    tools = [
+        {"type": "function", "function": {"name": "look", "parameters": {"properties": {"a": {}}}}}
+    ]
+    mock_llm_responses.set("*", Reply(data={"a": 1}, citations=[PAGE]))
+    url, body = REQUESTS["Chat Completions"]
+    assert httpx.post(url, json={**body, "tools": tools}).status_code == 400
+    assert "its data are the arguments of the tool 'look'" in read_problem(mock_llm_responses)
+
+
+def test_data_has_log_probabilities(mock_llm_responses: LLMMock) -> None:
+    tokens = [Logprob("{", -1), Logprob("}", -2)]
+    mock_llm_responses.set("*", Reply(data={}, logprobs=tokens))
+    client = make_openai(None)
+    asked: dict[str, Any] = {"model": "gpt-4o", "messages": HELLO, "logprobs": True}
+    [choice] = client.chat.completions.create(**asked).choices
+    assert choice.logprobs is not None
+    assert choice.logprobs.content is not None
+    assert [token.logprob for token in choice.logprobs.content] == [-1, -2]
+    with client.chat.completions.stream(**asked) as stream:
+        tokens_seen = [event.content for event in stream if event.type == "logprobs.content.delta"]
+        final = stream.get_final_completion().choices[0]
+    assert [[token.token for token in tokens] for tokens in tokens_seen] == [["{"], ["}"]]
+    assert final.logprobs is not None
+    assert final.logprobs.content is not None
+    assert [token.token for token in final.logprobs.content] == ["{", "}"]
+
+
+def test_chunks_have_the_log_probabilities_of_their_tokens(mock_llm_responses: LLMMock) -> None:
+    tokens = [Logprob(token, -1) for token in ("a", "b", "c")]
+    mock_llm_responses.set("*", Reply(chunks=["ab", "c"], logprobs=tokens))
+    asked: dict[str, Any] = {"model": "gpt-4o", "input": "Hi", "top_logprobs": 0}
+    with make_openai(None).responses.stream(**asked) as stream:
+        deltas = [event for event in stream if event.type == "response.output_text.delta"]
+    found = [[token.token for token in delta.logprobs] for delta in deltas]
+    assert found == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"token": 5, "logprob": -1}, "token=5 of a Logprob must be a str"),
+        ({"token": "a", "logprob": 0.1}, "The log probability of 'a' is 0.1"),
+        ({"token": "a", "logprob": "b"}, "The log probability of 'a' is 'b'"),
+        ({"token": "a", "logprob": float("nan")}, "The log probability of 'a' is nan"),
+        ({"token": "a", "logprob": -1, "top_logprobs": ["b"]}, "must be a dict"),
+        ({"token": "a", "logprob": -1, "top_logprobs": {"b": 1}}, "probability of 'b' is 1"),
+        ({"token": "a", "logprob": -1, "top_logprobs": {5: -1}}, "probability of 5 is -1"),
+    ],
+)
+def test_a_log_probability_is_checked(arguments: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        Logprob(**arguments)
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"logprobs": 5}, "These are not log probabilities: 5"),
+        ({"logprobs": [-1]}, "This is not a log probability: -1"),
+        ({"text": "Ho"}, "The tokens of logprobs are 'Hi', but the text is 'Ho'"),
+        ({"text": None, "chunks": ["Hi"], "logprobs": [Logprob("Hi", -1)]}, ""),
+        ({"text": None, "chunks": ["H", "i"], "logprobs": [Logprob("Hi", -1)]}, "within a token"),
+        ({"text": None, "parts": ["Hi"]}, "this Reply has parts"),
+        ({"text": None, "refusal": "Hi"}, "has none"),
+    ],
+)
+def test_log_probabilities_belong_to_a_text(arguments: dict[str, Any], problem: str) -> None:
+    given = {"text": "Hi", "logprobs": CERTAIN.logprobs, **arguments}
+    if not problem:
+        assert Reply(**given).content == "Hi"
+        return
+    with pytest.raises(InvalidReply) as caught:
+        Reply(**given)
     assert problem in str(caught.value)

@@ -6,17 +6,23 @@ https://platform.openai.com/docs/guides/tools-web-search.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic_core import from_json
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.details.cited_texts import find_cited_spans
+from llm_mock.boundaries.http.details.token_logprobs import (
+    TokenQueue,
+    build_tokens,
+    read_top_count,
+)
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 from llm_mock.boundaries.http.wire import server_sent_event
 from llm_mock.core.events import Wait
 from llm_mock.core.reply import Reply
+from llm_mock.core.reply_items import Logprob
 from llm_mock.support.json_types import JSONObject
 
 
@@ -29,21 +35,33 @@ class DetailedChat(OpenAIChat):
         scripted = context.answer.reply
         # The choices are the same answer, as often as it is asked for.
         body["choices"][0]["message"]["annotations"] = build_annotations(scripted)
+        if scripted.logprobs:
+            top_count = read_top_count(context.request.body)
+            for choice in body["choices"]:
+                choice["logprobs"] = _build_logprobs(scripted.logprobs, top_count)
         return body
 
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
-        annotations = build_annotations(context.answer.reply)
+        scripted = context.answer.reply
+        annotations = build_annotations(scripted)
+        tokens = TokenQueue(scripted.logprobs)
+        top_count = read_top_count(context.request.body)
         for chunk in super().stream(context):
-            if isinstance(chunk, Wait) or not annotations:
+            if isinstance(chunk, Wait):
                 yield chunk
                 continue
             # A chunk has the same event for each choice.
             events = list(split_events(chunk))
-            if is_last(events[0]):
+            content = get_content(events[0])
+            if annotations and is_last(events[0]):
                 delta = {"annotations": annotations}
                 yield b"".join(encode_delta(event, delta) for event in events)
-            yield chunk
+            if scripted.logprobs and content:
+                logprobs = _build_logprobs(tokens.take(content), top_count)
+                yield b"".join(encode_logprobs(event, logprobs) for event in events)
+            else:
+                yield chunk
 
 
 PROTOCOL = DetailedChat()
@@ -60,6 +78,24 @@ def is_last(event: Any) -> bool:
     """Return whether an event ends a choice."""
     choices = event["choices"] if isinstance(event, dict) else ()
     return any(choice["finish_reason"] for choice in choices)
+
+
+def get_content(event: Any) -> str:
+    """Return the text that an event adds to a choice."""
+    choices = event["choices"] if isinstance(event, dict) else ()
+    contents = [choice["delta"].get("content") for choice in choices]
+    # The thinking of Mistral is a list.
+    return "".join(content for content in contents if isinstance(content, str))
+
+
+def encode_logprobs(event: JSONObject, logprobs: JSONObject) -> bytes:
+    """Encode an event with the log probabilities of its text."""
+    choice = {**event["choices"][0], "logprobs": logprobs}
+    return server_sent_event({**event, "choices": [choice]})
+
+
+def _build_logprobs(logprobs: Iterable[Logprob], top_count: int) -> JSONObject:
+    return {"content": build_tokens(logprobs, top_count), "refusal": None}
 
 
 def encode_delta(last: JSONObject, delta: JSONObject) -> bytes:

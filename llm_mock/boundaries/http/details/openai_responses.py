@@ -9,6 +9,11 @@ from collections.abc import Iterator
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.details.cited_texts import CitedSpan, find_cited_spans
+from llm_mock.boundaries.http.details.token_logprobs import (
+    TokenQueue,
+    build_tokens,
+    read_top_count,
+)
 from llm_mock.boundaries.http.protocols.openai_responses import (
     OpenAIResponses,
     ResponseStream,
@@ -36,6 +41,7 @@ class DetailedResponses(OpenAIResponses):
             if isinstance(part, str):
                 item = build_message_item(context, part, len(output))
                 item["content"][0]["annotations"] = _build_annotations(next(cited_spans, []))
+                item["content"][0]["logprobs"] = _build_tokens(context)
             else:
                 item = build_function_call_item(part)
             output.append(item)
@@ -59,6 +65,7 @@ class _DetailedStream(ResponseStream):
         super().__init__(context)
         self._cited_spans = iter(find_cited_spans(context.answer.reply))
         """The spans of the texts that are not closed yet."""
+        self._tokens = TokenQueue(context.answer.reply.logprobs)
         self._annotations: list[JSONObject] = []
         """The annotations of the text that is being closed."""
 
@@ -79,7 +86,15 @@ class _DetailedStream(ResponseStream):
             self._complete_part(fields["part"])
         elif kind == "response.output_item.done" and fields["item"]["type"] == "message":
             # The same item is part of the response at the end.
-            self._complete_part(fields["item"]["content"][0])
+            part = fields["item"]["content"][0]
+            self._complete_part(part)
+            if part["type"] == "output_text":
+                part["logprobs"] = _build_tokens(self.context)
+        elif kind == "response.output_text.delta":
+            tokens = self._tokens.take(fields["delta"])
+            fields["logprobs"] = build_tokens(tokens, read_top_count(self.context.request.body))
+        elif kind == "response.output_text.done":
+            fields["logprobs"] = _build_tokens(self.context)
         return super().encode(kind, fields)
 
     def _complete_part(self, part: JSONObject) -> None:
@@ -88,6 +103,11 @@ class _DetailedStream(ResponseStream):
 
 
 PROTOCOL = DetailedResponses()
+
+
+def _build_tokens(context: ResponseContext) -> list[JSONObject]:
+    """Return all tokens of the text."""
+    return build_tokens(context.answer.reply.logprobs, read_top_count(context.request.body))
 
 
 def _build_annotations(spans: list[CitedSpan]) -> list[JSONObject]:

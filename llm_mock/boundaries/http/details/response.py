@@ -18,6 +18,7 @@ GEMINI_TIER_HEADER = "x-gemini-service-tier"
 MODULES = {
     "AnthropicMessages": "anthropic_messages",
     "Gemini": "gemini",
+    "MistralChat": "mistral_chat",
     "OpenAIChat": "openai_chat",
     "OpenAIResponses": "openai_responses",
     "OpenRouterChat": "openrouter_chat",
