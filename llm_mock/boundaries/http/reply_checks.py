@@ -137,4 +137,6 @@ def _find_unasked_logprobs(reply: Reply, called: CalledAPI) -> str | None:
 def _find_missing_text(reply: Reply, called: CalledAPI) -> str | None:
     if called.data_tool is None or not (reply.logprobs or reply.citations):
         return None
-    return f"has details of a text, but its data are the arguments of the tool {called.data_tool!r}."
+    return (
+        f"has details of a text, but its data are the arguments of the tool {called.data_tool!r}."
+    )

@@ -21,9 +21,6 @@ from llm_mock.core.events import Wait
 from llm_mock.core.reply_items import Logprob
 from llm_mock.support.json_types import JSONObject
 
-VOCABULARY = 131_072
-"""The number of tokens that the tokenizer knows."""
-
 
 class DetailedMistralChat(MistralChat):
     """`POST …/chat/completions` of Mistral, with details."""
@@ -61,5 +58,6 @@ def _build_logprobs(context: ResponseContext, logprobs: Iterable[Logprob]) -> JS
     tokens = build_tokens(logprobs, read_top_count(context.request.body))
     for token in tokens:
         for each in (token, *token["top_logprobs"]):
-            each["token_id"] = zlib.crc32(each["token"].encode()) % VOCABULARY
+            # An id as long as those of the tokenizer, and always the same for a token.
+            each["token_id"] = zlib.crc32(each["token"].encode()) >> 15
     return {"content": tokens}
