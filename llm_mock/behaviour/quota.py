@@ -183,7 +183,7 @@ class Quotas:
 def _build_headers(
     provider: str | None, kind: str, limit: int, remaining: int, reset: int
 ) -> dict[str, str]:
-    """Return the headers for one limit; Google and Mistral send none.
+    """Return the headers for one limit; Google sends none.
 
     Args:
         provider: the provider; None through `llm`.
@@ -198,6 +198,13 @@ def _build_headers(
             f"anthropic-ratelimit-{kind}-limit": str(limit),
             f"anthropic-ratelimit-{kind}-remaining": str(remaining),
             f"anthropic-ratelimit-{kind}-reset": moment.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+    if provider == "mistral":
+        # Mistral names the window, and does not say when it ends.
+        window = "req-minute" if kind == "requests" else "tokens-minute"
+        return {
+            f"x-ratelimit-limit-{window}": str(limit),
+            f"x-ratelimit-remaining-{window}": str(remaining),
         }
     if provider != "openai":
         return {}

@@ -167,6 +167,58 @@ def test_anthropic_has_headers_of_its_own(mock_llm_responses: LLMMock) -> None:
     assert not [name for name in headers if name.startswith("x-ratelimit")]
 
 
+def test_mistral_has_headers_of_its_own(mock_llm_responses: LLMMock) -> None:
+    usage = {"input_tokens": 50, "output_tokens": 40}
+    mock_llm_responses.set("mistral", Reply("Hi!", usage=usage))
+    mock_llm_responses.set_quota("mistral", rpm=2, tpm=1000)
+    url = "https://api.mistral.ai/v1/chat/completions"
+    body = {"model": "mistral", "messages": HELLO}
+    first, second, refused = [httpx.post(url, json=body) for _ in range(3)]
+    limits = {name: value for name, value in first.headers.items() if "ratelimit" in name}
+    assert limits == {
+        "x-ratelimit-limit-req-minute": "2",
+        "x-ratelimit-remaining-req-minute": "1",
+        "x-ratelimit-limit-tokens-minute": "1000",
+        "x-ratelimit-remaining-tokens-minute": "910",
+    }
+    assert second.headers["x-ratelimit-remaining-tokens-minute"] == "820"
+    assert refused.headers["x-ratelimit-remaining-req-minute"] == "0"
+    assert refused.json() == {
+        "object": "error",
+        "message": "Rate limit exceeded",
+        "type": "rate_limited",
+        "param": None,
+        "code": "1300",
+        "raw_status_code": 429,
+    }
+
+
+def test_google_sends_no_headers_of_limits(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_quota("gemini", rpm=5, tpm=1000)
+    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini:generateContent"
+    headers = httpx.post(url, json={"contents": [{"parts": [{"text": "Hello"}]}]}).headers
+    assert not [name for name in headers if "ratelimit" in name]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://api.groq.com/openai/v1/chat/completions",
+        "https://mine.openai.azure.com/openai/deployments/m/chat/completions",
+        "https://api.deepseek.com/chat/completions",
+    ],
+)
+def test_providers_with_the_api_of_openai_have_its_headers(
+    url: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set_quota("m", rpm=1, tpm=1000)
+    first, refused = [httpx.post(url, json={"model": "m", "messages": HELLO}) for _ in range(2)]
+    assert first.headers["x-ratelimit-limit-requests"] == "1"
+    assert first.headers["x-ratelimit-limit-tokens"] == "1000"
+    assert refused.status_code == 429
+    assert refused.json()["error"]["code"] == "rate_limit_exceeded"
+
+
 def test_google_names_the_quota_and_the_delay(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_quota("gemini", rpm=1)
     url = "https://generativelanguage.googleapis.com/v1beta/models/gemini:generateContent"
