@@ -339,7 +339,8 @@ class ResponseConfigurator:
                 segment, `{name}` for one that a function reads in `request.parameters`, and `**`
                 for any number.
             response: a dict or a list (JSON), a str (plain text), bytes, an exception, an error of
-                `llm_mock.templates`, or a function of the request that returns one of these.
+                `llm_mock.templates`, or a function of the request, sync or async, that returns one
+                of these.
             status: the status.
             headers: further headers.
             times: the number of requests that it answers. They are used in order, before the

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception
-from llm_mock.core.reply_functions import call_function
+from llm_mock.core.reply_functions import call_function, call_function_async
 from llm_mock.core.script import QueuedReply, StandingReply
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
@@ -189,11 +189,6 @@ def to_endpoint_answer(value: object) -> EndpointAnswer:
         return value
     if isinstance(value, BaseException) or inspect.isclass(value):
         return Reply(error=to_exception(value))
-    if inspect.iscoroutinefunction(value):
-        raise InvalidReply(
-            f"on() takes no coroutine function, but got {described(value)}. Give a function that "
-            "is not async."
-        )
     if callable(value):
         return value
     return _to_body(value)
@@ -212,7 +207,25 @@ def _to_body(value: Any) -> EndpointBody:
 def call_endpoint_function(function: EndpointFunction, request: object) -> EndpointBody | Reply:
     """Call a function of an endpoint, and return the body or the error that it returns."""
     __tracebackhide__ = True
-    answer = to_endpoint_answer(call_function(function, request))
+    return _check_function_answer(function, call_function(function, request))
+
+
+async def call_endpoint_function_async(
+    function: EndpointFunction, request: object
+) -> EndpointBody | Reply:
+    """Call a function of an endpoint, which may be async, and return its body or error."""
+    __tracebackhide__ = True
+    return _check_function_answer(function, await call_function_async(function, request))
+
+
+def _check_function_answer(function: EndpointFunction, value: object) -> EndpointBody | Reply:
+    """Return the result of a function as a body or an error.
+
+    Raises:
+        InvalidReply: it is neither of them.
+    """
+    __tracebackhide__ = True
+    answer = to_endpoint_answer(value)
     if isinstance(answer, (EndpointBody, Reply)):
         return answer
     raise InvalidReply(f"The function {described(function)} returned another function.")

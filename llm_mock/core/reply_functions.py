@@ -40,7 +40,15 @@ async def call_reply_function_async(function: ReplyFunction, native: object) -> 
 def call_function(function: ReplyFunction, argument: object) -> object:
     """Call a function whose result is no reply; `explain_bug` names its line if it raises."""
     __tracebackhide__ = True
-    return function(argument)
+    result = function(argument)
+    return _run(result) if inspect.iscoroutine(result) else result
+
+
+async def call_function_async(function: ReplyFunction, argument: object) -> object:
+    """Call a function whose result is no reply, awaiting the coroutine of an async one."""
+    __tracebackhide__ = True
+    result = function(argument)
+    return await result if inspect.isawaitable(result) else result
 
 
 def explain_bug(error: BaseException) -> str | None:
@@ -69,6 +77,7 @@ def _find_function_traceback(error: BaseException) -> TracebackType | None:
         call_reply_function.__code__,
         call_reply_function_async.__code__,
         call_function.__code__,
+        call_function_async.__code__,
     )
     inside = None
     traceback = error.__traceback__

@@ -18,6 +18,7 @@ from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
 from llm_mock.boundaries.http.supported_versions import explain_user_agent, outdated_call
 from llm_mock.boundaries.http.wire import (
+    PendingResponse,
     WireResponse,
     add_request_id,
     error_response,
@@ -76,7 +77,7 @@ def dispatch_request(
     """
     parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
-        return parsed
+        return parsed.run() if isinstance(parsed, PendingResponse) else parsed
     if clock.read is None:
         parsed.request.waits_forever = clock.total is None
     try:
@@ -103,7 +104,7 @@ async def dispatch_request_async(
     """Return the mock's response to a request; the asynchronous form of `dispatch_request`."""
     parsed = _parse_or_respond(sent, provider, mock, can_send)
     if not isinstance(parsed, ModelRequest):
-        return parsed
+        return await parsed.wait() if isinstance(parsed, PendingResponse) else parsed
     if clock.read is None:
         parsed.request.waits_forever = clock.total is None
     response = await respond_async(parsed)
@@ -145,7 +146,7 @@ async def respond_async(
 
 def _parse_or_respond(
     sent: WireRequest, provider: str, mock: Mock, can_send: bool
-) -> ModelRequest | WireResponse | None:
+) -> ModelRequest | WireResponse | PendingResponse | None:
     """Parse a request to a model; return the response if no reply of the mock is needed.
 
     None stands for a request that passes through to the provider.
@@ -178,7 +179,7 @@ def parse_request(
     provider: str,
     mock: Mock,
     served: bool = False,
-) -> ModelRequest | WireResponse:
+) -> ModelRequest | WireResponse | PendingResponse:
     """Parse a request; return the response if it does not call a model or is malformed.
 
     Args:

@@ -17,6 +17,7 @@ from llm_mock.boundaries.http.protocols.protocol import extract_options, make_te
 from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.wire import (
+    PendingResponse,
     WireRequest,
     WireResponse,
     add_request_id,
@@ -28,6 +29,7 @@ from llm_mock.core.endpoints import (
     EndpointBody,
     EndpointResponse,
     call_endpoint_function,
+    call_endpoint_function_async,
 )
 from llm_mock.core.reply import Reply
 from llm_mock.support.json_types import JSONObject
@@ -35,7 +37,7 @@ from llm_mock.support.json_types import JSONObject
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.error_formats import ErrorFormat
     from llm_mock.core.call import Call
-    from llm_mock.core.endpoints import EndpointReply
+    from llm_mock.core.endpoints import EndpointFunction, EndpointReply
     from llm_mock.core.mock import Mock
     from llm_mock.core.script import StandingReply
 
@@ -155,7 +157,9 @@ def find_text(fields: JSONObject) -> str:
     return ""
 
 
-def answer_configured_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+def answer_configured_endpoint(
+    sent: WireRequest, provider: str, mock: Mock
+) -> WireResponse | PendingResponse | None:
     """Return the response that `mock.on` configures for a request; None without one.
 
     Raises:
@@ -172,43 +176,93 @@ def answer_configured_endpoint(sent: WireRequest, provider: str, mock: Mock) -> 
             reply = script.find_endpoint_reply(names, record)
             # Another process may have used up the last one meanwhile.
             if reply is not None:
-                try:
-                    return add_request_id(_respond(mock, record, request, reply), errors)
-                except Exception as error:
-                    return _fail(mock, record, request, error, errors)
+                answering = EndpointCall(mock, record, request, errors, reply)
+                return answering.defer() if answering.has_function else answering.answer()
         level = level.parent
     return None
 
 
-def _respond(mock: Mock, record: Call, request: HTTPRequest, reply: StandingReply) -> WireResponse:
-    """Return a configured response, and complete the record of the request.
+class EndpointCall:
+    """A request for which a response is configured.
 
-    Raises:
-        Exception: the configured error.
+    Args:
+        mock: the mock that answers.
+        record: the record of the request.
+        request: the request.
+        errors: the format of the provider's errors.
+        reply: the configured response.
     """
-    mock.history.answered_by[record["number"]] = reply
-    response: EndpointResponse = cast("EndpointReply", reply).response
-    answer = response.answer
-    if not isinstance(answer, (EndpointBody, Reply)):
-        sent = cast("WireRequest", request.sent)
-        parameters = response.endpoint.match(sent.method, sent.host, sent.path)
-        answer = call_endpoint_function(answer, EndpointRequest(sent, parameters))
-    if isinstance(answer, Reply):
-        raise resolve_error(_get_exception(answer), request.model_id, request.provider)
-    mock.record_answer(record, _to_recorded_reply(answer), request)
-    return _build_response(response, answer)
 
+    def __init__(
+        self,
+        mock: Mock,
+        record: Call,
+        request: HTTPRequest,
+        errors: ErrorFormat,
+        reply: StandingReply,
+    ) -> None:
+        mock.history.answered_by[record["number"]] = reply
+        self._mock = mock
+        self._record = record
+        self._request = request
+        self._errors = errors
+        self._response: EndpointResponse = cast("EndpointReply", reply).response
+        self._answer = self._response.answer
+        self.has_function = not isinstance(self._answer, (EndpointBody, Reply))
 
-def _fail(
-    mock: Mock, record: Call, request: HTTPRequest, error: Exception, errors: ErrorFormat
-) -> WireResponse:
-    """Return the response for an error, and complete the record of the request."""
-    mock.record_failure(record, error, request.describe_failure(error, begun=False))
-    wire_error = convert_to_wire_error(error)
-    if isinstance(wire_error, ReplyFunctionError):
-        # The test fails with it, because the application may catch the SDK's exception.
-        mock.note_problem(wire_error.explanation)
-    return exception_response(errors, wire_error, request.provider)
+    def answer(self) -> WireResponse:
+        """Return the response.
+
+        Raises:
+            ConnectionFailure: the response is that the connection fails.
+        """
+        try:
+            answer = self._answer
+            if not isinstance(answer, (EndpointBody, Reply)):
+                answer = call_endpoint_function(answer, self._describe_request())
+            return self._complete(answer)
+        except Exception as error:
+            return self._fail(error)
+
+    def defer(self) -> PendingResponse:
+        """Return the response of a function, which is not called yet, as it may be async."""
+        return PendingResponse(self.answer, self._wait)
+
+    async def _wait(self) -> WireResponse:
+        try:
+            function = cast("EndpointFunction", self._answer)
+            answer = await call_endpoint_function_async(function, self._describe_request())
+            return self._complete(answer)
+        except Exception as error:
+            return self._fail(error)
+
+    def _describe_request(self) -> EndpointRequest:
+        """Return the request in the form that functions get."""
+        sent = cast("WireRequest", self._request.sent)
+        parameters = self._response.endpoint.match(sent.method, sent.host, sent.path)
+        return EndpointRequest(sent, parameters)
+
+    def _complete(self, answer: EndpointBody | Reply) -> WireResponse:
+        """Return the response for an answer, and complete the record of the request.
+
+        Raises:
+            Exception: the configured error.
+        """
+        request = self._request
+        if isinstance(answer, Reply):
+            raise resolve_error(_get_exception(answer), request.model_id, request.provider)
+        self._mock.record_answer(self._record, _to_recorded_reply(answer), request)
+        return add_request_id(_build_response(self._response, answer), self._errors)
+
+    def _fail(self, error: Exception) -> WireResponse:
+        """Return the response for an error, and complete the record of the request."""
+        failure = self._request.describe_failure(error, begun=False)
+        self._mock.record_failure(self._record, error, failure)
+        wire_error = convert_to_wire_error(error)
+        if isinstance(wire_error, ReplyFunctionError):
+            # The test fails with it, because the application may catch the SDK's exception.
+            self._mock.note_problem(wire_error.explanation)
+        return exception_response(self._errors, wire_error, self._request.provider)
 
 
 def _get_exception(reply: Reply) -> Exception:

@@ -22,6 +22,7 @@ from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.providers.registry import get_descriptor
 from llm_mock.boundaries.http.wire import (
+    PendingResponse,
     WireRequest,
     WireResponse,
     error_response,
@@ -193,6 +194,9 @@ class MockServer:
             if mock is None:
                 raise WireError(503, "No mock is active: no mocked test runs at this moment.")
             request = parse_request(sent, provider, mock, served=True)
+            if isinstance(request, PendingResponse):
+                await enter_task()
+                return await request.wait()
             if not isinstance(request, ModelRequest):
                 return request
             response = await respond_async(request, enter_task)

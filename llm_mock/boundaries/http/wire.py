@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl
@@ -81,6 +81,15 @@ class WireResponse(NamedTuple):
     """The body, or its chunks with the waits between them."""
     delay: Wait = Wait(0)
     """The time before the response starts."""
+
+
+class PendingResponse(NamedTuple):
+    """A response that a function of the test gives, which may be async."""
+
+    run: Callable[[], WireResponse]
+    """Calls the function for a synchronous client."""
+    wait: Callable[[], Awaitable[WireResponse]]
+    """Calls the function, and awaits an async one."""
 
 
 def json_response(

@@ -90,6 +90,85 @@ def test_a_function_gets_the_request(client: openai.OpenAI, mock_llm_responses: 
     ]
 
 
+async def describe_file(request: Any) -> dict[str, Any]:
+    """Return a file."""
+    await asyncio.sleep(0)
+    return {**FILE, "id": request.parameters["file_id"]}
+
+
+class FileRetriever:
+    """An async function with a state of its own."""
+
+    async def __call__(self, request: Any) -> dict[str, Any]:
+        """Return a file."""
+        return await describe_file(request)
+
+
+@pytest.mark.parametrize(
+    "function", [describe_file, FileRetriever(), lambda request: describe_file(request)]
+)
+def test_an_async_function_answers_a_synchronous_client(
+    client: openai.OpenAI, mock_llm_responses: LLMMock, function: Any
+) -> None:
+    mock_llm_responses.on("GET", "/v1/files/{file_id}", function)
+    assert client.files.retrieve("file-2").id == "file-2"
+    [call] = mock_llm_responses.calls
+    assert call.response == {**FILE, "id": "file-2"}
+
+
+@pytest.mark.parametrize(
+    "function", [describe_file, FileRetriever(), lambda request: describe_file(request)]
+)
+def test_an_async_function_is_awaited_by_an_async_client(
+    mock_llm_responses: LLMMock, function: Any
+) -> None:
+    mock_llm_responses.on("GET", "/v1/files/{file_id}", function)
+
+    async def retrieve() -> list[str]:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            names = ["file-1", "file-2"]
+            files = await asyncio.gather(*[client.files.retrieve(name) for name in names])
+            return [file.id for file in files]
+
+    assert asyncio.run(retrieve()) == ["file-1", "file-2"]
+
+
+@pytest.mark.parametrize(
+    ("result", "raised"),
+    [
+        (templates.rate_limit(), openai.RateLimitError),
+        (ConnectionError("gone"), openai.APIConnectionError),
+    ],
+)
+def test_an_async_function_may_return_an_error(
+    mock_llm_responses: LLMMock, result: Any, raised: type[Exception]
+) -> None:
+    async def fail(request: Any) -> Any:
+        return result
+
+    mock_llm_responses.on("GET", "/v1/files/*", fail)
+
+    async def retrieve() -> None:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            await client.files.retrieve("file-1")
+
+    with pytest.raises(raised):
+        asyncio.run(retrieve())
+    with openai.OpenAI(max_retries=0) as client, pytest.raises(raised):
+        client.files.retrieve("file-1")
+    assert [bool(call.error) for call in mock_llm_responses.calls] == [True, True]
+
+
+def test_a_synchronous_client_in_an_event_loop_cannot_await(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.on("GET", "/v1/files/{file_id}", describe_file)
+
+    async def retrieve() -> None:
+        openai.OpenAI(max_retries=0).files.retrieve("file-1")
+
+    with pytest.raises(openai.APIStatusError, match=r"describe_file\(\) is async, but"):
+        asyncio.run(retrieve())
+
+
 @pytest.mark.parametrize(
     ("error", "raised"),
     [
@@ -211,7 +290,6 @@ def test_async_clients_are_answered_too(mock_llm_responses: LLMMock) -> None:
         (("GET", "/v1/files", {}), {"status": 99}, "status=99"),
         (("GET", "/v1/files", {}), {"times": 0}, "times=0"),
         (("GET", "/v1/files", {}), {"headers": {"a": 1}}, "a dict of texts"),
-        (("GET", "/v1/files", retrieve_file), {}, "coroutine function"),
     ],
 )
 def test_what_is_no_endpoint_is_refused(
@@ -230,6 +308,9 @@ def test_a_response_that_is_used_up_is_refused_for_the_whole_run() -> None:
 def test_unused_responses_and_bugs_of_functions_are_reported(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
+        import asyncio
+        import contextlib
+
         import openai
 
         def test_unused(mock_llm_responses):
@@ -249,16 +330,30 @@ def test_unused_responses_and_bugs_of_functions_are_reported(pytester: pytest.Py
                 openai.OpenAI().files.list()
             except openai.APIStatusError:
                 pass
+
+        async def fail(request):
+            await asyncio.sleep(0)
+            return request.something
+
+        async def list_files():
+            async with openai.AsyncOpenAI() as client:
+                await client.files.list()
+
+        def test_async_bug(mock_llm_responses):
+            mock_llm_responses.on("GET", "/v1/files", fail)
+            with contextlib.suppress(openai.APIStatusError):
+                asyncio.run(list_files())
         """
     )
     result = pytester.runpytest()
-    result.assert_outcomes(passed=1, failed=3)
+    result.assert_outcomes(passed=1, failed=4)
     result.stdout.fnmatch_lines(
         [
             "*One queued reply was not asked for:*",
             "*GET /v1/files/[*]*",
             "*GET /v1/batches*not used*",
-            "*A reply function raised at test_*: AttributeError*",
+            "*A reply function raised at test_*: AttributeError*nothing*",
+            "*A reply function raised at test_*: AttributeError*something*",
         ]
     )
 
