@@ -176,13 +176,13 @@ def answer_configured_endpoint(
             reply = script.find_endpoint_reply(names, record)
             # Another process may have used up the last one meanwhile.
             if reply is not None:
-                answering = EndpointCall(mock, record, request, errors, reply)
+                answering = ConfiguredCall(mock, record, request, errors, reply)
                 return answering.defer() if answering.has_function else answering.answer()
         level = level.parent
     return None
 
 
-class EndpointCall:
+class ConfiguredCall:
     """A request for which a response is configured.
 
     Args:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.connection import Connection, ServerContext, enter_task
 from llm_mock.boundaries.http.dialects import make_environment, resolve_request
-from llm_mock.boundaries.http.dispatch import ModelRequest, parse_request, respond_async
+from llm_mock.boundaries.http.dispatch import parse_request, respond_async
 from llm_mock.boundaries.http.errors import refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
@@ -193,17 +193,7 @@ class MockServer:
             mock = self._mock()
             if mock is None:
                 raise WireError(503, "No mock is active: no mocked test runs at this moment.")
-            request = parse_request(sent, provider, mock, served=True)
-            if isinstance(request, PendingResponse):
-                await enter_task()
-                return await request.wait()
-            if not isinstance(request, ModelRequest):
-                return request
-            response = await respond_async(request, enter_task)
-            if isinstance(response, WireResponse):
-                return response
-            await enter_task()
-            return await forward(sent, response)
+            return await _respond_with(mock, sent, provider)
         # The client gets any exception in the format of its provider. A `ConnectionFailure` is
         # raised again, and makes the connection fail.
         except Exception as error:
@@ -220,6 +210,21 @@ class MockServer:
             mock.note_problem(message)
         error = WireError(421, message, headers=refusal_headers(message))
         return error_response(get_descriptor(provider).errors, error)
+
+
+async def _respond_with(mock: Mock, sent: WireRequest, provider: str) -> WireResponse:
+    """Return a mock's response to a request."""
+    request = parse_request(sent, provider, mock, served=True)
+    if isinstance(request, WireResponse):
+        return request
+    if isinstance(request, PendingResponse):
+        await enter_task()
+        return await request.wait()
+    response = await respond_async(request, enter_task)
+    if isinstance(response, WireResponse):
+        return response
+    await enter_task()
+    return await forward(sent, response)
 
 
 @lru_cache(1_000)
