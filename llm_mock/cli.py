@@ -346,6 +346,14 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     metavar="NAME",
     help="Accept the requests that this rule of providers refuses; give it for each rule.",
 )
+@click.option(
+    "--control-token",
+    metavar="TOKEN",
+    envvar="LLM_MOCK_CONTROL_TOKEN",
+    show_envvar=True,
+    help="Let programs on other machines use the control API, if they send this token as "
+    "Authorization: Bearer TOKEN. Those on this machine need none.",
+)
 def serve(
     script: str | None,
     host: str | None,
@@ -354,6 +362,7 @@ def serve(
     strict: Strictness,
     record: Path | None,
     disabled_rules: tuple[str, ...],
+    control_token: str | None,
 ) -> None:
     """Answer the SDKs of OpenAI, Anthropic, Google and Mistral in any language, until Ctrl-C.
 
@@ -362,6 +371,20 @@ def serve(
 
     SCRIPT is a YAML file of replies, or package.module:function, which is called with the object
     that configures the mock. Nothing checks who connects, so listen where only you can.
+
+    Tests in any language control the server by HTTP, with JSON as in the YAML file:
+
+    \b
+      POST /_llm_mock/replies    set replies
+      POST /_llm_mock/misbehave  make models misbehave
+      GET  /_llm_mock/calls      the calls
+      GET  /_llm_mock/unused     the replies that no call asked for
+      GET  /_llm_mock/verdict    whether the test passes
+      POST /_llm_mock/reset      begin anew
+      GET  /_llm_mock/health     whether the server is up
+
+    Each test has its own replies and calls. A request names its test by a base URL such as
+    http://127.0.0.1:8080/t/test-7/openai/v1, or by the header X-Test-Id.
     """
     with report_errors():
         from llm_mock.commands.serve import serve as serve_script
@@ -369,7 +392,7 @@ def serve(
         if strict == "error" and record is not None:
             problem = "--strict error refuses the calls that --record asks the provider"
             raise click.UsageError(f"{problem}: give one of them.")
-        serve_script(script, host, port, strict, record, keep, disabled_rules)
+        serve_script(script, host, port, strict, record, keep, disabled_rules, control_token)
 
 
 @main.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -866,6 +867,83 @@ def _(depth: int) -> bool:
         return value_types.is_text(cst.Name("a"), table, depth - 1)
 
 
+# The control API of `llm-mock serve`
+
+
+def make_served_tests() -> Any:
+    """Return the mocks of a server."""
+    from llm_mock.commands.serve_tests import ServedTests
+    from llm_mock.core.settings import Settings
+
+    return ServedTests(Settings(), None, 10, None)
+
+
+def send_control(tests: Any, path: str, body: bytes = b"") -> Any:
+    """Return the status and the JSON of the answer to a control request."""
+    from llm_mock.boundaries.http.http1 import RequestHead
+    from llm_mock.commands.serve_router import ServeRouter
+
+    method = "POST" if body else "GET"
+    head = RequestHead(method, path, "", {}, True, "localhost", len(body))
+    answer = ServeRouter(tests).route(head, body, "127.0.0.1")
+    return answer.status, json.loads(answer.body)  # type: ignore[arg-type,union-attr]
+
+
+@limit(1_000, "commands/serve_tests.py MAX_TESTS")
+def _(number: int) -> bool:
+    tests = make_served_tests()
+    for name in names(number):
+        tests.get(name)
+    assert tests.dropped == max(0, number - 1_000)
+    assert tests.find("n1") is not None
+    return tests.find("n0") is not None
+
+
+@limit(100, "commands/serve_tests.py MAX_NOTES")
+def _(number: int) -> bool:
+    mock = make_served_tests().get("test")
+    for name in names(number):
+        mock.note_problem(name)
+        mock.note_invalid_request(name)
+    assert mock.problems == mock.refusals == names(min(number, 100))
+    return len(mock.problems) == number
+
+
+@limit(100, "commands/serve_router.py MAX_NAME")
+def _(length: int) -> bool:
+    from llm_mock.boundaries.http.wire_error import WireError
+
+    try:
+        status, _ = send_control(make_served_tests(), f"/t/{'x' * length}/_llm_mock/calls")
+    except WireError:
+        return False
+    return bool(status == 200)
+
+
+def test_a_control_token_has_at_least_eight_characters() -> None:
+    from llm_mock.commands.serve_router import MIN_TOKEN, check_control_token
+
+    assert accepts(check_control_token, "x" * MIN_TOKEN)
+    assert not accepts(check_control_token, "x" * (MIN_TOKEN - 1))
+
+
+@limit(20_000_000, "commands/serve_control.py MAX_CONTROL_BYTES")
+def _(size: int) -> bool:
+    body = b'{"replies": []}'
+    path = "/_llm_mock/replies"
+    status, _ = send_control(make_served_tests(), path, body + b" " * (size - len(body)))
+    return bool(status == 200)
+
+
+@limit(50, "commands/serve_control.py SHOWN_PROBLEMS")
+def _(number: int) -> bool:
+    body = json.dumps({"replies": [{"a": 1}] * number}).encode()
+    _, answer = send_control(make_served_tests(), "/_llm_mock/replies", body)
+    message = answer["error"]["message"]
+    assert message.count("unknown key 'a'") == 50
+    return "… and 1 more problems" not in message
+
+
 # Ranges of numbers
 
 
@@ -1076,6 +1154,7 @@ CONSTANTS: dict[str, float] = {
     "commands/import_cassette.py PROMPT_LENGTH": 80,
     "commands/mcp_server.py MAX_OUTPUT": 40_000,
     "commands/serve.py KEPT_CALLS": 1_000,
+    "commands/serve_router.py MIN_TOKEN": 8,
     "commands/side_by_side.py MAX_COLUMNS": 6,
     "core/request.py LARGEST_FILE": 20_000_000,
     "core/vectors.py SEEN_BYTES": 4_096,

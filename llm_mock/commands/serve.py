@@ -5,42 +5,31 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from llm_mock.behaviour import ModelBehaviour
 from llm_mock.boundaries.http.request_rules.lookup import check_rule_names
 from llm_mock.boundaries.http.server import MockServer
-from llm_mock.commands.errors import print_message
-from llm_mock.core.call import Call
+from llm_mock.commands.serve_router import ServeRouter, check_control_token
+from llm_mock.commands.serve_tests import ServedTests
 from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
-from llm_mock.core.records import format_call
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
+from llm_mock.support.redaction import hide
 from llm_mock.support.strictness import Strictness
 from llm_mock.support.text import format_count
 
 KEPT_CALLS = 1_000
 """The number of calls that are kept in memory, as a server may run for weeks."""
-MISSING_REPLY_ADVICE = "Write one into the script, or leave out --strict error."
-
-
-class _ReportingMock(Mock):
-    """A mock that prints problems at once, as there is no test to report them."""
-
-    def _note(self, kind: str, message: str) -> None:
-        print_message("Problem", message)
-
-    def _report(self, record: Call) -> None:
-        """Print a line for a call, which has no secrets and no control characters."""
-        # Straight to the stream: `logging` and `click.echo` take longer than the answer.
-        # A stream that is closed, or cannot show a character, must not fail the call.
-        with suppress(OSError, ValueError):
-            sys.stdout.write(f"{format_call(record)}\n")
-            sys.stdout.flush()
+MISSING_REPLY_ADVICE = (
+    "Write one into the script, set one by POST /_llm_mock/replies, or leave out --strict error."
+)
+UNUSED_REPLY_ADVICE = (
+    "Leave out the reply, correct what it wants, or leave out its times to let it stay unused."
+)
 
 
 def serve(
@@ -51,6 +40,7 @@ def serve(
     record: Path | None,
     keep: int = KEPT_CALLS,
     disabled_rules: Sequence[str] = (),
+    control_token: str | None = None,
 ) -> None:
     """Serve until Ctrl-C.
 
@@ -65,6 +55,7 @@ def serve(
             and recorded.
         keep: the number of calls to keep in memory, the last ones.
         disabled_rules: the names of the rules of providers by which no request is refused.
+        control_token: the token that lets programs on other machines control the server.
 
     Raises:
         LLMMockError: the script, the cassette or a name is wrong, or the port is not free.
@@ -74,19 +65,25 @@ def serve(
         autospec=True,
         disabled_rules=check_rule_names(disabled_rules),
         missing_reply_advice=MISSING_REPLY_ADVICE,
+        unused_reply_advice=UNUSED_REPLY_ADVICE,
     )
-    mock = _ReportingMock(ModelBehaviour(), settings=settings)
-    mock.history.limit = keep
+    cassette = None
     if record is not None:
         from llm_mock.cassettes import Cassette
 
         # Saved after each call: a server may be killed.
-        mock.cassette = Cassette(record, "new_episodes", at_once=True)
+        cassette = Cassette(record, "new_episodes", at_once=True)
+    if control_token is not None:
+        check_control_token(control_token)
+        hide(control_token)
+    loaded = None
     if script is not None:
-        from llm_mock.commands.serve_script import configure
+        from llm_mock.commands.serve_script import ServeScript
 
-        configure(mock.responses, script)
-    with _activate(mock), _listen(mock, host, port) as server:
+        loaded = ServeScript(script)
+    tests = ServedTests(settings, loaded, keep, cassette)
+    router = ServeRouter(tests, control_token)
+    with _activate(tests.unnamed), _listen(tests.unnamed, router, host, port) as server:
         urls = (server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url)
         try:
             click.echo(f"Ready: {'  '.join(urls)}  (Ctrl-C ends it)")
@@ -96,7 +93,7 @@ def serve(
     if sys.stdout.isatty():
         # Ends the line on which the terminal shows ^C.
         click.echo()
-    click.echo(_format_summary(mock))
+    click.echo(_format_summary(tests))
 
 
 @contextmanager
@@ -114,10 +111,9 @@ def _activate(mock: Mock) -> Iterator[None]:
         logger.setLevel(previous_level)
 
 
-def _format_summary(mock: Mock) -> str:
+def _format_summary(tests: ServedTests) -> str:
     """Return the last line of the output, with the number of calls."""
-    total = mock.history.number_of_calls
-    kept = len(mock.calls)
+    total, kept = tests.count_calls()
     if kept < total:
         dropped = f"; the last {kept:,} were kept"
     else:
@@ -125,12 +121,14 @@ def _format_summary(mock: Mock) -> str:
     return f"Ended after {format_count(total, 'call')}{dropped}."
 
 
-def _listen(mock: Mock, host: str | None, port: int) -> MockServer:
+def _listen(mock: Mock, router: ServeRouter, host: str | None, port: int) -> MockServer:
     address = host or "127.0.0.1"
     # By default, reject other names in `Host`: a website may resolve its own to this machine.
     any_host = host is not None
     try:
-        return MockServer(lambda: mock, address, port, keep_alive=True, any_host=any_host)
+        return MockServer(
+            lambda: mock, address, port, keep_alive=True, any_host=any_host, router=router
+        )
     except OSError as error:
         # asyncio adds "(while attempting to bind …)", which repeats the address.
         problem = (error.strerror or str(error)).partition(" (while")[0]

@@ -10,81 +10,58 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pydantic
-
-from llm_mock.behaviour.scripted_replies import ScriptedReply, build_matchers, build_reply
+from llm_mock.behaviour.reply_lists import ReplyList, UnusableReply, configure_replies
 from llm_mock.core.configurator import ResponseConfigurator
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.support import yaml_files
 from llm_mock.support.text import format_error, format_path, shorten, suggest_name
 from llm_mock.support.validation import Location
 
-UNLIMITED = sys.maxsize
 
-
-class ServeScript(pydantic.BaseModel):
-    """A script of replies; the first one that fits a call answers it."""
-
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
-
-    replies: tuple[ScriptedReply, ...]
-
-
-def configure(responses: ResponseConfigurator, script: str) -> None:
-    """Configure the replies of a mock.
+class ServeScript:
+    """A script of replies, which can configure several mocks.
 
     Args:
-        responses: the configurator of the mock.
-        script: the path of a YAML file, or `package.module:function`, which is called with
-            `responses`.
+        script: the path of a YAML file, or `package.module:function`, which is called with the
+            configurator of each mock.
 
     Raises:
-        LLMMockError: the script is wrong.
+        LLMMockError: the file is wrong, or the function cannot be imported.
     """
-    module, colon, function_name = script.rpartition(":")
-    is_function = colon and function_name.isidentifier() and not Path(script).exists()
-    if is_function:
-        function = _import_function(module, function_name)
-        _call(function, script, responses)
-    else:
-        _configure_from_file(responses, Path(script))
 
+    def __init__(self, script: str) -> None:
+        module, colon, function_name = script.rpartition(":")
+        is_function = colon and function_name.isidentifier() and not Path(script).exists()
+        self._name = script
+        self._function: Callable[..., object] | None = None
+        if is_function:
+            self._function = _import_function(module, function_name)
+        else:
+            self._document = yaml_files.load(Path(script))
+            self._replies = self._document.as_model(ReplyList, _describe_location)
 
-def _configure_from_file(responses: ResponseConfigurator, path: Path) -> None:
-    document = yaml_files.load(path)
-    script = document.as_model(ServeScript, _describe_location)
-    # Replies without a condition, by model and schema, each with its line.
-    unconditional: dict[tuple[str, str | None], tuple[int, Any]] = {}
-    for position, scripted in enumerate(script.replies):
-        location = ("replies", position)
+    def configure(self, responses: ResponseConfigurator) -> None:
+        """Configure the replies of a mock.
+
+        Args:
+            responses: the configurator of the mock.
+
+        Raises:
+            LLMMockError: the script is wrong.
+        """
+        if self._function is not None:
+            _call(self._function, self._name, responses)
+            return
         try:
-            reply = build_reply(scripted)
-        except LLMMockError as error:
-            raise document.error(f"reply {position + 1}: {error}", location) from None
-        if scripted.is_conditional:
-            times = scripted.times or UNLIMITED
-            matchers = build_matchers(scripted)
             # A server has no end at which all replies must have been used.
-            responses.add(
-                scripted.model,
-                reply,
-                times=times,
-                optional=True,
-                **matchers,
-            )
-            continue
-        key = scripted.model, scripted.schema_name
-        if key in unconditional:
-            line, _ = unconditional[key]
-            raise document.error(
-                f"reply {position + 1}: is never given, as that on line {line} is for the same "
-                "calls, and they all. Give one of them a prompt, a system or times.",
-                location,
-            )
-        unconditional[key] = document.line_of(location), reply
-    # Reversed: if two globs match, the one that is set last answers.
-    for (model, schema), (_, reply) in reversed(unconditional.items()):
-        responses.set(model, reply, schema=schema)
+            configure_replies(responses, self._replies, self._describe_line, optional=True)
+        except UnusableReply as error:
+            location = ("replies", error.position)
+            problem = f"reply {error.position + 1}: {error}"
+            raise self._document.error(problem, location) from None
+
+    def _describe_line(self, position: int) -> str:
+        return f"that on line {self._document.line_of(('replies', position))}"
 
 
 def _describe_location(location: Location) -> tuple[str, int]:

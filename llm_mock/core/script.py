@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import fnmatch
+import sys
 from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
@@ -122,6 +123,10 @@ class StandingReply:
         return f"{'  '.join(conditions)}  → {format_reply(self.answer)}{suffix}"
 
 
+UNLIMITED = sys.maxsize
+"""The `times` of a queued reply that is never used up."""
+
+
 class QueuedReply(StandingReply):
     """A reply to the next matching calls, before any standing reply.
 
@@ -155,6 +160,8 @@ class QueuedReply(StandingReply):
     def text(self, *notes: str) -> str:
         """Return the reply on one line, with the number of its remaining uses."""
         uses = f"{self.remaining} times" if self.remaining > 1 else ""
+        if self.times == UNLIMITED:
+            uses = ""
         return super().text(uses, *notes)
 
 

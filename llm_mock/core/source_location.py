@@ -71,7 +71,8 @@ def format_location(location: SourceLocation | None) -> str:
     if location is None:
         return ""
     file, line = location
-    if file.startswith("<") or "site-packages" in file:
+    # On the thread of a server, the caller of this package is the standard library.
+    if file.startswith(("<", _STANDARD_LIBRARY)) or "site-packages" in file:
         return ""
     return f"{escape_unprintable(format_path(file))}:{line}"
 

@@ -27,7 +27,7 @@ from llm_mock.boundaries.http.routing import load_protocol
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.cassettes import Cassette
 from llm_mock.cli import main
-from llm_mock.commands.serve_script import configure
+from llm_mock.commands.serve_script import ServeScript
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
 
@@ -211,7 +211,7 @@ def test_of_globs_in_a_script_the_first_that_fits_answers(tmp_path: Path) -> Non
         "replies:\n" + "".join(f"  - {{model: {name!r}, text: {name!r}}}\n" for name in names)
     )
     get_model = create_mock_get_model()
-    configure(get_model.responses, str(script))
+    ServeScript(str(script)).configure(get_model.responses)
     asked = ("gpt-4o", "gpt-4.1", "gpt-3.5", "claude")
     assert [get_model(name).prompt("Hi").text() for name in asked] == [
         "gpt-4o",

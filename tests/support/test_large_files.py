@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock import LLMMock
-from llm_mock.commands.serve_script import configure
+from llm_mock.commands.serve_script import ServeScript
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.loading import load_spec
 from llm_mock.suites import load_suite
@@ -22,7 +22,7 @@ SPEC = "test: {name: t}\nverdict: {pass_if: a, fail_if: b}\nsteps:\n"
 
 
 def _serve(path: Path) -> None:
-    configure(LLMMock().responses, str(path))
+    ServeScript(str(path)).configure(LLMMock().responses)
 
 
 @pytest.mark.parametrize(

@@ -48,14 +48,15 @@ class ServerContext:
     """The state that all connections of a server share.
 
     Args:
-        respond: makes the response to a request; it awaits `enter_task` before it waits.
+        respond: makes the response to a request of a connection; it awaits `enter_task` before it
+            waits.
         refuse: makes the response to a malformed request; its head is None if it was not read.
         keep_alive: True if a connection may serve several requests, if the client wants that.
     """
 
     def __init__(
         self,
-        respond: Callable[[RequestHead, bytes], Awaitable[WireResponse]],
+        respond: Callable[[RequestHead, bytes, Connection], Awaitable[WireResponse]],
         refuse: Callable[[RequestHead | None, WireError], WireResponse],
         keep_alive: bool,
     ) -> None:
@@ -121,6 +122,12 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
+
+    @property
+    def peer_address(self) -> str:
+        """The IP address of the client; empty if the connection has none."""
+        peer = self._transport.get_extra_info("peername")
+        return str(peer[0]) if isinstance(peer, tuple) else ""
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -197,7 +204,7 @@ class Connection(asyncio.Protocol):
     async def _answer(self, head: RequestHead, body: bytes) -> None:
         stays_open = False
         try:
-            response = await self._context.respond(head, body)
+            response = await self._context.respond(head, body, self)
             stays_open = self._context.keep_alive and head.has_keep_alive
             if response.delay.served:
                 await enter_task()

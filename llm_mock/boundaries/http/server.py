@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from ipaddress import ip_address
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
@@ -42,6 +42,34 @@ LOCAL_NAMES = ("localhost", "host.docker.internal", "host.containers.internal")
 """Names of this machine; the last two are those inside of containers."""
 
 
+class RoutedRequest(NamedTuple):
+    """A request that a certain mock answers."""
+
+    head: RequestHead
+    """The head with the path as it would be without the router."""
+    mock: Callable[[], Mock]
+    """Returns the mock that answers."""
+
+
+class RequestRouter(Protocol):
+    """Finds the mocks of some requests, and answers others by itself."""
+
+    def concerns(self, head: RequestHead) -> bool:
+        """Return True if `route` is to be called; all other requests go to the server's mock."""
+
+    def route(self, head: RequestHead, body: bytes, peer: str) -> RoutedRequest | WireResponse:
+        """Return the request with its mock, or the response.
+
+        Args:
+            head: the head of the request.
+            body: the body.
+            peer: the IP address of the client.
+
+        Raises:
+            WireError: the request is refused, in the format of its provider.
+        """
+
+
 class MockServer:
     """A server with the APIs of OpenAI, Anthropic, Google and Mistral, on a thread of its own.
 
@@ -57,6 +85,7 @@ class MockServer:
         any_host: answer requests with any header `Host`. Otherwise it must name this machine, so
             that no page in a browser can call the server by a name that it lets resolve to this
             machine (DNS rebinding).
+        router: finds the mocks of requests that name a test; None if `mock` answers all.
 
     Raises:
         OSError: the server cannot listen there.
@@ -69,8 +98,10 @@ class MockServer:
         port: int = 0,
         keep_alive: bool = False,
         any_host: bool = False,
+        router: RequestRouter | None = None,
     ) -> None:
         self._mock = mock
+        self._router = router
         self._any_host = any_host
         self._context = ServerContext(self._respond, _refuse_malformed, keep_alive)
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -180,7 +211,22 @@ class MockServer:
         for connection in list(self._context.connections):
             connection.abort()
 
-    async def _respond(self, head: RequestHead, body: bytes) -> WireResponse:
+    async def _respond(
+        self, head: RequestHead, body: bytes, connection: Connection
+    ) -> WireResponse:
+        if self._router is None or not self._router.concerns(head):
+            return await self._answer(head, body, self._mock)
+        try:
+            routed = self._router.route(head, body, connection.peer_address)
+        except WireError as error:
+            return _refuse_malformed(head, error)
+        if isinstance(routed, WireResponse):
+            return routed
+        return await self._answer(routed.head, body, routed.mock)
+
+    async def _answer(
+        self, head: RequestHead, body: bytes, get_mock: Callable[[], Mock | None]
+    ) -> WireResponse:
         sent, provider = resolve_request(head, body)
         # Before anything can be reported about the request.
         _hide_credentials(sent)
@@ -190,7 +236,7 @@ class MockServer:
         if sent.path == "/" and head.method in ("GET", "HEAD"):
             return json_response({"llm-mock": self.url})
         try:
-            mock = self._mock()
+            mock = get_mock()
             if mock is None:
                 raise WireError(503, "No mock is active: no mocked test runs at this moment.")
             return await _respond_with(mock, sent, provider)

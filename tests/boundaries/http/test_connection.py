@@ -113,7 +113,9 @@ class Client:
 
     def __init__(self, loop: JumpingLoop, respond: Respond, keep_alive: bool = True) -> None:
         self.loop = loop
-        self.context = ServerContext(respond, refuse, keep_alive)
+        self.context = ServerContext(
+            lambda head, body, connection: respond(head, body), refuse, keep_alive
+        )
         self.connection = loop.run_until_complete(self._connect())
 
     async def _connect(self) -> Connection:

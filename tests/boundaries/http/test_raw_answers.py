@@ -14,7 +14,7 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply
-from llm_mock.commands.serve_script import configure
+from llm_mock.commands.serve_script import ServeScript
 from llm_mock.core.settings import Settings
 from tests.boundaries.http.request_senders import make_anthropic, make_openai
 
@@ -279,7 +279,7 @@ def test_a_yaml_script_has_bodies_and_events(mock_llm_responses: LLMMock, tmp_pa
     script = tmp_path / "script.yaml"
     reply = json.dumps({"body": CHAT, "events": CHAT_EVENTS})
     script.write_text(f"replies:\n  - {reply}\n")
-    configure(mock_llm_responses.responses, str(script))
+    ServeScript(str(script)).configure(mock_llm_responses.responses)
     completions = make_openai(None).chat.completions
     assert completions.create(model="m", messages=HELLO).id == "chatcmpl-1"
     assert len(list(completions.create(model="m", messages=HELLO, stream=True))) == 3

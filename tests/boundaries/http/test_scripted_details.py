@@ -18,7 +18,7 @@ from mistralai.client import Mistral
 from pydantic import BaseModel
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall, templates
-from llm_mock.commands.serve_script import configure
+from llm_mock.commands.serve_script import ServeScript
 from tests.boundaries.http.request_senders import (
     find_served_url,
     make_anthropic,
@@ -487,7 +487,7 @@ def test_a_refusal_is_words_alone(arguments: dict[str, Any], problem: str) -> No
 def test_a_yaml_script_refuses(mock_llm_responses: LLMMock, tmp_path: Path) -> None:
     script = tmp_path / "script.yaml"
     script.write_text(f"replies:\n  - {{refusal: {REFUSAL}}}\n")
-    configure(mock_llm_responses.responses, str(script))
+    ServeScript(str(script)).configure(mock_llm_responses.responses)
     assert refused_by_chat(Clients(None)) == REFUSAL
 
 
@@ -499,7 +499,7 @@ def test_a_script_goes_by_the_results_of_tools(mock_llm_responses: LLMMock, tmp_
         "  - {text: It is not there., has_tool_result: true}\n"
         "  - {tool_calls: {name: weather, arguments: {city: Rome}}}\n"
     )
-    configure(mock_llm_responses.responses, str(script))
+    ServeScript(str(script)).configure(mock_llm_responses.responses)
     clients = Clients(None)
     arguments = {"role": "assistant", "tool_calls": [CALL]}
     answers = []

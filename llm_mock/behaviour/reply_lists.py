@@ -1,0 +1,99 @@
+"""A list of replies in the form of YAML or JSON, as `llm-mock serve` takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pydantic
+
+from llm_mock.behaviour.scripted_replies import ScriptedReply, build_matchers, build_reply
+from llm_mock.core.configurator import ResponseConfigurator
+from llm_mock.core.reply import Reply
+from llm_mock.core.script import UNLIMITED
+from llm_mock.errors import LLMMockError
+
+
+class ReplyList(pydantic.BaseModel):
+    """A list of replies; the first one that fits a call answers it."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
+
+    replies: tuple[ScriptedReply, ...]
+
+
+class UnusableReply(LLMMockError):
+    """A reply of a list that says nothing, contradicts itself or is never given.
+
+    Args:
+        position: its position in the list, from 0.
+        problem: the problem.
+    """
+
+    def __init__(self, position: int, problem: str) -> None:
+        super().__init__(problem)
+        self.position = position
+
+
+def configure_replies(
+    responses: ResponseConfigurator,
+    script: ReplyList,
+    describe: Callable[[int], str],
+    *,
+    optional: bool,
+) -> None:
+    """Configure all replies of a list, or none if one of them is unusable.
+
+    Args:
+        responses: the configurator of a mock.
+        script: the list.
+        describe: returns a short description of the reply at a position, for messages.
+        optional: whether replies with `times` may stay unused.
+
+    Raises:
+        UnusableReply: a reply cannot be given.
+    """
+    replies = _build_replies(script, describe)
+    unconditional = []
+    for scripted, reply in zip(script.replies, replies, strict=True):
+        if not scripted.is_conditional:
+            unconditional.append((scripted, reply))
+            continue
+        matchers = build_matchers(scripted)
+        if scripted.times is None:
+            # Without a number any number of calls will do, also none.
+            responses.add(scripted.model, reply, times=UNLIMITED, optional=True, **matchers)
+        else:
+            times = scripted.times
+            responses.add(scripted.model, reply, times=times, optional=optional, **matchers)
+    # Reversed: if two globs match, the one that is set last answers.
+    for scripted, reply in reversed(unconditional):
+        responses.set(scripted.model, reply, schema=scripted.schema_name)
+
+
+def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Reply]:
+    """Return the replies of a list.
+
+    Raises:
+        UnusableReply: a reply cannot be given.
+    """
+    replies = []
+    # The positions of replies without a condition, by model and schema.
+    unconditional: dict[tuple[Any, ...], int] = {}
+    for position, scripted in enumerate(script.replies):
+        try:
+            reply = build_reply(scripted)
+        except LLMMockError as error:
+            raise UnusableReply(position, str(error)) from None
+        replies.append(reply)
+        if scripted.is_conditional:
+            continue
+        key = scripted.model, scripted.schema_name
+        earlier = unconditional.setdefault(key, position)
+        if earlier != position:
+            raise UnusableReply(
+                position,
+                f"is never given, as {describe(earlier)} is for the same calls, and they all. "
+                "Give one of them a prompt, a system or times.",
+            )
+    return replies
