@@ -100,15 +100,8 @@ def test_dimensions_have_limits(
     [
         # The length that each provider documents.
         ("text-embedding-3-small", 1536),
-        ("text-embedding-3-large", 3072),
-        ("text-embedding-ada-002", 1536),
         ("openai/text-embedding-3-small", 1536),
         ("mistral-embed", 1024),
-        ("codestral-embed", 1536),
-        ("voyage-3.5", 1024),
-        ("voyage-3-lite", 512),
-        ("embed-v4.0", 1536),
-        ("embed-english-light-v3.0", 384),
         ("gemini-embedding-001", 3072),
         # An id of `llm` for shorter vectors of a known model.
         ("text-embedding-3-large-256", 256),

@@ -238,6 +238,14 @@ def test_each_way_to_read_the_aliases_finds_them_all(read: Callable[[Any], objec
     assert repr(read(llm.get_model_aliases())) == repr(read(filled))
 
 
+def test_an_alias_that_is_removed_from_the_mapping_stays_removed() -> None:
+    aliases = llm.get_model_aliases()
+    assert "4o-mini" in aliases
+    del aliases["4o-mini"]
+    assert "4o-mini" not in list(aliases)
+    assert "4o-mini" in llm.get_model_aliases()
+
+
 def test_listing_models_creates_no_entries_in_models(mock_llm_calls: LLMMock) -> None:
     assert llm.get_models()
     assert mock_llm_calls.models == {}
