@@ -242,7 +242,7 @@ def answer_transcription(sent: WireRequest, provider: str, mock: Mock) -> WireRe
     text = collect_reply(ResponseContext(request, answer, mock)).text
     if is_mistral:
         return _build_mistral_transcription(request, answer, text)
-    return _build_transcription(fields, answer, text)
+    return _build_transcription(fields, answer, text, sent.path.endswith("/translations"))
 
 
 def _create_audio_request(sent: WireRequest, provider: str) -> HTTPRequest:
@@ -280,8 +280,10 @@ def _build_mistral_transcription(request: HTTPRequest, answer: Answer, text: str
     return json_response({**body, "usage": usage})
 
 
-def _build_transcription(fields: JSONObject, answer: Answer, text: str) -> WireResponse:
-    """Return a transcription in the requested format of OpenAI."""
+def _build_transcription(
+    fields: JSONObject, answer: Answer, text: str, is_translation: bool
+) -> WireResponse:
+    """Return a transcription or a translation in the requested format of OpenAI."""
     output_tokens = answer.record["output_tokens"] or 0
     usage: JSONObject = {"type": "duration", "seconds": SECONDS}
     if "whisper" not in str(fields["model"]):
@@ -308,6 +310,8 @@ def _build_transcription(fields: JSONObject, answer: Answer, text: str) -> WireR
     body = formats.get(chosen, formats["json"])()
     if isinstance(body, str):
         return content_response(body.encode(), "text/plain; charset=utf-8")
+    if is_translation:
+        del body["usage"]
     return json_response(body)
 
 

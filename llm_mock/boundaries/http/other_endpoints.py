@@ -81,13 +81,11 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
         embedding = _encode_vector(vector, body.get("encoding_format"))
         data.append({"object": "embedding", "index": index, "embedding": embedding})
     tokens = sum(estimate_tokens(len(str(item))) for item in items)
-    response: JSONObject = {
-        "object": "list",
-        "data": data,
-        "model": model,
-        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-    }
+    usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+    response: JSONObject = {"object": "list", "data": data, "model": model, "usage": usage}
     if dialect.embedding_id is not None:
+        # Mistral has one type for all usage.
+        usage["completion_tokens"] = 0
         number = len(mock.embedding_state(mock.responses.get_model_id(model)).calls)
         suffix = f"{mock.history.get_id_prefix()}{number}"
         response = {"id": f"{dialect.embedding_id.format(model=model)}_{suffix}", **response}

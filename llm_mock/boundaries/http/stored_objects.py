@@ -214,7 +214,7 @@ def _build_part(item: JSONObject) -> JSONObject:
     """Return the only part of a message whose content is a text."""
     if item.get("role") != "assistant":
         return {"type": "input_text", "text": item["content"]}
-    return {"type": "output_text", "text": item["content"], "annotations": []}
+    return {"type": "output_text", "text": item["content"], "annotations": [], "logprobs": []}
 
 
 def store_completion(context: ResponseContext, body: JSONObject) -> None:

@@ -65,6 +65,12 @@ def test_each_form_of_input_is_embedded(
     assert {len(vector) for vector in vectors} == {2}
 
 
+def test_the_usage_of_mistral_has_an_empty_completion(mock: LLMMock) -> None:
+    answer = httpx.post("https://api.mistral.ai/v1/embeddings", json={"model": "m", "input": "a"})
+    usage = {"prompt_tokens": 1, "completion_tokens": 0, "total_tokens": 1}
+    assert answer.json()["usage"] == usage
+
+
 def test_a_vector_in_base64_is_of_little_endian_floats(mock: LLMMock) -> None:
     body = {"model": "m", "input": "a", "encoding_format": "base64"}
     [data] = httpx.post(OPENAI, json=body).json()["data"]

@@ -19,12 +19,9 @@ import openai.types.audio
 import openai.types.responses
 import pytest
 from google import genai
-from google.genai import types as google
 from mistralai.client import Mistral
-from mistralai.client import models as mistral
 
 from llm_mock import InvalidReply, LLMMock, QueuedReplyNotAllowed, Reply, templates
-from tests.boundaries.http.test_against_sdk_models import problems
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -386,95 +383,12 @@ def test_endpoints_are_shared_with_processes_and_come_from_the_run(
     pytester.runpytest("-Werror").assert_outcomes(passed=1)
 
 
-BUILT_IN: dict[str, tuple[str, dict[str, Any], Any]] = {
-    "moderations": (
-        "https://api.openai.com/v1/moderations",
-        {"json": {"input": ["a", "b"]}},
-        openai.types.ModerationCreateResponse,
-    ),
-    "images": (
-        "https://api.openai.com/v1/images/generations",
-        {"json": {"model": "gpt-image-1", "prompt": "A cat", "n": 2}},
-        openai.types.ImagesResponse,
-    ),
-    "edited images": (
-        "https://api.openai.com/v1/images/edits",
-        {"data": {"model": "dall-e-2", "prompt": "A cat"}, "files": {"image": AUDIO}},
-        openai.types.ImagesResponse,
-    ),
-    "variations": (
-        "https://api.openai.com/v1/images/variations",
-        {"data": {"response_format": "b64_json"}, "files": {"image": AUDIO}},
-        openai.types.ImagesResponse,
-    ),
-    "transcription": (
-        "https://api.openai.com/v1/audio/transcriptions",
-        {"data": {"model": "gpt-4o-transcribe"}, "files": {"file": AUDIO}},
-        openai.types.audio.Transcription,
-    ),
-    "verbose transcription": (
-        "https://api.openai.com/v1/audio/transcriptions",
-        {
-            "data": {"model": "whisper-1", "response_format": "verbose_json"},
-            "files": {"file": AUDIO},
-        },
-        openai.types.audio.TranscriptionVerbose,
-    ),
-    "diarized transcription": (
-        "https://api.openai.com/v1/audio/transcriptions",
-        {
-            "data": {"model": "gpt-4o-transcribe-diarize", "response_format": "diarized_json"},
-            "files": {"file": AUDIO},
-        },
-        openai.types.audio.TranscriptionDiarized,
-    ),
-    "input tokens": (
-        "https://api.openai.com/v1/responses/input_tokens",
-        {"json": {"model": "gpt-5", "input": "Hello"}},
-        openai.types.responses.InputTokenCountResponse,
-    ),
-    "count_tokens": (
-        "https://api.anthropic.com/v1/messages/count_tokens",
-        {"json": {"model": "claude", "messages": [{"role": "user", "content": "Hello"}]}},
-        anthropic.types.MessageTokensCount,
-    ),
-    "countTokens": (
-        "https://generativelanguage.googleapis.com/v1beta/models/m:countTokens",
-        {"json": {"contents": [{"parts": [{"text": "Hello"}]}]}},
-        google.CountTokensResponse,
-    ),
-    "Mistral's moderations": (
-        "https://api.mistral.ai/v1/moderations",
-        {"json": {"model": "mistral-moderation-latest", "input": "a"}},
-        mistral.ModerationResponse,
-    ),
-    "Mistral's transcription": (
-        "https://api.mistral.ai/v1/audio/transcriptions",
-        {"data": {"model": "voxtral-mini-latest"}, "files": {"file": AUDIO}},
-        mistral.TranscriptionResponse,
-    ),
-}
-
-
-@pytest.mark.parametrize("name", BUILT_IN)
-def test_a_body_has_the_type_of_the_sdk(name: str, mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.set("*", "Hello there.")
-    url, request, model = BUILT_IN[name]
-    response = httpx.post(url, **request)
-    assert response.status_code == 200, response.text
-    assert problems(response.json(), model) == []
-
-
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
-def test_lists_of_models_have_the_type_of_the_sdk(
-    provider: str, mock_llm_responses: LLMMock
-) -> None:
+def test_a_model_is_described_as_it_is_listed(provider: str, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", "Hello there.")
-    types = {"openai": openai.types.Model, "anthropic": anthropic.types.ModelInfo}
-    url = f"https://api.{provider}.com/v1/models"
-    [listed] = httpx.get(url, headers={"anthropic-version": "1"}).json()["data"]
-    assert problems(listed, types[provider]) == []
-    assert httpx.get(f"{url}/m", headers={"anthropic-version": "1"}).json() == listed
+    url, headers = f"https://api.{provider}.com/v1/models", {"anthropic-version": "1"}
+    [listed] = httpx.get(url, headers=headers).json()["data"]
+    assert httpx.get(f"{url}/m", headers=headers).json() == listed
 
 
 @pytest.mark.parametrize("host", ["api.openai.com", "api.mistral.ai"])

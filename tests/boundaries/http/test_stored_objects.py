@@ -12,7 +12,7 @@ import openai.types.responses
 import pytest
 
 from llm_mock import LLMMock, Reply, ToolCall
-from tests.boundaries.http.test_against_sdk_models import problems
+from tests.boundaries.http.sdk_types import problems
 
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
@@ -263,6 +263,16 @@ def test_a_conversation_has_the_items_of_its_responses(
         "assistant",
     ]
     assert len({each["id"] for each in listed["data"]}) == 7
+
+
+def test_a_text_is_kept_as_a_part(client: openai.OpenAI) -> None:
+    items: Any = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi!"}]
+    conversation = client.conversations.create(items=items)
+    listed = fetch(client, f"conversations/{conversation.id}/items?order=asc")
+    assert [item["content"] for item in listed["data"]] == [
+        [{"type": "input_text", "text": "Hello"}],
+        [{"type": "output_text", "text": "Hi!", "annotations": [], "logprobs": []}],
+    ]
 
 
 def test_conversations_are_changed(client: openai.OpenAI) -> None:
