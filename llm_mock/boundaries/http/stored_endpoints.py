@@ -12,6 +12,7 @@ from llm_mock.boundaries.http.protocols.protocol import parse_json_body
 from llm_mock.boundaries.http.request_rules.openai_errors import make_error, make_range_error
 from llm_mock.boundaries.http.stored_objects import (
     UNFINISHED,
+    BackgroundResponse,
     StoredConversation,
     build_not_found_error,
     complete_items,
@@ -24,7 +25,12 @@ from llm_mock.boundaries.http.stored_objects import (
     list_items_of_response,
     show_unfinished,
 )
-from llm_mock.boundaries.http.wire import WireRequest, WireResponse, json_response
+from llm_mock.boundaries.http.wire import (
+    WireRequest,
+    WireResponse,
+    event_stream_response,
+    json_response,
+)
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.reply import Reply
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens
@@ -37,14 +43,35 @@ DEFAULT_PAGE, LARGEST_PAGE = 20, 100
 """The number of items on a page, by default and at most."""
 
 
-def _retrieve_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
+def _retrieve_response(
+    sent: WireRequest, mock: Mock, response_id: str
+) -> JSONObject | WireResponse:
     _, response, _ = get_response(response_id, mock)
     background = get_background(response_id, mock)
+    query = {name: values[-1] for name, values in parse_qs(sent.query).items()}
+    if query.get("stream") == "true":
+        return _stream_response(response, background, query.get("starting_after"))
     if background is None:
         return response
     background.advance()
     status = background.get_status()
     return response if status is None else show_unfinished(response, status)
+
+
+def _stream_response(
+    response: JSONObject, background: BackgroundResponse | None, starting_after: str | None
+) -> WireResponse:
+    """Return the events of a response, which a stream follows to its end."""
+    # Imported late: few programs retrieve streams.
+    from llm_mock.boundaries.http.stored_stream import build_stored_events
+
+    if background is not None and background.is_cancelled:
+        response = show_unfinished(response, "cancelled")
+    while background is not None and background.get_status() in UNFINISHED:
+        background.advance()
+    is_number = starting_after is not None and starting_after.isdecimal()
+    number = int(starting_after or 0) if is_number else -1
+    return event_stream_response(build_stored_events(response, number))
 
 
 def _delete_response(sent: WireRequest, mock: Mock, response_id: str) -> JSONObject:
@@ -238,7 +265,7 @@ def _describe_page(items: Sequence[JSONObject], has_more: bool) -> JSONObject:
     }
 
 
-Handler = Callable[..., JSONObject]
+Handler = Callable[..., "JSONObject | WireResponse"]
 _RESPONSE = r"/responses/([^/]+)"
 _CONVERSATION = r"/conversations/([^/]+)"
 _COMPLETION = r"/chat/completions/([^/]+)"
@@ -275,5 +302,6 @@ def answer_stored(sent: WireRequest, provider: str, mock: Mock) -> WireResponse 
         match = path.search(sent.path) if sent.method == method else None
         if match is not None:
             ids = [unquote(group) for group in match.groups()]
-            return json_response(handler(sent, mock, *ids))
+            response = handler(sent, mock, *ids)
+            return response if isinstance(response, WireResponse) else json_response(response)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import httpx
@@ -54,6 +55,58 @@ def test_a_streamed_response_is_retrieved(client: openai.OpenAI) -> None:
     *_, last = client.responses.create(model="gpt-5", input="Hello", stream=True)
     assert last.type == "response.completed"
     assert client.responses.retrieve(last.response.id) == last.response
+
+
+STREAMED_REPLIES: dict[str, Any] = {
+    "text": "Grüße",
+    "empty": "",
+    "refusal": Reply(refusal="I cannot."),
+    "tool calls": Reply(
+        "See:", tool_calls=[ToolCall("f", {"a": 1}), ToolCall("g", {})], invalid=True
+    ),
+    "reasoning": Reply("Hi!", reasoning="I think."),
+    "incomplete": Reply("It is", finish_reason="length"),
+}
+
+
+def list_kinds(events: Any) -> list[str]:
+    """Return the types of events; several deltas of a text count as one."""
+    return [kind for kind, _ in itertools.groupby(event.type for event in events)]
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("name", STREAMED_REPLIES)
+def test_a_response_is_retrieved_as_a_stream(
+    client: openai.OpenAI, mock_llm_responses: LLMMock, name: str, background: bool
+) -> None:
+    mock_llm_responses.set("gpt-5", STREAMED_REPLIES[name])
+    made = list(
+        client.responses.create(model="gpt-5", input="Hello", stream=True, background=background)
+    )
+    response_id = made[0].response.id  # type: ignore[union-attr]
+    events = list(client.responses.retrieve(response_id, stream=True))
+    assert list_kinds(events) == list_kinds(made)
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+    for event in events:
+        assert problems(event.to_dict(), type(event)) == []
+    last = events[-1]
+    assert last.response == client.responses.retrieve(response_id)  # type: ignore[union-attr]
+    done = [event.to_dict() for event in made if event.type == "response.output_item.done"]
+    assert [
+        {**event.to_dict(), "sequence_number": 0}
+        for event in events
+        if event.type == "response.output_item.done"
+    ] == [{**event, "sequence_number": 0} for event in done]
+    for known in (0, 2, len(events) - 1):
+        rest = list(client.responses.retrieve(response_id, stream=True, starting_after=known))
+        assert rest == events[known + 1 :]
+
+
+def test_a_stream_follows_a_response_in_the_background_to_its_end(client: openai.OpenAI) -> None:
+    response = client.responses.create(model="gpt-5", input="Hello", background=True)
+    *_, last = client.responses.retrieve(response.id, stream=True)
+    assert last.type == "response.completed"
+    assert client.responses.retrieve(response.id).status == "completed"
 
 
 @pytest.mark.parametrize("stored", [True, False, None])
