@@ -61,9 +61,7 @@ STREAMED_REPLIES: dict[str, Any] = {
     "text": "Grüße",
     "empty": "",
     "refusal": Reply(refusal="I cannot."),
-    "tool calls": Reply(
-        "See:", tool_calls=[ToolCall("f", {"a": 1}), ToolCall("g", {})], invalid=True
-    ),
+    "tool calls": Reply("See:", tool_calls=[ToolCall("f", {"a": 1}), ToolCall("g", {})]),
     "reasoning": Reply("Hi!", reasoning="I think."),
     "incomplete": Reply("It is", finish_reason="length"),
 }
@@ -80,8 +78,10 @@ def test_a_response_is_retrieved_as_a_stream(
     client: openai.OpenAI, mock_llm_responses: LLMMock, name: str, background: bool
 ) -> None:
     mock_llm_responses.set("gpt-5", STREAMED_REPLIES[name])
+    tools: Any = [{"type": "function", "name": f, "parameters": {}, "strict": False} for f in "fg"]
+    create = client.responses.create
     made = list(
-        client.responses.create(model="gpt-5", input="Hello", stream=True, background=background)
+        create(model="gpt-5", input="Hello", tools=tools, stream=True, background=background)
     )
     response_id = made[0].response.id  # type: ignore[union-attr]
     events = list(client.responses.retrieve(response_id, stream=True))
@@ -283,6 +283,8 @@ def test_a_response_in_the_background_is_cancelled(client: openai.OpenAI) -> Non
     assert client.responses.cancel(running.id).status == "cancelled"
     assert client.responses.cancel(running.id).status == "cancelled"
     assert client.responses.retrieve(running.id).status == "cancelled"
+    *_, last = client.responses.retrieve(running.id, stream=True)
+    assert last.to_dict()["response"]["status"] == "cancelled"
     finished = client.responses.create(model="gpt-5", input="Hello", background=True)
     while client.responses.retrieve(finished.id).status != "completed":
         pass
