@@ -1,6 +1,7 @@
 // The part of a server of `llm-mock serve` that belongs to one test. Copy this file into your project.
 
 const SERVER = process.env.LLM_MOCK_URL ?? "http://127.0.0.1:8080";
+const TOKEN = process.env.LLM_MOCK_CONTROL_TOKEN; // for a server in a container
 
 export class LLMMock {
   constructor(name, server = SERVER) {
@@ -40,7 +41,9 @@ export class LLMMock {
   }
 
   async #control(name, body) {
-    const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const method = body === undefined ? "GET" : "POST";
+    const headers = TOKEN ? { authorization: `Bearer ${TOKEN}` } : {};
+    const options = { method, headers, body: JSON.stringify(body) };
     const response = await fetch(`${this.url}/_llm_mock/${name}`, options);
     const answer = await response.json();
     if (!response.ok) throw new Error(answer.error.message);

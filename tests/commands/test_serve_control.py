@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,6 +25,7 @@ from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.wire import WireResponse
 from llm_mock.cli import main
 from llm_mock.commands.serve import MISSING_REPLY_ADVICE, UNUSED_REPLY_ADVICE
+from llm_mock.commands.serve_control import LOCAL_RULE
 from llm_mock.commands.serve_router import ServeRouter
 from llm_mock.commands.serve_script import ServeScript
 from llm_mock.commands.serve_tests import MAX_NOTES, ServedTests
@@ -961,6 +964,58 @@ def test_an_open_server_is_still_controlled_from_this_machine_alone(
     assert client.get("calls")["total"] == 0
     client.ask("My token is wiggle-77-waggle.")
     assert end(process)[0].startswith("gpt-4o  'My token is [redacted secret].'")
+
+
+def find_own_address() -> str:
+    """Return an address of this machine that is not loopback; empty if it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            # Connecting sends nothing: it chooses the address that a packet would come from.
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return ""
+        address = str(probe.getsockname()[0])
+    return "" if address.startswith("127.") else address
+
+
+SENDER = """
+import json, sys, urllib.error, urllib.request
+url, requests = sys.argv[1], json.loads(sys.argv[2])
+for path, body, headers in requests:
+    request = urllib.request.Request(url + path, body and body.encode(), headers)
+    try:
+        answer = urllib.request.urlopen(request)
+    except urllib.error.HTTPError as error:
+        answer = error
+    print(json.dumps([answer.status, json.load(answer)]))
+"""
+
+
+@pytest.mark.skipif(not find_own_address(), reason="needs a network interface")
+def test_a_client_with_another_address_asks_models_and_needs_the_token_for_more(
+    run: Callable[..., Process],
+) -> None:
+    client = run("--host", "0.0.0.0", "--control-token", "wiggle-77-waggle").client
+    url = client.url.replace("127.0.0.1", find_own_address())
+    question = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]})
+    local = {"Host": "localhost"}
+    token = {"Authorization": "Bearer wiggle-77-waggle"}
+    requests = [
+        ("/v1/chat/completions", question, local),
+        ("/_llm_mock/calls", None, local),
+        ("/_llm_mock/reset", "{}", local),
+        ("/_llm_mock/health", None, local),
+        ("/_llm_mock/calls", None, token),
+    ]
+    # In a process of its own, as requests to other addresses than loopback are mocked here.
+    environment = {name: value for name, value in os.environ.items() if name != "PFLOW_TESTING"}
+    output = subprocess.check_output(
+        [sys.executable, "-c", SENDER, url, json.dumps(requests)], env=environment, text=True
+    )
+    answers = [json.loads(line) for line in output.splitlines()]
+    assert [status for status, _ in answers] == [200, 403, 403, 200, 200]
+    assert answers[1][1] == {"error": {"message": LOCAL_RULE}}
+    assert answers[4][1]["total"] == 1
 
 
 def test_what_is_recorded_is_for_all_tests_and_a_script_goes_before_it(
