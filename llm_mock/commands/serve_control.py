@@ -160,7 +160,6 @@ class ServeControl:
         mock = self._tests.get(request.test)
         if body.name is None:
             mock.misbehaviour = None
-            mock.responses.replies.misbehaviour = None
             return {"misbehaviour": None}
         misbehaviour = mock.misbehave(body.name, body.times)
         return {"misbehaviour": misbehaviour.name, "times": body.times}

@@ -554,12 +554,36 @@ def test_a_header_names_the_test_as_the_base_url_does(client: Client, sdk: str) 
     assert client.get("calls")["total"] == 0
 
 
-@pytest.mark.parametrize("path", ["/t/a/openai/v1", "/t/a/v1", "/t/a/any/gateway/v1"])
-def test_behind_the_name_each_path_is_known_as_without_it(client: Client, path: str) -> None:
-    client._replace(test="a").reply({"text": "Hi!"})
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).encode()
-    status, answer = client.send("POST", f"{path}/chat/completions", body)
-    assert (status, answer["choices"][0]["message"]["content"]) == (200, "Hi!")
+MESSAGES = [{"role": "user", "content": "Hi"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "answer"),
+    [
+        ("/openai/v1/chat/completions", {"messages": MESSAGES}, ["choices", 0, "message"]),
+        ("/any/gateway/v1/chat/completions", {"messages": MESSAGES}, ["choices", 0, "message"]),
+        ("/mistral/v1/chat/completions", {"messages": MESSAGES}, ["choices", 0, "message"]),
+        ("/anthropic/v1/messages", {"messages": MESSAGES, "max_tokens": 9}, ["content", 0]),
+        ("/v1/messages", {"messages": MESSAGES, "max_tokens": 9}, ["content", 0]),
+        (
+            "/gemini/v1beta/models/m:generateContent",
+            {"contents": [{"parts": [{"text": "Hi"}]}]},
+            ["candidates", 0, "content", "parts", 0],
+        ),
+    ],
+)
+def test_behind_the_name_each_path_is_known_as_without_it(
+    client: Client, path: str, body: dict[str, Any], answer: list[Any]
+) -> None:
+    client._replace(test="a").reply({"text": "Of a"})
+    client.reply({"text": "Of none"})
+    content = json.dumps({"model": "m", **body} if "contents" not in body else body).encode()
+    for prefix, text in (("/t/a", "Of a"), ("", "Of none")):
+        status, part = client.send("POST", f"{prefix}{path}", content)
+        assert status == 200, part
+        for step in answer:
+            part = part[step]
+        assert text in part.values()
 
 
 def test_tests_in_many_threads_see_nothing_of_each_other(serve: Serve) -> None:
@@ -637,6 +661,67 @@ def test_the_test_that_was_used_the_longest_time_ago_is_dropped(
     base._replace(test="d").ask()
     base._replace(test="e").ask()
     assert collect_id(base._replace(test="a")) != first
+
+
+def test_the_calls_of_dropped_tests_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("llm_mock.commands.serve_tests.MAX_TESTS", 1)
+    tests = ServedTests(SETTINGS, None, 1, None)
+    with MockServer(lambda: tests.unnamed, keep_alive=True, router=ServeRouter(tests)) as server:
+        client = Client(server.url)
+        for test in ("a", "a", "b", None):
+            client._replace(test=test).ask()
+    assert tests.count_calls() == (4, 2)
+
+
+def test_a_test_that_comes_back_after_it_was_dropped_has_new_ids(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("llm_mock.commands.serve_tests.MAX_TESTS", 1)
+    base = serve()
+    ids = []
+    for _ in range(3):
+        for test in ("a", "b"):
+            client = base._replace(test=test)
+            ids.append(collect_id(client))
+            client.post("reset")
+            ids.append(collect_id(client))
+    assert len(set(ids)) == len(ids) == 12
+
+
+def test_a_request_by_a_foreign_host_makes_no_test(client: Client) -> None:
+    status, answer = client.send("GET", "/t/a/v1/models", None, Host="evil.example")
+    assert status == 421
+    assert "does not name this machine" in answer["error"]["message"]
+    assert "no reply was set" in client._replace(test="a").fails_with()
+    [problem] = client.get("verdict")["problems"]
+    assert "'evil.example' does not name this machine" in problem
+
+
+def test_a_script_that_fails_for_a_test_is_an_error_of_its_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "once.py").write_text(
+        "names = ['first']\ndef script(mock): mock.set('*', names.pop())\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    tests = ServedTests(SETTINGS, ServeScript("once:script"), 10, None)
+    with MockServer(lambda: tests.unnamed, keep_alive=True, router=ServeRouter(tests)) as server:
+        client = Client(server.url)
+        assert client.ask() == "first"
+        message = "once:script raised IndexError: pop from empty list (once.py:2)"
+        with pytest.raises(openai.APIStatusError, match="pop from empty list"):
+            client._replace(test="a").ask()
+        status, answer = client._replace(test="a").control("POST", "replies", {"replies": []})
+        assert (status, answer["error"]["message"]) == (400, message)
+
+
+def test_an_error_of_ours_is_an_answer(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(ServedTests, "reset", fail)
+    assert client.control("POST", "reset") == (500, {"error": {"message": "ValueError: broken"}})
 
 
 # Paths and names
