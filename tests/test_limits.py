@@ -1079,6 +1079,7 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/connection.py HANG_SECONDS": 600.0,
     "boundaries/http/connection.py LINGER_SECONDS": 5.0,
     "boundaries/http/errors.py FAST_RETRY": 0.05,
+    "boundaries/http/event_stream.py STRING_TYPE": 7,
     "boundaries/http/forwarding.py POLL_SECONDS": 0.005,
     "boundaries/http/forwarding.py TIMEOUT_SECONDS": 600.0,
     "boundaries/http/local_servers.py CACHE_SECONDS": 1.0,

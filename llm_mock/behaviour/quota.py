@@ -183,7 +183,7 @@ class Quotas:
 def _build_headers(
     provider: str | None, kind: str, limit: int, remaining: int, reset: int
 ) -> dict[str, str]:
-    """Return the headers for one limit; Google sends none.
+    """Return the headers for one limit; Google and Bedrock send none.
 
     Args:
         provider: the provider; None through `llm`.
@@ -222,6 +222,7 @@ def _make_error(record: Call, excess: Excess, seconds: float, headers: dict[str,
         "openai": _build_openai_refusal,
         "anthropic": _build_anthropic_refusal,
         "google": _build_google_refusal,
+        "bedrock": _build_bedrock_refusal,
     }
 
     def build(provider: str | None) -> Refusal:
@@ -259,6 +260,11 @@ def _build_anthropic_refusal(excess: Excess, seconds: float) -> Refusal:
         f"{excess.limit:,} {name} per minute."
     )
     return Refusal(429, "rate_limit_error", message)
+
+
+def _build_bedrock_refusal(excess: Excess, seconds: float) -> Refusal:
+    message = f"Too many {excess.kind}, please wait before trying again."
+    return Refusal(429, "ThrottlingException", message)
 
 
 def _build_google_refusal(excess: Excess, seconds: float) -> Refusal:

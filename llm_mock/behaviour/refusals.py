@@ -121,6 +121,22 @@ REFUSALS = {
         ),
         "invalid_key": Refusal(401, "invalid_request_error", "Unauthorized"),
     },
+    "bedrock": {
+        "rate_limit": Refusal(
+            429, "ThrottlingException", "Too many requests, please wait before trying again."
+        ),
+        "overloaded": Refusal(
+            503, "ServiceUnavailableException", "Bedrock is unable to process your request."
+        ),
+        "context_overflow": Refusal(
+            400, "ValidationException", "Input is too long for requested model."
+        ),
+        "invalid_key": Refusal(
+            403,
+            "UnrecognizedClientException",
+            "The security token included in the request is invalid.",
+        ),
+    },
 }
 """The error response of each provider to each kind of failure."""
 
@@ -149,6 +165,9 @@ def build_body(provider: str | None, refusal: Refusal, message: str, **call: str
         if refusal.details:
             error["details"] = _fill_placeholders(refusal.details, call)
         return {"error": error}
+    if provider == "bedrock":
+        # The type is sent in a header.
+        return {"__type": refusal.type, "message": message}
     # The gateway of Mistral checks keys, and has another form of errors than the API.
     if provider == "mistral" and refusal.status == 401:
         return {"detail": message}

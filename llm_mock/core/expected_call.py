@@ -385,8 +385,8 @@ def _get_parameter(call: Call, name: str) -> Any:
     sent = call.request
     if sent is not None and name in sent.body:
         return sent.body[name]
-    if sent is None or call.get("api") == "generate_content":
-        # Gemini nests its parameters, and names them in camel case.
+    if sent is None or call.get("api") in ("generate_content", "converse"):
+        # Gemini and Bedrock nest their parameters, and name them in camel case.
         for option, value in call.options.items():
             if re.sub("([A-Z])", r"_\1", option).lower() == name:
                 return value

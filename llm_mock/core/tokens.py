@@ -15,8 +15,15 @@ CHARACTERS_PER_ATTACHMENT = 765 * CHARACTERS_PER_TOKEN
 """The length of an attachment that is not text: OpenAI counts as many tokens for a picture of
 1024 x 1024 pixels."""
 TEXTS = ("text/", "application/json")
-CACHED_INPUT = ("cache_creation_input_tokens", "cache_read_input_tokens")
-"""The counts of Anthropic's API that are not part of its `input_tokens`."""
+CACHED_INPUT = (
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "cacheWriteInputTokens",
+    "cacheReadInputTokens",
+)
+"""The counts of Anthropic's and Bedrock's APIs that are not part of their input tokens."""
+CACHE_COUNTING_APIS = (None, "messages", "converse")
+"""The APIs with these counts; None for a call through `llm`."""
 
 
 def estimate_tokens(characters: int) -> int:
@@ -41,7 +48,7 @@ def count_input_tokens(request: Request) -> int:
 
 
 def add_cached_tokens(input_tokens: int | None, details: object, api: str | None) -> int | None:
-    """Return the input tokens together with those that Anthropic counts as cached.
+    """Return the input tokens together with those that are counted as cached.
 
     Args:
         input_tokens: the count of the provider.
@@ -49,7 +56,7 @@ def add_cached_tokens(input_tokens: int | None, details: object, api: str | None
         api: the called API; None for a call through `llm`.
     """
     # Other APIs count cached tokens as input tokens, and may repeat them under these names.
-    if input_tokens is None or not isinstance(details, Mapping) or api not in (None, "messages"):
+    if input_tokens is None or not isinstance(details, Mapping) or api not in CACHE_COUNTING_APIS:
         return input_tokens
     cached = [details.get(name) for name in CACHED_INPUT]
     return input_tokens + sum(count for count in cached if isinstance(count, int))

@@ -52,6 +52,9 @@ def attach() -> None:
         # A private module, which many SDKs have from the same generator. Without it the retries
         # stay slow.
         attach_on_import(f"{sdk}._base_client", attach_retries)
+    attach_aws_retries = functools.partial(_attach_to, "aws_retries")
+    for module in ("botocore.retryhandler", "botocore.retries.standard"):
+        attach_on_import(module, attach_aws_retries)
 
 
 def _attach_to(name_of_module: str, library: ModuleType) -> None:

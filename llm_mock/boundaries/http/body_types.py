@@ -213,6 +213,53 @@ GEMINI = _make_object(
 )
 """The body of a request of Gemini, with field names in camelCase."""
 
+_AWS_SOURCE = _make_object(_make_fields(TEXT, "bytes", "text"), s3Location=_make_object(uri=TEXT))
+_AWS_FILE = _make_object(_make_fields(TEXT, "format", "name"), source=_AWS_SOURCE)
+_AWS_BLOCK = _make_object(
+    _make_fields(_AWS_FILE, "image", "document", "video", "audio"),
+    text=TEXT,
+    toolUse=_make_object(_make_fields(TEXT, "toolUseId", "name")),
+    reasoningContent=_make_object(
+        reasoningText=_make_object(_make_fields(TEXT, "text", "signature")),
+        redactedContent=TEXT,
+    ),
+    guardContent=_make_object(text=_make_object(text=TEXT), image=_AWS_FILE),
+)
+_AWS_BLOCKS = Shape(list, items=_AWS_BLOCK)
+# These fields hold blocks again, and are added when the shape of a block exists.
+_AWS_CONTENT = _make_object(content=_AWS_BLOCKS)
+_AWS_SOURCE.fields["content"] = _AWS_BLOCKS
+_AWS_BLOCK.fields.update(_make_fields(_AWS_CONTENT, "searchResult", "citationsContent"))
+_AWS_BLOCK.fields["toolResult"] = _make_object(
+    _AWS_CONTENT.fields, _make_fields(TEXT, "toolUseId", "status")
+)
+_AWS_TOOL = _make_object(
+    toolSpec=_make_object(
+        _make_fields(TEXT, "name", "description"), inputSchema=_make_object(json=ANY_OBJECT)
+    )
+)
+CONVERSE = _make_object(
+    _make_fields(ANY_OBJECT, "additionalModelRequestFields", "performanceConfig", "serviceTier"),
+    messages=Shape(list, items=_make_object(role=TEXT, content=_AWS_BLOCKS)),
+    system=_AWS_BLOCKS,
+    inferenceConfig=_make_object(
+        _make_fields(NUMBER, "temperature", "topP"), maxTokens=INTEGER, stopSequences=TEXTS
+    ),
+    toolConfig=_make_object(
+        tools=Shape(list, items=_AWS_TOOL),
+        toolChoice=_make_object(
+            _make_fields(ANY_OBJECT, "auto", "any"), tool=_make_object(name=TEXT)
+        ),
+    ),
+    outputConfig=_make_object(
+        textFormat=_make_object(
+            type=TEXT,
+            structure=_make_object(jsonSchema=_make_object(_make_fields(TEXT, "schema", "name"))),
+        )
+    ),
+)
+"""The body of a request of Bedrock's Converse."""
+
 EMBEDDINGS = _make_object(
     _make_fields(TEXT, "model", "encoding_format"),
     _make_fields(Shape(str, list, items=Shape(str, int, list, dict)), "input", "inputs"),

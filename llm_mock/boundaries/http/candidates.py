@@ -43,7 +43,8 @@ def build_candidates_response(protocol: WireProtocol, context: ResponseContext) 
     if context.request.stream:
         chunks = _stream_candidates(protocol, contexts, seconds)
         events = encode_errors(protocol, context, chunks)
-        return add_request_id(start_stream(context.answer, events), errors)
+        response = start_stream(context.answer, events, protocol.provider.stream_type)
+        return add_request_id(response, errors)
     body = _build_body(protocol, contexts)
     response = add_request_id(json_response(body), errors)
     if not seconds:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
-REFUSAL_REASONS = {"messages": "content_filter", "generate_content": "content_filter"}
+REFUSAL_REASONS = dict.fromkeys(("messages", "generate_content", "converse"), "content_filter")
 """The finish reasons of refusals, by API; OpenAI ends them as any other answer."""
 
 

@@ -12,13 +12,14 @@ from llm_mock.boundaries.http.providers.registry import get_registry
 ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
     r"|/embeddings|/moderations|/images/(generations|edits|variations)|/audio/speech"
-    r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens))$"
+    r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"
+    r"|/model/[^/]+/converse(-stream)?)$"
 )
 """The end of a path that the mock answers."""
 REFUSED_PATH = re.compile(
     r"(/completions|/rerank|/ocr"
     r"|/api/(chat|generate|embed)|/v2/chat|/fim/completions|/realtime"
-    r"|/model/[^/]+/(converse|converse-stream|invoke|invoke-with-response-stream)"
+    r"|/model/[^/]+/(invoke|invoke-with-response-stream)"
     r"|[.]BidiGenerateContent)$"
 )
 """The end of another path of a model API, whose requests are refused."""
@@ -152,6 +153,8 @@ def choose_dialect(path: str, sdk: str | None) -> str:
         return "anthropic"
     if GEMINI_PATH.search(path):
         return "google"
+    if BEDROCK_PATH.search(path):
+        return "bedrock"
     if path.endswith("/responses"):
         return "openai"
     # Most gateways and local servers offer OpenAI's API.

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.boundaries.http.clients import BEDROCK_PATH
 from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
+from llm_mock.boundaries.http.providers.bedrock import BEDROCK
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 from llm_mock.boundaries.http.providers.google import GOOGLE
 from llm_mock.boundaries.http.providers.openai import OPENAI
@@ -111,6 +113,8 @@ def _get_prefixes() -> dict[str, ProviderDescriptor]:
 def _infer_provider(head: RequestHead) -> ProviderDescriptor:
     """Return the provider of a request without a prefix, by the rest of its path or by headers."""
     path = head.path
+    if BEDROCK_PATH.search(path):
+        return BEDROCK
     if "anthropic-version" in head.headers or MESSAGES_PATH.search(path):
         return ANTHROPIC
     if "x-goog-api-key" in head.headers or path.startswith("/v1beta"):

@@ -280,7 +280,9 @@ def _build_response(
         return _build_special_response(protocol, context)
     if parsed.request.stream:
         events = encode_errors(protocol, context, protocol.stream(context))
-        return add_request_id(start_stream(answer, events), protocol.provider.errors)
+        descriptor = protocol.provider
+        response = start_stream(answer, events, descriptor.stream_type)
+        return add_request_id(response, descriptor.errors)
     reply = collect_reply(context)
     response = json_response(protocol.build_body(context, reply))
     add_request_id(response, protocol.provider.errors)

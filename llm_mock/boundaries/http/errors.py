@@ -13,6 +13,7 @@ from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.wire_error import ErrorContent, WireError
 from llm_mock.core.reply_functions import explain_bug
 from llm_mock.errors import LLMMockError
+from llm_mock.support.json_types import JSONObject
 
 NO_RETRY_HEADERS = {"x-should-retry": "false"}
 """The header by which a server forbids the SDKs of OpenAI and Anthropic to retry."""
@@ -43,6 +44,22 @@ BODY_HEADERS = ("content-length", "content-type", "content-encoding", "transfer-
 """The headers that describe how a body was sent, and not what went wrong."""
 
 
+AWS_STATUSES = {
+    "AccessDeniedException": 403,
+    "ExpiredTokenException": 403,
+    "InternalServerException": 500,
+    "ModelErrorException": 424,
+    "ModelNotReadyException": 429,
+    "ModelStreamErrorException": 424,
+    "ModelTimeoutException": 408,
+    "ResourceNotFoundException": 404,
+    "ServiceQuotaExceededException": 400,
+    "ServiceUnavailableException": 503,
+    "ThrottlingException": 429,
+    "UnrecognizedClientException": 403,
+    "ValidationException": 400,
+}
+"""The statuses of the errors of Bedrock."""
 SDK_PROVIDERS = {"anthropic": "anthropic", "google": "google", "mistralai": "mistral"}
 """The provider of each SDK that only asks its own; that of OpenAI asks many."""
 FAST_RETRY = 0.05
@@ -163,6 +180,9 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
     """Return the response that an SDK's exception holds; None if it holds none."""
     # `raw_response` is the name in Mistral's SDK.
     response = getattr(error, "response", None) or getattr(error, "raw_response", None)
+    # botocore has a dictionary.
+    if isinstance(response, dict):
+        return _convert_aws_error(response)
     status, body = _read_status_and_body(error, response)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
@@ -184,6 +204,19 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
         body=body,
         content=content,
     )
+
+
+def _convert_aws_error(response: JSONObject) -> WireError | None:
+    """Return the response that an exception of botocore holds; None if it holds none."""
+    details = response.get("Error")
+    if not isinstance(details, dict) or not isinstance(details.get("Code"), str):
+        return None
+    code = details["Code"]
+    metadata = response.get("ResponseMetadata") or {}
+    # Tests often leave the status out, which follows from the code.
+    status = metadata.get("HTTPStatusCode") or AWS_STATUSES.get(code, 400)
+    message = str(details.get("Message") or "")
+    return WireError(status, message, code=code, body={"__type": code, "message": message})
 
 
 def _read_status_and_body(error: Exception, response: object) -> tuple[object, object]:

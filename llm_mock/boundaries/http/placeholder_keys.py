@@ -42,6 +42,8 @@ MODEL_SDKS = (
 """The packages that look for credentials of a cloud only to call models."""
 CREDENTIAL_PACKAGES = ("llm_mock", "boto3", "botocore", "google.auth")
 """The packages between one of `MODEL_SDKS` and the search for credentials."""
+PLACEHOLDER_REGION = "us-east-1"
+"""The region of AWS if neither an argument, a variable nor a profile names one."""
 NO_PROJECT = "no-project-needed-by-llm-mock"
 """The Google Cloud project if neither an argument nor a variable names one."""
 
@@ -57,6 +59,8 @@ def attach() -> None:
         attach_on_import(package, _attach_to_clients)
     attach_on_import("botocore.session", _attach_to_session)
     attach_on_import("botocore.credentials", _attach_to_instance_metadata)
+    # A private module, without which a missing region is an error as in production.
+    attach_on_import("anthropic.lib.bedrock._client", _attach_to_anthropic_bedrock)
     attach_on_import("google.auth", _attach_to_google_auth)
     attach_on_import("google.auth._default", _attach_to_google_metadata)
 
@@ -79,6 +83,11 @@ def _attach_to_session(session: ModuleType) -> None:
 
 def _attach_to_instance_metadata(credentials: ModuleType) -> None:
     replace(credentials.InstanceMetadataProvider, "load", _load_from_instance)
+
+
+def _attach_to_anthropic_bedrock(client: ModuleType) -> None:
+    if hasattr(client, "_infer_region"):
+        replace(client, "_infer_region", _infer_region)
 
 
 def _attach_to_google_auth(auth: ModuleType) -> None:
@@ -127,7 +136,7 @@ def _needs_placeholder(key: ClientKey, bound: inspect.BoundArguments) -> bool:
 
 def _create_client(
     original: Callable[..., object],
-    session: object,
+    session: Any,
     service_name: object,
     *args: Any,
     **kwargs: Any,
@@ -135,8 +144,20 @@ def _create_client(
     __tracebackhide__ = True
     if not str(service_name).startswith(MODEL_SERVICES):
         return original(session, service_name, *args, **kwargs)
+    if not args and not kwargs.get("region_name") and _is_answering():
+        kwargs["region_name"] = session.get_config_variable("region") or PLACEHOLDER_REGION
     with _credentials_for_models():
         return original(session, service_name, *args, **kwargs)
+
+
+def _infer_region(original: Callable[..., str], *args: object) -> str:
+    """Return the region of Anthropic's client for Bedrock; a placeholder if there is none."""
+    try:
+        return original(*args)
+    except ValueError:
+        if not _is_answering():
+            raise
+        return PLACEHOLDER_REGION
 
 
 def _get_credentials(original: Callable[..., object], session: object) -> Any:

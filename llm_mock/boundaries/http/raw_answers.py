@@ -9,15 +9,9 @@ from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
 from llm_mock.boundaries.http.readers.text_slots import TextSlots
-from llm_mock.boundaries.http.replay import NAMED_EVENT_APIS
 from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
-from llm_mock.boundaries.http.wire import (
-    WireResponse,
-    add_request_id,
-    json_response,
-    server_sent_event,
-)
+from llm_mock.boundaries.http.wire import WireResponse, add_request_id, json_response
 from llm_mock.core.events import Wait
 from llm_mock.core.reply import UNSET, RawAnswer
 from llm_mock.core.source_location import format_location, format_notes
@@ -50,7 +44,8 @@ def build_raw_response(protocol: WireProtocol, context: ResponseContext) -> Wire
     errors = protocol.provider.errors
     if context.request.stream:
         events = encode_errors(protocol, context, _encode_events(context, items))
-        return add_request_id(start_stream(answer, events), errors)
+        response = start_stream(answer, events, protocol.provider.stream_type)
+        return add_request_id(response, errors)
     response = add_request_id(json_response(items[0]), errors)
     seconds = sum(answer.waits or ())
     return response._replace(delay=choose_wait_type(answer)(seconds)) if seconds else response
@@ -83,14 +78,7 @@ def _encode_events(context: ResponseContext, items: Sequence[JSON]) -> Iterator[
         seconds = next(waits, 0.0)
         if seconds:
             yield Wait(seconds)
-        yield server_sent_event(item, _get_event_name(context, item))
-
-
-def _get_event_name(context: ResponseContext, item: JSON) -> str | None:
-    if context.request.api not in NAMED_EVENT_APIS or not isinstance(item, dict):
-        return None
-    name = item.get("type")
-    return name if isinstance(name, str) else None
+        yield context.request.encode_event(item)
 
 
 def _complete_record(context: ResponseContext, items: Sequence[JSON]) -> None:

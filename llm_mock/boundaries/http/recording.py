@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from llm_mock.behaviour.provider_errors import ReceivedError
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.boundaries.http import event_stream
 from llm_mock.boundaries.http.chunks import ToolCallCollector
 from llm_mock.boundaries.http.protocols.openai_responses import store_provider_response
 from llm_mock.boundaries.http.protocols.protocol import parse_json_or_text
@@ -105,6 +106,8 @@ class WireRecording:
         self._status = 0
         self._headers: dict[str, str] = {}
         self._is_streamed = False
+        self._is_binary = False
+        """True for a stream of AWS."""
         self._has_ended = False
         self._data = b""
         """The decoded body; of a stream, the part after its last event."""
@@ -151,7 +154,9 @@ class WireRecording:
         self._status = status
         self._headers = {name.lower(): value for name, value in headers}
         content_type = self._headers.get("content-type", "")
-        self._is_streamed = status < 400 and content_type.startswith("text/event-stream")
+        self._is_binary = content_type.startswith(event_stream.MEDIA_TYPE)
+        is_stream = self._is_binary or content_type.startswith("text/event-stream")
+        self._is_streamed = status < 400 and is_stream
         encoding = self._headers.get("content-encoding", "identity").strip().lower()
         if encoding in ZLIB_ENCODINGS:
             # 32 lets zlib tell gzip from deflate by the header of the data.
@@ -221,8 +226,9 @@ class WireRecording:
     def _read_rest(self) -> Exception | None:
         """Read the rest of the body; return the error that the response stands for."""
         if self._is_streamed:
-            # The last event may lack its empty line.
-            self._data += b"\n\n"
+            if not self._is_binary:
+                # The last event may lack its empty line.
+                self._data += b"\n\n"
             self._read_events()
             return None
         text = self._data.decode(errors="replace")
@@ -244,15 +250,22 @@ class WireRecording:
 
     def _read_events(self) -> None:
         """Read the complete events of a stream, and keep the rest of the data."""
+        if self._is_binary:
+            messages, self._data = event_stream.decode_messages(self._data)
+            for message in messages:
+                self._take_event(self._request.decode_event(message))
+            return
         *events, self._data = END_OF_EVENT.split(self._data)
         for event in events:
             lines = event.decode(errors="replace").splitlines()
             data_lines = [line for line in lines if line.startswith("data:")]
             data = [line[5:].removeprefix(" ") for line in data_lines]
             if data:
-                body = parse_json_or_text("\n".join(data))
-                self._extract_texts(body)
-                self._events.append(body)
+                self._take_event(parse_json_or_text("\n".join(data)))
+
+    def _take_event(self, event: object) -> None:
+        self._extract_texts(event)
+        self._events.append(event)
 
     def _extract_texts(self, body: object) -> None:
         # Stored before its texts are replaced by placeholders.

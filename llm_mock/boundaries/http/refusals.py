@@ -135,8 +135,8 @@ def refuse_unknown_path(
     if served:
         message = (
             f"{problem}. The server supports chat/completions, responses, messages, "
-            "generateContent, embeddings, models, token counts, moderations, images and audio. "
-            "Check the base URL that the program was given, or configure an answer: "
+            "generateContent, converse, embeddings, models, token counts, moderations, images and "
+            "audio. Check the base URL that the program was given, or configure an answer: "
             f"mock.on({sent.method!r}, {sent.path!r}, …)."
         )
     else:

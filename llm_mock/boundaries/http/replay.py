@@ -12,11 +12,8 @@ from llm_mock.boundaries.http.protocols.openai_responses import store_provider_r
 from llm_mock.boundaries.http.readers.text_slots import RecordedChunks, TextSlots
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.boundaries.http.routing import create_reader
-from llm_mock.boundaries.http.wire import WireResponse, server_sent_event
+from llm_mock.boundaries.http.wire import WireResponse
 from llm_mock.core.reply import Received, Reply
-
-NAMED_EVENT_APIS = ("messages", "responses")
-"""The APIs whose stream events are named after their type."""
 
 
 def replay_response(context: ResponseContext) -> WireResponse | None:
@@ -47,7 +44,7 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
     if not received.streamed:
         return _build_response(received, to_json(restore_body(reply)))
     headers = {"content-type": "text/event-stream; charset=utf-8", **received.headers}
-    return WireResponse(200, list(headers.items()), _build_events(reply, received))
+    return WireResponse(200, list(headers.items()), _build_events(reply, received, request))
 
 
 def _has_requested_form(received: Received, request: HTTPRequest) -> bool:
@@ -109,10 +106,9 @@ def _build_response(received: Received, content: bytes) -> WireResponse:
     return WireResponse(received.status, list(headers.items()), content)
 
 
-def _build_events(reply: Reply, received: Received) -> Iterator[bytes]:
+def _build_events(reply: Reply, received: Received, request: HTTPRequest) -> Iterator[bytes]:
     for event in restore_body(reply):
-        is_named = received.api in NAMED_EVENT_APIS and isinstance(event, dict)
-        yield server_sent_event(event, event.get("type") if is_named else None)
+        yield request.encode_event(event)
     if received.unfinished:
         # The recording broke off: the reply raises at its end what happened then.
         for _ in reply.stream(stream=True):

@@ -16,13 +16,14 @@ from llm_mock.boundaries.http.errors import (
     convert_to_wire_error,
     parse_retry_after,
 )
-from llm_mock.boundaries.http.wire import WireRequest
+from llm_mock.boundaries.http.wire import WireRequest, server_sent_event
 from llm_mock.core.request import Request, describe_attachments, to_plain_json
 from llm_mock.core.tokens import measure_attachments, measure_length
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 
 if TYPE_CHECKING:
+    from llm_mock.boundaries.http.event_stream import EventMessage
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import ToolDemand
     from llm_mock.support.json_types import JSON
@@ -33,6 +34,10 @@ COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max
 """The names that `llm` has for options of OpenAI's APIs, where they differ."""
 CANDIDATE_COUNTS = {"chat.completions": "n", "generate_content": "candidateCount"}
 """The options with the number of answers, by API."""
+NAMED_EVENT_APIS = ("messages", "responses")
+"""The APIs whose stream events are named after their type."""
+CAMEL_CASE_APIS = ("generate_content", "converse")
+"""The APIs whose options are in camel case."""
 Message = JSONObject
 """A message as `{"role", "parts"}`, in the form of `Request.messages`, or one of its parts."""
 
@@ -194,7 +199,7 @@ class HTTPRequest(Request):
         common = {}
         for name, value in self.options.items():
             common[COMMON_NAMES.get(name, name)] = value
-        if self.api == "generate_content":
+        if self.api in CAMEL_CASE_APIS:
             common = {_convert_to_snake_case(name): value for name, value in common.items()}
             self._convert_response_type(common)
         response_format = self.body.get("response_format")
@@ -275,6 +280,21 @@ class HTTPRequest(Request):
             if tool.name not in finished and _accepts_data(tool, data):
                 return str(tool.name)
         return None
+
+    def encode_event(self, item: JSON) -> bytes:
+        """Encode an event of the provider's own for a streamed response."""
+        name = None
+        if self.api in NAMED_EVENT_APIS and isinstance(item, dict):
+            name = item.get("type")
+        return server_sent_event(item, name if isinstance(name, str) else None)
+
+    def decode_event(self, message: EventMessage) -> JSON:
+        """Return the event of a binary stream, as `encode_event` takes it."""
+        raise NotImplementedError
+
+    def break_event(self, event: bytes) -> bytes:
+        """Return the first half of an event, which the SDK cannot parse."""
+        return event[: len(event) // 2].rstrip() + b"\n\n"
 
     def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:
         """Return the fields of the record for an error.

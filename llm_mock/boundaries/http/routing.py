@@ -19,6 +19,7 @@ MODEL_PATHS = (
     # OpenAI's Assistants API has `/threads/ID/messages`, which is something else.
     (re.compile(r"^(?!.*/threads/).*/messages$"), "anthropic_messages"),
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
+    (re.compile(r"/model/.+/converse(-stream)?$"), "bedrock_converse"),
 )
 """The paths of the APIs that call a model, with their modules in `protocols`."""
 READERS = {
@@ -26,6 +27,7 @@ READERS = {
     "responses": "openai_responses",
     "messages": "anthropic_messages",
     "generate_content": "gemini",
+    "converse": "bedrock_converse",
 }
 """The modules in `readers`, by the name of the API in `HTTPRequest.api`."""
 

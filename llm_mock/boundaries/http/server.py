@@ -71,10 +71,11 @@ class RequestRouter(Protocol):
 
 
 class MockServer:
-    """A server with the APIs of OpenAI, Anthropic, Google and Mistral, on a thread of its own.
+    """A server with the APIs of the large providers, on a thread of its own.
 
-    The path of a request tells which API it calls. The server runs from its construction to
-    `close`, or to the end of a `with` statement.
+    These are OpenAI, Anthropic, Google, Mistral and Amazon Bedrock. The path of a request tells
+    which API it calls. The server runs from its construction to `close`, or to the end of a `with`
+    statement.
 
     Args:
         mock: returns the mock that answers a request; None if nothing is mocked at that moment.
@@ -136,6 +137,11 @@ class MockServer:
     def mistral_url(self) -> str:
         """The `server_url` for Mistral's SDKs."""
         return f"{self.url}/mistral"
+
+    @property
+    def bedrock_url(self) -> str:
+        """The `endpoint_url` of a client for Amazon Bedrock, and its `base_url` in `anthropic`."""
+        return f"{self.url}/bedrock"
 
     def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment for a program that is to call this server.

@@ -34,24 +34,24 @@ def choose_wait_type(answer: Answer) -> type[Wait]:
     return Silence if isinstance(answer.reply.latency, SlowStart) else Wait
 
 
-def start_stream(answer: Answer, events: Iterator[bytes | Wait]) -> WireResponse:
+def start_stream(answer: Answer, events: Iterator[bytes | Wait], media_type: str) -> WireResponse:
     """Return a streamed response that starts with its first chunk, as those of providers do.
 
     The wait before the first chunk becomes the delay of the response.
     """
     if not answer.waits:
-        return event_stream_response(events)
+        return event_stream_response(events, media_type)
     if isinstance(answer.reply.latency, SplitFrames):
         events = split_frames(events)
     if not answer.waits[0]:
-        return event_stream_response(events)
+        return event_stream_response(events, media_type)
     events_before: list[bytes | Wait] = []
     for event in events:
         if isinstance(event, Wait):
-            response = event_stream_response(itertools.chain(events_before, events))
+            response = event_stream_response(itertools.chain(events_before, events), media_type)
             return response._replace(delay=event)
         events_before.append(event)
-    return event_stream_response(events_before)
+    return event_stream_response(events_before, media_type)
 
 
 def encode_errors(
@@ -75,8 +75,8 @@ def encode_errors(
         yield Silence(math.inf)
     except StreamEnds as end:
         if end.malformed:
-            # Half an event, which the SDK finds but cannot parse.
-            yield event[: len(event) // 2].rstrip() + b"\n\n"
+            # The SDK finds the event, but cannot parse it.
+            yield context.request.break_event(event)
     except Exception as error:
         wire_error = convert_to_wire_error(error)
         if isinstance(wire_error, ConnectionFailure):

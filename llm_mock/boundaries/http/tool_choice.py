@@ -2,7 +2,8 @@
 
 Imported only for requests that say which tools may be called, and for replies of several calls.
 See https://platform.openai.com/docs/guides/function-calling,
-https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use and
+https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use,
+https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolChoice.html and
 https://ai.google.dev/api/caching#FunctionCallingConfig.
 """
 
@@ -50,6 +51,9 @@ def _format_fields(body: JSONObject) -> Iterator[str]:
         value = body.get(name)
         if value is None:
             continue
+        # Bedrock has the tools beside the choice, Gemini has not.
+        if isinstance(value, dict) and "toolChoice" in value:
+            value = {"toolChoice": value["toolChoice"]}
         text = json.dumps(value, ensure_ascii=False)
         yield f"{name}={text}"
 

@@ -15,6 +15,7 @@ from llm_mock.boundaries.http.errors import (
     add_fast_retry_header,
     convert_to_wire_error,
 )
+from llm_mock.boundaries.http.providers.descriptor import SERVER_SENT_EVENTS
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.support.redaction import is_secret_name
@@ -109,13 +110,10 @@ def json_response(
 
 
 def event_stream_response(
-    chunks: Iterable[bytes | Wait],
-    headers: Mapping[str, str] | None = None,
+    chunks: Iterable[bytes | Wait], media_type: str = SERVER_SENT_EVENTS
 ) -> WireResponse:
-    """Return a response that streams server-sent events."""
-    all_headers = [("content-type", "text/event-stream; charset=utf-8")]
-    all_headers += (headers or {}).items()
-    return WireResponse(200, all_headers, chunks)
+    """Return a response that streams events."""
+    return WireResponse(200, [("content-type", media_type)], chunks)
 
 
 def server_sent_event(data: object, event: str | None = None) -> bytes:

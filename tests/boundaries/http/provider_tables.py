@@ -502,6 +502,13 @@ FINISH_REASONS = {
         "length": "max_tokens",
         "content_filter": "refusal",
     },
+    # The values of `StopReason` in botocore's model of the service.
+    "bedrock": {
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "content_filtered",
+    },
     # The values of `FinishReason` in Google's SDK; a call of a function ends with STOP, too.
     "google": {
         "stop": "STOP",
@@ -532,12 +539,14 @@ COMMON_PROTOCOLS = {
     "/models/m:generateContent": "gemini",
     "/models/m:streamGenerateContent": "gemini",
 }
-RETRY_AFTER_MS = ("anthropic", "mistral", "openai")
+RETRY_AFTER_MS = ("anthropic", "bedrock", "mistral", "openai")
 """The providers whose SDKs read the header `retry-after-ms`."""
 
 SERVER_ENVIRONMENT = {
     "ANTHROPIC_API_KEY": "no-key-needed-by-llm-mock",
     "ANTHROPIC_BASE_URL": "http://127.0.0.1:1/anthropic",
+    "ANTHROPIC_BEDROCK_BASE_URL": "http://127.0.0.1:1/bedrock",
+    "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:1/bedrock",
     "GEMINI_API_KEY": "no-key-needed-by-llm-mock",
     "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/gemini",
     "MISTRAL_API_KEY": "no-key-needed-by-llm-mock",
@@ -548,6 +557,7 @@ SERVER_ENVIRONMENT = {
 """The variables that lead every program to the server."""
 OPTIONAL_SERVER_ENVIRONMENT = {
     "ANTHROPIC_API_URL": "http://127.0.0.1:1/anthropic",
+    "AWS_BEARER_TOKEN_BEDROCK": "no-key-needed-by-llm-mock",
     "AZURE_OPENAI_API_KEY": "no-key-needed-by-llm-mock",
     "AZURE_OPENAI_ENDPOINT": "http://127.0.0.1:1",
     "DEEPSEEK_API_KEY": "no-key-needed-by-llm-mock",
@@ -564,6 +574,7 @@ REMOVED_VARIABLES = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
 """The variables that SDKs prefer to those with the placeholders."""
 SERVER_PREFIXES = {
     "anthropic": "api.anthropic.com",
+    "bedrock": "bedrock-runtime.us-east-1.amazonaws.com",
     "gemini": "generativelanguage.googleapis.com",
     "mistral": "api.mistral.ai",
     "openai": "api.openai.com",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import base64
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -9,6 +11,7 @@ from urllib.parse import urlsplit
 
 import anthropic
 import openai
+import pytest
 from google import genai
 from google.genai import types
 from mistralai.client import Mistral
@@ -112,6 +115,31 @@ def call_mistral(client: Any, case: Case, is_async: bool) -> Any:
     return method(**body)
 
 
+def call_converse(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `botocore`, which has no asynchronous client, and read the whole answer."""
+
+    def send() -> list[Any]:
+        body = {"modelId": case.call["model"], **decode_bytes(case.body)}
+        if not case.call["stream"]:
+            return [client.converse(**body)]
+        return list(client.converse_stream(**body)["stream"])
+
+    return asyncio.to_thread(send) if is_async else send()
+
+
+def decode_bytes(value: Any) -> Any:
+    """Return JSON values with bytes in place of base64, which `botocore` itself encodes."""
+    if isinstance(value, list):
+        return [decode_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    decoded = {name: decode_bytes(item) for name, item in value.items()}
+    for name in ("bytes", "redactedContent"):
+        if name in decoded:
+            decoded[name] = base64.b64decode(decoded[name])
+    return decoded
+
+
 class SDK(NamedTuple):
     """An SDK, for one API."""
 
@@ -147,6 +175,29 @@ def make_mistral(server_url: str | None = None) -> Mistral:
     return Mistral(api_key=KEY, server_url=server_url and f"{server_url}/mistral")
 
 
+def has_converse() -> bool:
+    """Return True if `botocore` is installed, in a version that knows the whole of Converse."""
+    try:
+        import botocore
+    except ImportError:
+        return False
+    return tuple(map(int, botocore.__version__.split(".")[:2])) >= (1, 40)
+
+
+def make_bedrock(server_url: str | None = None) -> Any:
+    """Return a client of `botocore`, which `boto3` is made of."""
+    session = pytest.importorskip("botocore.session").get_session()
+    config = pytest.importorskip("botocore.config").Config(retries={"max_attempts": 0})
+    return session.create_client(
+        "bedrock-runtime",
+        region_name="us-east-1",
+        aws_access_key_id=KEY,
+        aws_secret_access_key="secret-of-ada",
+        endpoint_url=server_url and f"{server_url}/bedrock",
+        config=config,
+    )
+
+
 SDKS = {
     "chat_completions": SDK(
         make_openai,
@@ -167,6 +218,7 @@ SDKS = {
         r"(Async)?Anthropic/Python",
     ),
     "gemini": SDK(make_gemini, make_gemini, call_gemini, r"google-genai-sdk/"),
+    "converse": SDK(make_bedrock, make_bedrock, call_converse, r"Botocore/"),
     "mistral": SDK(make_mistral, make_mistral, call_mistral, r"mistral-client-python/"),
 }
 

@@ -365,7 +365,7 @@ def test_google_has_a_name_for_each_status() -> None:
 def test_aws_has_a_type_for_each_status_in_a_header_too() -> None:
     for status, kind in tables.AWS_TYPES.items():
         response = respond("bedrock", status, headers={"retry-after": "1"})
-        assert response.json() == {"__type": kind, "message": "It failed."}
+        assert response.json() == {"message": "It failed."}
         assert response.headers["x-amzn-errortype"] == kind
         assert response.headers["retry-after"] == "1"
 
@@ -674,8 +674,8 @@ def test_a_provider_outside_of_the_tables_leads_no_program_anywhere() -> None:
         each.name for each in others
     }
     assert with_access == {
-        *("anthropic", "azure", "deepseek", "google", "groq", "mistral", "openai", "openrouter"),
-        *("together", "x.ai"),
+        *("anthropic", "azure", "bedrock", "deepseek", "google", "groq", "mistral", "openai"),
+        *("openrouter", "together", "x.ai"),
     }
 
 
@@ -762,6 +762,7 @@ def test_a_path_without_a_first_part_is_known_by_the_rest(
 # Model APIs at hosts that no table names
 
 
+CONVERSE = {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]}
 CHAT: dict[str, Any] = {"model": "m", "messages": []}
 PROMPT: dict[str, Any] = {"model": "m", "prompt": "Hello"}
 
@@ -799,8 +800,9 @@ PROMPT: dict[str, Any] = {"model": "m", "prompt": "Hello"}
         ("/v1/completions", {"model": "m", "contents": "Hello"}, 404),
         ("/v1/completions", {"model": "m", "text": "Hello"}, 404),
         ("/openai/deployments/m/completions", {"prompt": "Hello"}, 404),
-        ("/model/m/converse", {}, 404),
-        ("/model/m/converse-stream", {}, 404),
+        ("/model/m/converse", CONVERSE, 200),
+        ("/model/m/converse-stream", CONVERSE, 200),
+        ("/model/m/converse", {}, 400),
         ("/model/m/invoke", {}, 404),
         ("/model/m/invoke-with-response-stream", {}, 404),
     ],

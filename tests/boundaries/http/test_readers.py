@@ -21,6 +21,7 @@ READERS = {
     "responses": "responses",
     "messages": "messages",
     "gemini": "generate_content",
+    "converse": "converse",
 }
 """The names of the APIs in records, by the files of the corpus."""
 
@@ -98,21 +99,27 @@ def expect(case: Case) -> Read:
         arguments = call.get("arguments")
         calls[call_id] = [call["name"], json.dumps(arguments) if arguments else "{}"]
     if "data" in reply:
-        if "tools" in case.request:
+        if "tools" in case.request or "toolConfig" in case.request:
             calls[prefix_id(case, "call_1_1")] = ["weather", json.dumps(reply["data"])]
         else:
             text = json.dumps(reply["data"])
-    model = reply.get("resolved_model") or case.request.get("model") or "gemini-3-pro"
+    model: str | None = reply.get("resolved_model") or case.request.get("model") or "gemini-3-pro"
     tokens = reply.get("usage", {"input_tokens": 11, "output_tokens": 2})
     usage = {"input": tokens["input_tokens"], "output": tokens["output_tokens"]}
     if "details" in tokens:
         usage["details"] = tokens["details"]
     reason = reply.get("finish_reason")
+    if case.api == "converse":
+        text = reply.get("refusal") or text
+        # The response does not name it.
+        model = None
+        if "details" in tokens:
+            usage["details"] = {"cacheReadInputTokens": 900, "cacheWriteInputTokens": 40}
     if case.api == "mistral":
         text = reply.get("refusal") or text
         if reason == "content_filter":
             reason = "error"
-    elif "refusal" in reply and case.api in ("gemini", "messages"):
+    elif "refusal" in reply and case.api in ("converse", "gemini", "messages"):
         reason = "content_filter"
     return Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
 
@@ -121,6 +128,8 @@ def prefix_id(case: Case, call_id: str) -> str:
     """Return the id of a tool call as an API has it: Anthropic's have a prefix."""
     if case.api == "mistral":
         return call_id if len(call_id) == 9 else f"{zlib.crc32(call_id.encode()):09x}"
+    if case.api == "converse":
+        return call_id if call_id.startswith("tool") else f"tooluse_{call_id}"
     return f"toolu_{call_id.removeprefix('toolu_')}" if case.api == "messages" else call_id
 
 

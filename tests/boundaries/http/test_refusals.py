@@ -41,8 +41,8 @@ SHAPES: dict[str, Callable[[Any], str]] = {
         body["error"]["message"] * (body["error"]["status"] == "NOT_FOUND")
     ),
     "https://api.mistral.ai/v1/ocr": lambda body: body["message"] * (body["object"] == "error"),
-    "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse": lambda body: (
-        body["message"] * (body["__type"] == "ResourceNotFoundException")
+    "https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/g/version/1/apply": lambda body: (
+        body["message"]
     ),
     "https://api.cohere.com/v2/chat": lambda body: body["message"],
     "https://ollama.com/api/chat": lambda body: body["error"],
@@ -86,16 +86,24 @@ def list_files_of_google() -> None:
     list(client.files.list())
 
 
-def converse() -> None:
+def apply_a_guardrail() -> None:
     boto3 = pytest.importorskip("boto3")
     keys = {"aws_access_key_id": "any", "aws_secret_access_key": "any", "region_name": "us-east-1"}
-    content = [{"role": "user", "content": [{"text": "Hello"}]}]
-    boto3.client("bedrock-runtime", **keys).converse(modelId="m", messages=content)
+    boto3.client("bedrock-runtime", **keys).apply_guardrail(
+        guardrailIdentifier="g", guardrailVersion="1", source="INPUT", content=[]
+    )
 
 
 @pytest.mark.parametrize(
     "ask",
-    [delete_a_model, write_to_a_thread, list_batches, list_files, list_files_of_google, converse],
+    [
+        delete_a_model,
+        write_to_a_thread,
+        list_batches,
+        list_files,
+        list_files_of_google,
+        apply_a_guardrail,
+    ],
 )
 def test_an_application_sees_why(ask: Callable[[], None], mock_llm_calls: LLMMock) -> None:
     with pytest.raises(Exception, match=REFUSED):

@@ -157,6 +157,7 @@ def mistral_error(message: str, kind: str, code: str | None = None) -> Any:
 
 
 UNKNOWN_MODEL = {
+    "converse": (400, {"message": "The provided model identifier is invalid."}),
     "chat_completions": (
         404,
         openai_error(
@@ -246,6 +247,16 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
         400,
         anthropic_error("invalid_request_error", "source: Input should be a valid dictionary"),
     ),
+    ("converse", b"{", 400, {"message": NOT_JSON}),
+    (
+        "converse",
+        {"messages": []},
+        400,
+        {
+            "message": "A conversation must start with a user message. Try again with a "
+            "conversation that starts with a user message."
+        },
+    ),
     ("gemini", b"{", 400, google_error(400, "INVALID_ARGUMENT", NOT_JSON)),
     (
         "gemini",
@@ -260,6 +271,25 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
     ("mistral", b"{", 400, mistral_error(NOT_JSON, "invalid_request_error")),
 ]
 """Bodies that are refused, with the status and the body of the error."""
+
+
+BINARY = ("converse",)
+"""The APIs whose streams are binary."""
+
+
+def read_binary_events(content: bytes) -> list[dict[str, Any]]:
+    """Return the events of a stream of AWS by their types, which botocore finds in it."""
+    eventstream = pytest.importorskip("botocore.eventstream")
+    buffer = eventstream.EventStreamBuffer()
+    buffer.add_data(content)
+    events = []
+    for message in buffer:
+        kind = message.headers[":message-type"]
+        assert message.headers[":content-type"] == "application/json"
+        assert len(message.headers) == 3
+        events.append({message.headers[f":{kind}-type"]: json.loads(message.payload)})
+    assert buffer._data == b""
+    return events
 
 
 def name_case(case: Case) -> str:
@@ -314,6 +344,10 @@ def test_the_events_of_a_stream_are_those_of_the_provider(
     body = case.request if stream_url else {**case.request, "stream": True}
     answer = client.post(find_url(stream_url or case.file["url"]), json=body)
     assert answer.status_code == 200
+    if case.api in BINARY:
+        assert answer.headers["content-type"] == "application/vnd.amazon.eventstream"
+        assert read_binary_events(answer.content) == case.events
+        return
     assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
     assert answer.headers.items() >= case.headers.items()
     *blocks, end = answer.text.split("\n\n")

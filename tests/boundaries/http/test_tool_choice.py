@@ -57,6 +57,16 @@ def read_gemini(body: Any) -> list[Any]:
     return [(call["name"], call["args"]) for call in calls]
 
 
+def read_converse(body: Any) -> list[Any]:
+    blocks = body["output"]["message"]["content"]
+    calls = [block["toolUse"] for block in blocks if "toolUse" in block]
+    return [(call["name"], call["input"]) for call in calls]
+
+
+CONVERSE_TOOLS = [
+    {"toolSpec": {"name": name, "inputSchema": {"json": schema}}}
+    for name, schema in SCHEMAS.items()
+]
 MESSAGES = [{"role": "user", "content": "Hi"}]
 CHAT_TOOLS = [
     {"type": "function", "function": {"name": name, "parameters": schema}}
@@ -105,6 +115,11 @@ APIS = {
         },
         read_gemini,
     ),
+    "converse": API(
+        "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-lite-v1%3A0/converse",
+        {"messages": [{"role": "user", "content": [{"text": "Hi"}]}]},
+        read_converse,
+    ),
     "mistral": API(
         "https://api.mistral.ai/v1/chat/completions",
         {"model": "mistral-large", "messages": MESSAGES, "tools": CHAT_TOOLS},
@@ -147,6 +162,14 @@ REQUIRED: dict[str, tuple[str, dict[str, Any]]] = {
         "gemini",
         configure_calling(mode="ANY", allowedFunctionNames=["weather", "time"]),
     ),
+    "converse, any": (
+        "converse",
+        {"toolConfig": {"tools": CONVERSE_TOOLS, "toolChoice": {"any": {}}}},
+    ),
+    "converse, tool": (
+        "converse",
+        {"toolConfig": {"tools": CONVERSE_TOOLS, "toolChoice": {"tool": {"name": "weather"}}}},
+    ),
     "mistral, any": ("mistral", {"tool_choice": "any"}),
     "mistral, required": ("mistral", {"tool_choice": "required"}),
     "mistral, named": ("mistral", {"tool_choice": name_tool("weather")}),
@@ -177,6 +200,8 @@ def test_a_text_is_no_reply_to_a_request_for_a_call(
     assert "calls none of the tools weather" in problem
     assert "The reply: 'It is sunny.'" in problem
     [(field, value)] = fields.items()
+    if name == "converse":
+        value = {"toolChoice": value["toolChoice"]}
     assert f"but the request has {field}={json.dumps(value)}." in problem
 
 

@@ -48,7 +48,8 @@ def build_detailed_response(protocol: WireProtocol, context: ResponseContext) ->
     errors = protocol.provider.errors
     if context.request.stream:
         events = encode_errors(protocol, context, protocol.stream(context))
-        response = add_request_id(start_stream(answer, events), errors)
+        response = start_stream(answer, events, protocol.provider.stream_type)
+        add_request_id(response, errors)
     else:
         reply = collect_reply(context)
         response = add_request_id(json_response(protocol.build_body(context, reply)), errors)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from llm_mock.boundaries.http.error_formats import ErrorFormat
-from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
+from llm_mock.boundaries.http.event_stream import MEDIA_TYPE
+from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from llm_mock.boundaries.http.body_types import Mismatch
 
 AWS_DOMAINS = r"(amazonaws\.(com(\.cn)?|eu)|api\.aws|api\.amazonwebservices\.(com\.cn|eu))"
 """A regular expression for the domains of AWS, those for IPv6 and of its partitions too."""
@@ -19,22 +25,58 @@ AWS_TYPES = {
     429: "ThrottlingException",
     503: "ServiceUnavailableException",
 }
+JSON_TERMS = {
+    str: "STRING_VALUE",
+    bool: "BOOLEAN_VALUE",
+    int: "NUMBER_VALUE",
+    float: "NUMBER_VALUE",
+    type(None): "NULL_VALUE",
+}
+"""The terms of AWS for JSON values that are neither lists nor objects."""
 
 
 class AWSFormat(ErrorFormat):
-    """The error format of AWS; botocore reads the type from a header."""
+    """The error format of AWS, whose type is in a header.
+
+    A body that was made for Bedrock has the type in `__type`, which is not sent.
+    """
 
     request_id_header = "x-amzn-requestid"
 
     def build_body(self, error: WireError) -> JSONObject:
         """Return the body of an error as JSON values."""
-        return {"__type": self._get_error_type(error), "message": error.message}
+        return {"message": error.message}
 
     def build_headers(self, error: WireError) -> dict[str, str]:
         """Return the headers of an error, with its type."""
-        return {"x-amzn-errortype": self._get_error_type(error), **super().build_headers(error)}
+        return {"x-amzn-errortype": self.get_error_type(error), **super().build_headers(error)}
 
-    def _get_error_type(self, error: WireError) -> str:
+    def build_missing_field_error(self, name: str) -> WireError:
+        """Return the error for a body without a required field."""
+        message = (
+            f"1 validation error detected: Value null at '{name}' failed to satisfy constraint: "
+            "Member must not be null"
+        )
+        return WireError(400, message)
+
+    def build_invalid_type_error(self, mismatch: Mismatch) -> WireError:
+        """Return the error for a body with a value of the wrong type."""
+        value = mismatch.value
+        if isinstance(value, list):
+            message = "Start of list found where not expected"
+        elif isinstance(value, dict):
+            message = "Start of structure or map found where not expected."
+        else:
+            term = JSON_TERMS[type(value)]
+            message = f"Unrecognized collection type: {term} found where not expected"
+        return WireError(400, message, body={"__type": "SerializationException"})
+
+    def get_error_type(self, error: WireError) -> str:
+        """Return the type of an error: its own, or that of its status."""
+        body = error.body
+        own_type = body.get("__type") if isinstance(body, dict) else None
+        if isinstance(own_type, str):
+            return own_type
         return AWS_TYPES.get(error.status, "InternalServerException")
 
 
@@ -50,5 +92,23 @@ BEDROCK = ProviderDescriptor(
         "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
     ),
     errors=AWSFormat(),
+    finish_reasons={
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "content_filtered",
+    },
+    # That of Anthropic, whose client for Bedrock reads it; boto3 does not.
+    reads_retry_after_ms=True,
+    stream_type=MEDIA_TYPE,
+    server=ServerAccess(
+        prefix="bedrock",
+        host="bedrock-runtime.us-east-1.amazonaws.com",
+        base_urls={
+            "ANTHROPIC_BEDROCK_BASE_URL": "/bedrock",
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "/bedrock",
+        },
+        optional_keys=("AWS_BEARER_TOKEN_BEDROCK",),
+    ),
 )
 PROVIDERS = (BEDROCK,)

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
 from llm_mock.boundaries.http.model_formats import OPENAI_MODELS, ModelFormat
 
+SERVER_SENT_EVENTS = "text/event-stream; charset=utf-8"
+"""The media type of the streams of most providers."""
+
 
 class ClientKey(NamedTuple):
     """The sources of a client's credentials; if one is set, the client gets no placeholder."""
@@ -67,6 +70,8 @@ class ProviderDescriptor(NamedTuple):
     """Its variant of a protocol, by the protocol of `routing.MODEL_PATHS`; None: it has none."""
     reads_retry_after_ms: bool = False
     """True if its SDK reads the header `retry-after-ms` before `retry-after`."""
+    stream_type: str = SERVER_SENT_EVENTS
+    """The media type of its streams."""
     server: ServerAccess = ServerAccess()
     """The way in which programs find the mock server."""
 
