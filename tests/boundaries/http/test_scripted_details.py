@@ -450,6 +450,47 @@ def test_a_refusal_has_the_field_of_its_api(
     assert mock_llm_responses.last_call.response == REFUSAL
 
 
+@pytest.mark.parametrize("streams", [False, True])
+def test_gemini_blocks_an_answer_or_the_prompt(
+    clients: Clients, mock_llm_responses: LLMMock, streams: bool
+) -> None:
+    def ask() -> Any:
+        models = clients.gemini.models
+        if not streams:
+            return models.generate_content(model="gemini-2.5-flash", contents="Hello")
+        [answer] = models.generate_content_stream(model="gemini-2.5-flash", contents="Hello")
+        return answer
+
+    rating = genai.types.SafetyRating(
+        category=genai.types.HarmCategory.HARM_CATEGORY_DANGEROUS_CONTENT,
+        probability=genai.types.HarmProbability.HIGH,
+        blocked=True,
+    )
+    mock_llm_responses.set("*", Reply(refusal="No."))
+    answer = ask()
+    [candidate] = answer.candidates
+    assert candidate.finish_reason == genai.types.FinishReason.SAFETY
+    assert (candidate.safety_ratings, answer.prompt_feedback) == ([rating], None)
+    mock_llm_responses.set("*", Reply(refusal="No.", finish_reason="prompt_blocked"))
+    answer = ask()
+    assert (answer.candidates, answer.text) == (None, None)
+    assert answer.prompt_feedback.block_reason == genai.types.BlockedReason.SAFETY
+    assert answer.prompt_feedback.block_reason_message is None
+    assert answer.prompt_feedback.safety_ratings == [rating]
+    assert mock_llm_responses.last_call["finish_reason"] == "prompt_blocked"
+
+
+def test_vertex_ai_says_why_a_prompt_is_blocked(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply(refusal="No.", usage=None, finish_reason="prompt_blocked"))
+    url = (
+        "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1/"
+        "publishers/google/models/gemini-2.5-flash:generateContent"
+    )
+    answer = httpx.post(url, json={"contents": [{"parts": [{"text": "Hello"}], "role": "user"}]})
+    assert answer.json()["promptFeedback"]["blockReasonMessage"] == "No."
+    assert "usageMetadata" not in answer.json()
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("schema", [None, City])
 def test_a_refusal_has_no_text_in_llm_as_its_plugins_read_none(

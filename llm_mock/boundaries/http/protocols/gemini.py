@@ -78,7 +78,9 @@ SAFETY_RATING = {
     "probability": "HIGH",
     "blocked": True,
 }
-"""The rating of a candidate that is blocked, which has no content."""
+"""The rating of a candidate that is blocked, which has no content, or of a blocked prompt."""
+PROMPT_BLOCKED = "prompt_blocked"
+"""The finish reason of a reply to a prompt that is blocked, which has no candidates."""
 
 
 USAGE_PARTS = ("cachedContentTokenCount", "thoughtsTokenCount", "toolUsePromptTokenCount")
@@ -227,6 +229,8 @@ def build_response(
     candidate: JSONObject = {"content": {"parts": parts, "role": "model"}, "index": 0}
     if is_last:
         refusal = context.answer.reply.refusal
+        if context.get_finish_reason() == PROMPT_BLOCKED:
+            return _build_blocked_response(context, refusal)
         if refusal is not None:
             candidate = {"index": 0, "finishMessage": refusal, "safetyRatings": [SAFETY_RATING]}
         candidate["finishReason"] = GOOGLE.get_finish_reason(context.get_finish_reason())
@@ -242,6 +246,28 @@ def build_response(
     }
     if not context.sends_usage:
         del response["usageMetadata"]
+    return response
+
+
+def _build_blocked_response(context: ResponseContext, reason: str | None) -> JSONObject:
+    """Return the response to a prompt that is blocked.
+
+    Args:
+        context: the call and its reply.
+        reason: the words for it, which Vertex AI alone sends.
+    """
+    feedback: JSONObject = {"blockReason": "SAFETY", "safetyRatings": [SAFETY_RATING]}
+    sent = context.request.sent
+    if reason and sent is not None and sent.host.endswith("aiplatform.googleapis.com"):
+        feedback["blockReasonMessage"] = reason
+    response: JSONObject = {
+        "promptFeedback": feedback,
+        "modelVersion": context.model,
+        "responseId": f"mock-{context.number}",
+    }
+    if context.sends_usage:
+        tokens = context.input_tokens
+        response["usageMetadata"] = {"promptTokenCount": tokens, "totalTokenCount": tokens}
     return response
 
 
