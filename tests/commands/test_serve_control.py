@@ -1022,6 +1022,14 @@ def test_lines_name_their_test_and_the_last_one_counts_all_calls(
     assert lines[-1] == "Ended after 5 calls; the last 3 were kept."
 
 
+def test_a_call_is_printed_at_once(run: Callable[..., Process]) -> None:
+    process, client = run()
+    client.ask("Hello")
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line == "gpt-4o  'Hello'  → {\"success\": true}  (answered by default)\n"
+
+
 def test_the_process_answers_tests_in_many_threads(run: Callable[..., Process]) -> None:
     base = run().client
     answers: dict[int, str] = {}
