@@ -57,6 +57,7 @@ def mutate() -> ModuleType:
         ("a = TypeVar('a')", []),
         ("a(frozen=True)", ["pass"]),
         ("if TYPE_CHECKING: pass", []),
+        ("a = b if sys.platform == 'win32' else b", []),
     ],
 )
 def test_a_line_has_these_mutants(mutate: ModuleType, line: str, changed: list[str]) -> None:
