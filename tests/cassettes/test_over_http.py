@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import openai
 import pytest
 import requests
 
+from llm_mock.core.context import current_mock
 from tests.cassettes.conftest import Run
 from tests.cassettes.sdk_calls import chat, said, user
 from tests.provider_server import KEY, TEXT, ProviderServer
@@ -69,6 +71,28 @@ def test_an_edited_text_is_what_the_sdk_returns(run: Run, provider: ProviderServ
     assert run("all", texts) == [TEXT, TEXT]
     run.path.write_text(run.path.read_text().replace(TEXT, "It rains cats and dogs today."))
     assert run("none", texts) == ["It rains cats and dogs today."] * 2
+
+
+def test_a_recorded_stream_is_split_within_its_events(run: Run, provider: ProviderServer) -> None:
+    body = {"model": "gpt-4o", "messages": user("Hello"), "stream": True}
+
+    def read_chunks() -> list[bytes]:
+        url = f"{provider.url}/v1/chat/completions"
+        headers = {"authorization": f"Bearer {KEY}"}
+        with httpx.stream("POST", url, json=body, headers=headers) as answer:
+            return list(answer.iter_raw())
+
+    def read_split_chunks() -> list[bytes]:
+        current_mock().misbehave("split-frames")
+        return read_chunks()
+
+    run("all", read_chunks)
+    whole = run("none", read_chunks)
+    assert all(chunk.startswith(b"data: ") for chunk in whole)
+    split = run("none", read_split_chunks)
+    assert b"".join(split) == b"".join(whole)
+    broken = [chunk for chunk in split if not chunk.startswith(b"data: ")]
+    assert len(broken) >= len(whole) - 1
 
 
 def test_pieces_reach_the_client_when_they_come(run: Run, provider: ProviderServer) -> None:

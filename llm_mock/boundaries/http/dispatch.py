@@ -15,7 +15,12 @@ from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.request_rules.lookup import find_rules
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.settings import http_settings
-from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
+from llm_mock.boundaries.http.streaming import (
+    apply_pace,
+    choose_wait_type,
+    encode_errors,
+    start_stream,
+)
 from llm_mock.boundaries.http.supported_versions import explain_user_agent, outdated_call
 from llm_mock.boundaries.http.wire import (
     PendingResponse,
@@ -275,7 +280,7 @@ def _build_response(
             if isinstance(response.body, bytes):
                 return response
             events = encode_errors(protocol, context, response.body)
-            return response._replace(body=events)
+            return response._replace(body=apply_pace(answer, events))
     if answer.reply.is_special:
         return _build_special_response(protocol, context)
     if parsed.request.stream:

@@ -41,8 +41,7 @@ def start_stream(answer: Answer, events: Iterator[bytes | Wait], media_type: str
     """
     if not answer.waits:
         return event_stream_response(events, media_type)
-    if isinstance(answer.reply.latency, SplitFrames):
-        events = split_frames(events)
+    events = apply_pace(answer, events)
     if not answer.waits[0]:
         return event_stream_response(events, media_type)
     events_before: list[bytes | Wait] = []
@@ -52,6 +51,11 @@ def start_stream(answer: Answer, events: Iterator[bytes | Wait], media_type: str
             return response._replace(delay=event)
         events_before.append(event)
     return event_stream_response(events_before, media_type)
+
+
+def apply_pace(answer: Answer, events: Iterator[bytes | Wait]) -> Iterator[bytes | Wait]:
+    """Return the events of a stream, in other chunks if a misbehaviour says so."""
+    return split_frames(events) if isinstance(answer.reply.latency, SplitFrames) else events
 
 
 def encode_errors(

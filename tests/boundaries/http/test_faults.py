@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any
 
+import aiohttp
 import httpx
 import openai
 import pytest
@@ -250,6 +252,23 @@ def test_split_frames_break_a_client_that_reads_each_chunk_by_itself(
     assert len(broken) >= 6
     with pytest.raises(json.JSONDecodeError):
         json.loads(split[0].decode(errors="replace").partition("data: ")[2])
+
+
+def test_split_frames_reach_aiohttp_as_they_are_cut(mock_llm_responses: LLMMock) -> None:
+    url = "https://api.openai.com/v1/chat/completions"
+    body = {"model": "gpt-4o", "stream": True, "messages": [{"role": "user", "content": "Hello"}]}
+
+    async def read() -> list[bytes]:
+        async with aiohttp.ClientSession() as session, session.post(url, json=body) as answer:
+            return [chunk async for chunk, _ in answer.content.iter_chunks()]
+
+    mock_llm_responses.set("*", Reply(chunks=SPLIT_TEXT))
+    mock_llm_responses.misbehave("split-frames")
+    split = asyncio.run(read())
+    assert len([chunk for chunk in split if not is_text(chunk)]) >= 6
+    lines = b"".join(split).decode().splitlines()
+    deltas = [json.loads(line[6:])["choices"][0]["delta"] for line in lines if line[6:7] == "{"]
+    assert "".join(delta.get("content", "") for delta in deltas) == "".join(SPLIT_TEXT)
 
 
 def is_text(chunk: bytes) -> bool:
