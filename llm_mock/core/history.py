@@ -77,6 +77,8 @@ class History:
         self.answered_by_default: dict[str, int] = {}
         """The number of calls answered by default of each ended test, by its node id; only in the
         mock of the whole run."""
+        self.generated_embeddings = 0
+        """The number of batches that were embedded with vectors that no test configured."""
         self.late_calls: Counter[LateCall] = Counter()
         """The calls of threads and tasks of ended tests; only in the mock of the whole run."""
         self.log: CallLog | None = None
@@ -198,6 +200,7 @@ class History:
             self._states.clear()
             self.answered_by.clear()
             self._last_number = 0
+            self.generated_embeddings = 0
             # The numbers begin anew, so that the ids need another beginning.
             self.id_prefix = None
 
@@ -211,7 +214,11 @@ class History:
             self.late_calls[late_call] += 1
 
     def add_totals(
-        self, calls: Iterable[Call], test: str, count_default_replies: bool = True
+        self,
+        calls: Iterable[Call],
+        test: str,
+        count_default_replies: bool = True,
+        generated_embeddings: int = 0,
     ) -> None:
         """Add the calls of a test to the sums of the whole run.
 
@@ -219,11 +226,14 @@ class History:
             calls: the calls.
             test: the id of the test.
             count_default_replies: whether to count the calls without a configured reply by test.
+            generated_embeddings: the number of batches without a configured vector.
         """
+        count = generated_embeddings
         for call in calls:
             add_call(self.totals, call)
-            if count_default_replies and not call["configured"]:
-                self.answered_by_default[test] = self.answered_by_default.get(test, 0) + 1
+            count += not call["configured"]
+        if count_default_replies and count:
+            self.answered_by_default[test] = self.answered_by_default.get(test, 0) + count
 
 
 def _make_id_prefix(test: str) -> str:

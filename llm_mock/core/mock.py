@@ -353,11 +353,15 @@ class Mock:
         """
         state = self.embedding_state(model_id)
         vectors = []
+        is_generated = False
         for item in items:
-            if self.settings.strict == "error" and not state.is_configured(item):
-                message = explain_unexpected_embedding(model_id, item)
-                self.note_problem(message)
-                raise UnexpectedCall(message)
+            if not is_generated and not state.is_configured(item):
+                if self.settings.strict == "error":
+                    message = explain_unexpected_embedding(model_id, item)
+                    self.note_problem(message)
+                    raise UnexpectedCall(message)
+                is_generated = True
+                self.history.generated_embeddings += 1
             try:
                 vectors.append(state.embed(item, dimensions))
             except InvalidReply as error:

@@ -203,9 +203,10 @@ def activate_test_mock() -> Iterator[LazyMock]:
         activate(parent)
         end_test()
         mock = pending.created
-        if mock is not None and mock.calls and mock.parent is not None:
-            count_default_replies = mock.settings.strict != "off"
-            mock.parent.history.add_totals(mock.calls, test, count_default_replies)
+        if mock is not None and mock.parent is not None:
+            mock.parent.history.add_totals(
+                mock.calls, test, mock.settings.strict != "off", mock.history.generated_embeddings
+            )
         if mock is not None and mock.parent is not None:
             mock.parent.add_not_mocked(mock.not_mocked)
         if mock is not None and mock.folder is not None:

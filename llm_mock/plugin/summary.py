@@ -58,7 +58,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     run = session.config.stash[RUN]
     mock = run.created_mock
     if mock is not None:
-        mock.history.add_totals(mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off")
+        history = mock.history
+        history.add_totals(
+            mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off", history.generated_embeddings
+        )
     if not hasattr(session.config, "workeroutput"):
         return
     results: JSONObject = {
@@ -224,9 +227,11 @@ def _write_late_calls(terminalreporter: pytest.TerminalReporter, config: pytest.
 def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """Write the calls and tokens of each model."""
     mock = config.stash[RUN].created_mock
-    if mock is None or not mock.history.totals:
+    if mock is None:
         return
     answered_by_default = mock.history.answered_by_default
+    if not mock.history.totals and not answered_by_default:
+        return
     # Default replies may hide a mistake, so that they are listed without -v, too.
     lowest_verbosity = 0 if answered_by_default else 1
     if config.get_verbosity() < lowest_verbosity:
@@ -234,7 +239,9 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     terminalreporter.section("LLM calls of the run")
     budget = config.pluginmanager.get_plugin(RUN_BUDGET)
     costs = None if budget is None else budget.models
-    terminalreporter.write_line(_format_totals(mock.history.totals, costs))
+    # Embeddings are no calls.
+    if mock.history.totals:
+        terminalreporter.write_line(_format_totals(mock.history.totals, costs))
     if answered_by_default:
         terminalreporter.write_line(_format_default_replies(answered_by_default))
 

@@ -71,6 +71,44 @@ def test_default_replies_are_listed_unless_strictness_is_off(
     result.stdout.no_fnmatch_line("*::test_off  (*")
 
 
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "xdist"])
+def test_generated_vectors_are_listed_as_default_replies_are(
+    pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = off")
+    pytester.makepyfile(
+        """
+        import openai, pytest
+
+        def embed(*texts):
+            openai.OpenAI().embeddings.create(model="m", input=[*texts])
+
+        def test_off():
+            embed("a")
+
+        @pytest.mark.llm_mock_strict("warn")
+        def test_warn(mock_llm_responses):
+            embed("d")
+            mock_llm_responses.reset()
+            mock_llm_responses.set_embedding("m", "a", [1.0])
+            embed("a")
+            embed("a", "b", "c")
+            embed("b")
+
+        @pytest.mark.llm_mock_strict("warn")
+        def test_configured(mock_llm_responses):
+            mock_llm_responses.set_embedding("m", "a", [1.0])
+            embed("a")
+        """
+    )
+    result = pytester.runpytest(*workers)
+    result.assert_outcomes(passed=3)
+    result.stdout.fnmatch_lines(["*LLM calls of the run*", "Answered by default, *"])
+    result.stdout.fnmatch_lines(["*::test_warn  (2 calls)"])
+    result.stdout.no_fnmatch_line("*::test_off  (*")
+    result.stdout.no_fnmatch_line("*::test_configured  (*")
+
+
 def test_of_many_tests_with_unconfigured_calls_those_with_the_most_are_named(
     pytester: pytest.Pytester,
 ) -> None:
