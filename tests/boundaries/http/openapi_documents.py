@@ -83,7 +83,6 @@ PUBLISHERS = {
         unknown={
             "ChatCompletionChoice.logprobs": NEWER,
             "CompletionResponseStreamChoice.logprobs": NEWER,
-            "UsageInfo.service_tier": NEWER,
         },
         optional={"ChatCompletionResponse.1.data": "required without being a property"},
     ),

@@ -29,7 +29,6 @@ DIFFERENCES = {
     "ChoiceDelta.reasoning_content": "sent by others who speak OpenAI's protocol",
     "ChatCompletionStoreMessage.role": "OpenAI's example has the role of the request",
     "ChatCompletionStoreMessage.name": "in OpenAI's example, not in its SDK",
-    "ChatCompletionStoreMessage.refusal": "required in the SDK, not in OpenAI's example",
     "ChoiceDelta.annotations": "as OpenAI and OpenRouter send them",
     "Logprob.bytes": "the types of deltas leave them out",
     "LogprobTopLogprob.bytes": "the types of deltas leave them out",
