@@ -9,6 +9,7 @@ import pydantic
 
 from llm_mock.behaviour.scripted_replies import ScriptedReply, build_matchers, build_reply
 from llm_mock.core.configurator import ResponseConfigurator
+from llm_mock.core.matchers import Matchers
 from llm_mock.core.reply import Reply
 from llm_mock.core.script import UNLIMITED
 from llm_mock.errors import LLMMockError
@@ -83,6 +84,8 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
     for position, scripted in enumerate(script.replies):
         try:
             reply = build_reply(scripted)
+            # Before anything is configured, as a condition may be one that each call fits.
+            _check_conditions(scripted)
         except LLMMockError as error:
             raise UnusableReply(position, str(error)) from None
         replies.append(reply)
@@ -97,3 +100,10 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
                 "Give one of them a prompt, a system or times.",
             )
     return replies
+
+
+def _check_conditions(scripted: ScriptedReply) -> None:
+    """Raise an InvalidReply if every call or no call fits the conditions of a reply."""
+    conditions = build_matchers(scripted)
+    del conditions["schema"]
+    Matchers(**conditions)

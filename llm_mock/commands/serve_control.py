@@ -146,8 +146,7 @@ class ServeControl:
     def _add_replies(self, request: ControlRequest) -> JSONObject:
         script = _parse_body(request.body, ReplyList)
         mock = self._tests.get(request.test)
-        if mock.parent is None:
-            mock.move_script_below()
+        mock.move_script_below()
         try:
             configure_replies(mock.responses, script, _describe_reply, optional=False)
         except UnusableReply as error:

@@ -53,7 +53,10 @@ class ReportingMock(Mock):
         self._prefix = "" if test is None else f"{test}: "
 
     def move_script_below(self) -> None:
-        """Have replies that are configured from now on go before all that are here."""
+        """Have replies that are configured from now on go before those of the script."""
+        # Only once: those that a test configures stay together, in their order.
+        if self.parent is not None:
+            return
         below = Mock(ModelBehaviour(), settings=self.settings)
         below.responses.replies = self.responses.replies
         self.responses.replies = Script(after=below.responses.replies)
@@ -125,7 +128,6 @@ class ServedTests:
         mock = self._tests.pop(test, None)
         if mock is None:
             mock = self._create(test)
-            mock.move_script_below()
             self._set_generation(test, mock, self._next_generation)
             if len(self._tests) >= MAX_TESTS:
                 self._drop_oldest()
@@ -156,8 +158,6 @@ class ServedTests:
         mock.parent = None
         mock.reset()
         self._configure(mock)
-        if test is not None:
-            mock.move_script_below()
         self._set_generation(test, mock, self._generations.get(test, 0) + 1)
 
     def count_calls(self) -> tuple[int, int]:

@@ -295,6 +295,14 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
             "replies:\n  - {text: a}\n  - {text: b}",
             "script.yaml:3: reply 2: is never given, as that on line 2",
         ),
+        (
+            "replies:\n  - {text: a, times: 1}\n  - {text: b, prompt: ''}",
+            "script.yaml:3: reply 2: prompt='' fits every text: leave it out,",
+        ),
+        (
+            "replies:\n  - {text: a, tool_result: b, has_tool_result: false}",
+            "script.yaml:2: reply 1: has_tool_result=False beside tool_result: no call fits both;",
+        ),
         ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
         ("- a", "script.yaml:1: "),
     ],

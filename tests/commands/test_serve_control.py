@@ -274,6 +274,14 @@ def test_of_calls_that_are_no_longer_kept_the_number_stays(serve: Serve) -> None
             "replies[2]: is never given, as replies[0] is for the same calls, and they all. "
             "Give one of them a prompt, a system or times.",
         ),
+        (
+            {"replies": [{"text": "a", "times": 1}, {"prompt": "", "text": "b"}]},
+            "replies[1]: prompt='' fits every text: leave it out, or give what the prompt",
+        ),
+        (
+            {"replies": [{"text": "a"}, {"tool_result": "x", "has_tool_result": False}]},
+            "replies[1]: says nothing.",
+        ),
         (b"", "The body is not valid JSON: EOF while parsing a value at line 1 column 0"),
         (b"{", "The body is not valid JSON: EOF while parsing an object at line 1 column 1"),
         (b"\xff", "The body is not valid JSON: "),
@@ -291,9 +299,7 @@ def test_what_is_wrong_with_replies_is_told_with_its_path_and_nothing_is_set(
     assert status == 400
     assert list(answer) == ["error"]
     assert answer["error"]["message"].startswith(message)
-    client.reply({"text": "Mine"})
-    assert client.ask() == "Mine"
-    assert client.get("calls")["total"] == 1
+    assert client.ask() == '{"success": true}'
 
 
 def test_of_very_many_problems_the_first_are_told(client: Client) -> None:
