@@ -62,6 +62,8 @@ class ScriptedReply(_Strict):
     """The text, split as it is streamed."""
     tool_calls: ToolCalls = ()
     """The tool calls, or a single one."""
+    parts: tuple[str | ScriptedToolCall, ...] | None = None
+    """Texts and tool calls, in the order in which the model gives them."""
     refusal: str | None = None
     """The words in which the model refuses to answer."""
     body: Any = pydantic.Field(default_factory=lambda: UNSET)
@@ -112,17 +114,25 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     if scripted.error is not None:
         return _build_failing_reply(scripted, scripted.error)
     tool_calls = [_build_tool_call(call) for call in scripted.tool_calls]
-    contents = (scripted.text, scripted.chunks, scripted.refusal, scripted.events)
+    contents = (
+        scripted.text,
+        scripted.chunks,
+        scripted.parts,
+        scripted.refusal,
+        scripted.events,
+    )
     has_content = any(content is not None for content in contents)
     has_json = scripted.data is not UNSET or scripted.body is not UNSET
     if not has_content and not has_json and not tool_calls:
         raise LLMMockError(
-            "says nothing. Give it text, data, chunks, refusal, tool_calls, body, events or error."
+            "says nothing. Give it text, data, chunks, parts, refusal, tool_calls, body, events or "
+            "error."
         )
     return Reply(
         scripted.text,
         data=scripted.data,
         chunks=scripted.chunks,
+        parts=None if scripted.parts is None else [*map(_build_part, scripted.parts)],
         refusal=scripted.refusal,
         body=scripted.body,
         events=scripted.events,
@@ -130,6 +140,10 @@ def build_reply(scripted: ScriptedReply) -> Reply:
         reasoning=scripted.reasoning,
         finish_reason=scripted.finish_reason,
     )
+
+
+def _build_part(part: str | ScriptedToolCall) -> str | ToolCall:
+    return part if isinstance(part, str) else _build_tool_call(part)
 
 
 def _build_tool_call(call: ScriptedToolCall) -> ToolCall:
@@ -142,7 +156,8 @@ def _build_tool_call(call: ScriptedToolCall) -> ToolCall:
 def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
     """Build a reply that fails, after its text or chunks if it has any."""
     has_json = scripted.data is not UNSET or scripted.body is not UNSET
-    has_others = scripted.refusal is not None or scripted.events is not None
+    others = (scripted.parts, scripted.refusal, scripted.events)
+    has_others = any(other is not None for other in others)
     if has_json or has_others or scripted.tool_calls:
         raise LLMMockError(
             "has an error, beside which only text or chunks make sense: "

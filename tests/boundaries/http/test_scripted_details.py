@@ -19,6 +19,7 @@ from pydantic import BaseModel
 
 from llm_mock import InvalidReply, Latency, LLMMock, Reply, ToolCall, templates
 from llm_mock.commands.serve_script import ServeScript
+from llm_mock.errors import LLMMockError
 from tests.boundaries.http.request_senders import (
     find_served_url,
     make_anthropic,
@@ -530,6 +531,42 @@ def test_a_yaml_script_refuses(mock_llm_responses: LLMMock, tmp_path: Path) -> N
     script.write_text(f"replies:\n  - {{refusal: {REFUSAL}}}\n")
     ServeScript(str(script)).configure(mock_llm_responses.responses)
     assert refused_by_chat(Clients(None)) == REFUSAL
+
+
+def test_the_parts_of_a_yaml_script_keep_their_order(
+    mock_llm_responses: LLMMock, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text(
+        "replies:\n"
+        "  - parts:\n"
+        "      [I look., {name: weather, arguments: {city: Bern}}, And again., {name: weather}]\n"
+    )
+    ServeScript(str(script)).configure(mock_llm_responses.responses)
+    tools: Any = [{"name": "weather", "input_schema": {"type": "object"}}]
+    with anthropic.Anthropic() as client:
+        message = client.messages.create(model="claude", max_tokens=99, messages=HELLO, tools=tools)
+    parts: list[Any] = []
+    for block in message.content:
+        parts.append(block.text if block.type == "text" else getattr(block, "input", None))
+    assert parts == ["I look.", {"city": "Bern"}, "And again.", {}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ("parts: [a], text: b", "parts"),
+        ("parts: [a], error: timeout", "beside which only text or chunks make sense"),
+        ("parts: [{arguments: {}}]", "name"),
+    ],
+)
+def test_wrong_parts_of_a_yaml_script_are_errors(
+    fields: str, problem: str, mock_llm_responses: LLMMock, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.yaml"
+    script.write_text(f"replies:\n  - {{{fields}}}\n")
+    with pytest.raises(LLMMockError, match=problem):
+        ServeScript(str(script)).configure(mock_llm_responses.responses)
 
 
 def test_a_script_goes_by_the_results_of_tools(mock_llm_responses: LLMMock, tmp_path: Path) -> None:
