@@ -27,6 +27,11 @@ FUNCTION = {"name": "weather", "description": "Says the weather.", "parameters":
 AUDIO = ("a.wav", b"RIFF")
 ERROR_KINDS = ("rate-limit", "context-overflow", "invalid-key", "overloaded")
 """The misbehaviours that are errors of the provider."""
+MISBEHAVIOURS = (
+    *("empty-text", "refusal", "wrong-language", "content-filter", "length"),
+    *("endless-tool-calls", "unknown-tool", "bad-tool-arguments"),
+)
+"""The misbehaviours whose answers have the form of others."""
 
 
 class Ask:
@@ -254,6 +259,31 @@ def send_error(api: str, misbehaviour: str, ask: Ask, mock: LLMMock) -> None:
     ask("POST", url, json=body)
 
 
+def send_misbehaviour(api: str, misbehaviour: str, ask: Ask, mock: LLMMock) -> None:
+    """Ask a model that misbehaves, in one piece and streamed."""
+    mock.misbehave(misbehaviour)
+    reply = WEATHER if "tool" in misbehaviour else "Hello, you there!"
+    send_any_reply(api, reply, {}, ask, mock)
+
+
+def send_too_many(api: str, ask: Ask, mock: LLMMock) -> None:
+    """Send more requests than the quota allows."""
+    mock.set_quota("m", rpm=1)
+    send_any_reply(api, "Hello!", {}, ask, mock)
+
+
+def send_unfit_reply(api: str, ask: Ask, mock: LLMMock) -> None:
+    """Ask for a reply that does not fit the request, which is an error in the provider's form."""
+    send_any_reply(api, ToolCall("unknown", {}), {}, ask, mock)
+
+
+def send_candidates(api: str, ask: Ask, mock: LLMMock) -> None:
+    """Ask for several answers that end for different reasons."""
+    candidates = ["No", Reply("Per", finish_reason="length"), WEATHER]
+    counts = {"google": {"generationConfig": {"candidateCount": 3}}}
+    send_any_reply(api, Reply(candidates=candidates), counts.get(api, {"n": 3}), ask, mock)
+
+
 def send_error_event(api: str, ask: Ask, mock: LLMMock) -> None:
     """Ask a provider that sends an error in the middle of a stream."""
     mock.set("m", "Hello, you there!")
@@ -275,6 +305,12 @@ def list_all_apis() -> Iterator[Exchange]:
                 send = partial(send_any_reply, api, reply, asked[api])
                 yield Exchange(f"{api}, any: {name}", host, send)
         yield Exchange(f"{api}: unknown model", host, partial(send_unknown_model, api))
+        yield Exchange(f"{api}: quota", host, partial(send_too_many, api))
+        yield Exchange(f"{api}: unfit reply", host, partial(send_unfit_reply, api))
+        if api in ("chat", "google", "mistral"):
+            yield Exchange(f"{api}: candidates", host, partial(send_candidates, api))
+        for kind in MISBEHAVIOURS:
+            yield Exchange(f"{api}: {kind}", host, partial(send_misbehaviour, api, kind))
         for kind in ERROR_KINDS:
             yield Exchange(f"{api}: {kind}", host, partial(send_error, api, kind))
         if api != "google":
@@ -314,6 +350,10 @@ def ask_for_settings_of_chat(ask: Ask, mock: LLMMock) -> None:
         {"functions": [FUNCTION], "tools": None},
     ):
         ask("POST", url, json={**body, **more})
+    mock.set("m", WEATHER)
+    for is_streamed in (False, True):
+        legacy = {"functions": [FUNCTION], "stream": is_streamed}
+        ask("POST", url, json={"model": "m", "messages": MESSAGES, **legacy})
 
 
 def ask_for_settings_of_responses(ask: Ask, mock: LLMMock) -> None:

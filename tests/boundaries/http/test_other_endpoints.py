@@ -511,7 +511,9 @@ def test_mistral_speaks_and_transcribes(mock_llm_responses: LLMMock) -> None:
     assert (checked.results[0].category_scores or {}).keys() == set(categories)
 
 
-@pytest.mark.parametrize("path", ["moderations", "images/generations", "audio/speech"])
+@pytest.mark.parametrize(
+    "path", ["moderations", "images/generations", "audio/speech", "responses/compact"]
+)
 def test_an_endpoint_without_a_response_fails_a_strict_test(
     path: str, pytester: pytest.Pytester
 ) -> None:

@@ -97,8 +97,9 @@ def send(
 
     exchange.send(Ask(collect), mock)
     assert exchange.host in answered
-    # Some requests are refused on purpose.
+    # Some requests are refused on purpose, and some replies do not fit.
     mock.refusals.clear()
+    mock.problems.clear()
     return "\n".join(problems)
 
 
