@@ -307,6 +307,22 @@ def test_the_same_item_has_the_same_vector_of_length_one(item: Any, dimensions: 
     assert math.isclose(math.fsum(number * number for number in one), 1)
 
 
+@pytest.mark.parametrize(
+    ("item", "direction"),
+    [
+        ("Good day to you", [0, 1, -1, -1, -2, -1, 0, 2, 1, 0, -2, 1]),
+        (b"abcdefg", [0, -1, 0, 1, 0, 0, 0, 0, 0, 0, 0, -1]),
+        (b"ab", [-1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+        ("", [0, -1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_a_vector_stays_the_same_in_later_versions(item: Any, direction: list[int]) -> None:
+    # Applications may have stored it.
+    vector = MockEmbeddingModel("m", dimensions=12).embed(item)
+    length = math.hypot(*direction)
+    assert vector == pytest.approx([number / length for number in direction])
+
+
 @given(st.sets(st.text(max_size=20), max_size=20))
 def test_different_texts_have_different_vectors(texts: set[str]) -> None:
     vectors = sorted(MockEmbeddingModel("m", dimensions=256).embed_multi(texts))
