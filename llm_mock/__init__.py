@@ -19,8 +19,9 @@ As a pytest plugin it mocks every test. Its fixtures:
         assert find_workflow("sort my mail") == "mail-sorter"
         mock_llm_responses.assert_called_once_with("sort my mail")
 
-Replies: Reply, ToolCall, call, BrokenToolCall, Citation, Logprob, Event, Latency; ready-made ones
-are in `llm_mock.templates`.
+Replies: Reply, ToolCall, call, BrokenToolCall, Citation, Logprob, Event, Latency, and the parts
+WebSearch, CodeInterpreter, McpCall, FileSearch, ImageGeneration and Audio; ready-made replies are
+in `llm_mock.templates`.
 The mock: LLMMock (the first specification calls it MockGetModel), ResponseConfigurator (its
 methods that set replies), Call, ABSENT, Misbehaviour. Without the plugin: create_mock_get_model,
 MockLLMModel, AsyncMockLLMModel, MockEmbeddingModel.
@@ -62,8 +63,14 @@ if TYPE_CHECKING:
     from llm_mock.core.events import Event as Event
     from llm_mock.core.latency import Latency as Latency
     from llm_mock.core.reply import Reply as Reply
+    from llm_mock.core.reply_items import Audio as Audio
     from llm_mock.core.reply_items import Citation as Citation
+    from llm_mock.core.reply_items import CodeInterpreter as CodeInterpreter
+    from llm_mock.core.reply_items import FileSearch as FileSearch
+    from llm_mock.core.reply_items import ImageGeneration as ImageGeneration
     from llm_mock.core.reply_items import Logprob as Logprob
+    from llm_mock.core.reply_items import McpCall as McpCall
+    from llm_mock.core.reply_items import WebSearch as WebSearch
     from llm_mock.core.tool_calls import BrokenToolCall as BrokenToolCall
     from llm_mock.core.tool_calls import ToolCall as ToolCall
     from llm_mock.core.tool_calls import call as call
@@ -105,7 +112,9 @@ _MODULES = {
     "core.events": "Event",
     "core.latency": "Latency",
     "core.reply": "Reply",
-    "core.reply_items": "Citation Logprob",
+    "core.reply_items": (
+        "Audio Citation CodeInterpreter FileSearch ImageGeneration Logprob McpCall WebSearch"
+    ),
     "core.tool_calls": "BrokenToolCall ToolCall call",
     "cost.budgets": "assert_cost_below assert_tokens_below",
     "errors": (

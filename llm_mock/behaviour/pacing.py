@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from llm_mock.behaviour.provider_errors import make_provider_error
+from llm_mock.core.events import is_reply_item
 from llm_mock.core.latency import Latency
 from llm_mock.core.reply import Reply
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, estimate_tokens
@@ -52,7 +53,7 @@ def _split_text(text: str) -> list[str]:
     return pieces
 
 
-def _split_parts(parts: Iterable[str | ToolCallLike]) -> Iterator[str | ToolCallLike]:
+def _split_parts(parts: Iterable[object]) -> Iterator[object]:
     """Yield the parts of a reply, the texts in pieces."""
     for part in parts:
         if isinstance(part, str):
@@ -79,9 +80,11 @@ def _measure_pieces(reply: Reply) -> list[int]:
     return reasoning + chunks + tool_calls
 
 
-def _measure_part(part: str | ToolCallLike) -> list[int]:
-    """Return the sizes of the events of a part: a text is one, a call its name and arguments."""
-    return [1] if isinstance(part, str) else [_measure_call(part), 0]
+def _measure_part(part: object) -> list[int]:
+    """Return the sizes of the events of a part: one, or those of a call's name and arguments."""
+    if isinstance(part, str) or is_reply_item(part):
+        return [1]
+    return [_measure_call(cast("ToolCallLike", part)), 0]
 
 
 def _measure_call(call: ToolCallLike) -> int:

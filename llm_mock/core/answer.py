@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from llm_mock.core.events import Event, MadeToolCall, Wait
+from llm_mock.core.events import Event, ItemEvent, MadeToolCall, Wait, is_reply_item
 from llm_mock.core.tool_calls import get_further_attributes
 
 if TYPE_CHECKING:
@@ -90,17 +90,21 @@ def _iter_content(reply: Reply, stream: bool) -> Iterable[Chunk]:
     return (Event("refusal", chunk) for chunk in chunks)
 
 
-def _iter_part_events(parts: Sequence[str | ToolCallLike], call_id_part: str) -> Iterator[Chunk]:
-    """Yield the texts and the events of the tool calls of a reply, in its order."""
+def _iter_part_events(parts: Sequence[object], call_id_part: str) -> Iterator[Chunk]:
+    """Yield the texts, the events of the tool calls and other items of a reply, in its order."""
     position = 0
     for part in parts:
         if isinstance(part, str):
             yield part
             continue
+        if is_reply_item(part):
+            yield ItemEvent(part)
+            continue
+        call = cast("ToolCallLike", part)
         position += 1
-        call_id = part.tool_call_id or f"call_{call_id_part}_{position}"
-        yield from _iter_call_events(part, call_id)
-        yield _make_tool_call(part, call_id)
+        call_id = call.tool_call_id or f"call_{call_id_part}_{position}"
+        yield from _iter_call_events(call, call_id)
+        yield _make_tool_call(call, call_id)
 
 
 def _iter_tool_call_events(reply: Reply, call_id_part: str) -> Iterator[Chunk]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
+    from llm_mock.core.reply_items import ReplyItem
     from llm_mock.support.json_types import JSONObject
 
 
@@ -70,6 +71,18 @@ class Event:
         return f"Event({given})"
 
 
+class ItemEvent(Event):
+    """An event for a part of an answer that the provider made at once, such as a web search.
+
+    Args:
+        item: the `ReplyItem`.
+    """
+
+    def __init__(self, item: ReplyItem) -> None:
+        super().__init__("item")
+        self.item = item
+
+
 class CompletedEvent(Event):
     """An event whose plugin completed it at the end of the answer."""
 
@@ -132,3 +145,9 @@ def get_event_text(event: Chunk) -> str:
     if isinstance(event, str):
         return event
     return str(event.chunk) if event.type == "text" else ""
+
+
+def is_reply_item(value: object) -> TypeGuard[ReplyItem]:
+    """Return whether a value is a `ReplyItem`, such as a web search."""
+    # By an attribute, because few programs import its module.
+    return getattr(type(value), "is_reply_item", False) is True

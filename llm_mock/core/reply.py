@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
-from llm_mock.core.events import get_event_text, is_event
+from llm_mock.core.events import get_event_text, is_event, is_reply_item
 from llm_mock.core.json_text import to_json_text
 from llm_mock.core.provider_error import suggest_template
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens, measure_tool_call
@@ -20,7 +20,7 @@ from llm_mock.support.text import described, shorten, shorten_name
 if TYPE_CHECKING:
     from llm_mock.core.events import Chunk
     from llm_mock.core.latency import Latency
-    from llm_mock.core.reply_items import Citation, Logprob
+    from llm_mock.core.reply_items import Citation, Logprob, ReplyItem
     from llm_mock.core.request import Request
     from llm_mock.core.value_types import AttachmentLike, ToolCallLike
     from llm_mock.support.json_types import JSON
@@ -89,8 +89,9 @@ class Reply:
         chunks: the text in the pieces in which it is streamed; without streaming they come joined.
             From llm 0.32 on they may be `Event` or `llm.parts.StreamEvent` objects too, which are
             passed on as they are.
-        parts: texts and tool calls in the order in which the model gives them, in place of a
-            content and of `tool_calls`. Chat Completions does not say the order.
+        parts: texts, tool calls and items such as a `WebSearch` in the order in which the model
+            gives them, in place of a content and of `tool_calls`. Chat Completions does not say the
+            order. An item that the API cannot say is an error.
         refusal: the words in which the model refuses to answer, in the field that the API has for
             them, whatever schema is asked for. `llm` leaves a refusal out: its text is empty.
         body: the provider's own JSON, which is sent over HTTP as it is, for whatever has no other
@@ -168,8 +169,8 @@ class Reply:
     """The answer in the provider's own JSON; None for any other."""
     candidates: tuple[Reply, ...] = ()
     """The different answers to one request; empty for a single one."""
-    parts: tuple[str | ToolCallLike, ...] | None = None
-    """The texts and tool calls in their order; None for text before tool calls."""
+    parts: tuple[str | ToolCallLike | ReplyItem, ...] | None = None
+    """The texts, tool calls and items in their order; None for text before tool calls."""
     logprobs: tuple[Logprob, ...] = ()
     """The tokens of the text with their log probabilities; empty if they are not scripted."""
     citations: tuple[Citation, ...] = ()
@@ -189,7 +190,7 @@ class Reply:
         *,
         data: object = UNSET,
         chunks: Iterable[Chunk] | None = None,
-        parts: Iterable[str | ToolCallLike] | None = None,
+        parts: Iterable[str | ToolCallLike | ReplyItem] | None = None,
         refusal: str | None = None,
         body: object = UNSET,
         events: Iterable[object] | None = None,
@@ -371,8 +372,10 @@ class Reply:
         for part in checked:
             if isinstance(part, str):
                 text += part
+            elif is_reply_item(part):
+                self.__dict__["is_special"] = True
             else:
-                calls.append(part)
+                calls.append(cast("ToolCallLike", part))
         return text, tuple(calls)
 
     def _set_content(self, text: str | None, data: object) -> None:
@@ -558,7 +561,7 @@ def to_reply(value: object) -> ReplyOrFunction:
     if isinstance(value, str):
         return Reply(value)
     if isinstance(value, (dict, list)) or hasattr(type(value), "model_dump"):
-        return Reply(parts=value) if _has_tool_calls(value) else Reply(data=value)
+        return Reply(parts=value) if _is_list_of_parts(value) else Reply(data=value)
     if _is_exception(value):
         return Reply(error=cast("BaseException", value))
     if callable(value) and not isinstance(value, type):
@@ -579,14 +582,14 @@ def _is_exception(value: object) -> bool:
     return isinstance(value, BaseException)
 
 
-def _has_tool_calls(value: object) -> TypeGuard[list[str | ToolCallLike]]:
-    """Return whether a value is a list with tool calls, which no list of data can have."""
+def _is_list_of_parts(value: object) -> TypeGuard[list[str | ToolCallLike | ReplyItem]]:
+    """Return whether a value is a list with tool calls or items, which no list of data can have."""
     if not isinstance(value, list):
         return False
     for item in value:
         # A pydantic instance is data, whatever its fields are called.
         is_pydantic = hasattr(type(item), "model_dump")
-        if is_tool_call(item) and not is_pydantic:
+        if (is_tool_call(item) or is_reply_item(item)) and not is_pydantic:
             return True
     return False
 
@@ -738,18 +741,18 @@ def _make_raw_answer(body: object, events: object) -> RawAnswer:
     return RawAnswer(copied, tuple(json.loads(to_json_text(list(events)))))
 
 
-def _check_parts(parts: object) -> tuple[str | ToolCallLike, ...]:
+def _check_parts(parts: object) -> tuple[str | ToolCallLike | ReplyItem, ...]:
     """Return parts as a tuple, with copies of the tool calls.
 
     Raises:
-        InvalidReply: one of them is neither text nor a tool call.
+        InvalidReply: one of them is neither text nor a tool call nor an item.
     """
     __tracebackhide__ = True
     if isinstance(parts, str) or not isinstance(parts, Iterable):
         raise _make_part_error(parts)
-    checked: list[str | ToolCallLike] = []
+    checked: list[str | ToolCallLike | ReplyItem] = []
     for part in parts:
-        if isinstance(part, str):
+        if isinstance(part, str) or is_reply_item(part):
             checked.append(part)
         elif is_tool_call(part):
             checked += check_tool_calls(part)
@@ -760,8 +763,8 @@ def _check_parts(parts: object) -> tuple[str | ToolCallLike, ...]:
 
 def _make_part_error(value: object) -> InvalidReply:
     return InvalidReply(
-        f"This is not a part: {described(value)}. The parts of a Reply are a list of str and "
-        "ToolCall objects."
+        f"This is not a part: {described(value)}. The parts of a Reply are a list of str, ToolCall "
+        "objects, and items such as a WebSearch."
     )
 
 

@@ -5,19 +5,35 @@ Imported only for replies that have them.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import itertools
+import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeGuard, TypeVar
 
+from llm_mock.core.json_text import to_json_text
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.text import described
 
 # At module level, so that the `__init__` that `dataclass` generates is hidden, too.
 __tracebackhide__ = True
+Kind = TypeVar("Kind")
 SOURCES = ("url", "file_id", "document_index")
 """The fields of a citation of which one is given."""
+
+
+def is_instance(value: object, cls: type[Kind]) -> TypeGuard[Kind]:
+    """Return whether a value is of a class of this module.
+
+    The module may have been imported anew since, as `pytester` does.
+    """
+    return isinstance(value, cls) or (
+        type(value).__name__ == cls.__name__ and type(value).__module__ == cls.__module__
+    )
 
 
 @dataclass(frozen=True)
@@ -97,6 +113,184 @@ class Logprob:
                 )
 
 
+class ReplyItem:
+    """A part of an answer that is neither a text nor a tool call of the application."""
+
+    is_reply_item = True
+
+
+@dataclass(frozen=True)
+class WebSearch(ReplyItem):
+    """A web search that the provider made for an answer.
+
+    Args:
+        query: the words that were searched for.
+        sources: the pages that were found: their addresses, or `Citation` objects with titles.
+
+    Raises:
+        InvalidReply: a value is not of its type.
+    """
+
+    query: str
+    sources: Sequence[Any] = ()
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "query")
+        if isinstance(self.sources, (str, Mapping)) or not isinstance(self.sources, Iterable):
+            raise InvalidReply(f"sources={described(self.sources)} must be a list of addresses.")
+        pages = []
+        for source in self.sources:
+            page = Citation(source, source) if isinstance(source, str) else source
+            if not is_instance(page, Citation) or page.url is None:
+                raise InvalidReply(
+                    f"This is not a source of a web search: {described(source)}. Give an address "
+                    "or a Citation with one."
+                )
+            pages.append(page)
+        # A frozen instance is changed around its `__setattr__`.
+        object.__setattr__(self, "sources", tuple(pages))
+
+
+@dataclass(frozen=True)
+class CodeInterpreter(ReplyItem):
+    """Code that the provider ran for an answer.
+
+    Args:
+        code: the code.
+        output: its output.
+        error: its error output, if it failed.
+
+    Raises:
+        InvalidReply: a value is not a text.
+    """
+
+    code: str
+    output: str = ""
+    error: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "code", "output")
+        _check_texts(self, "error", optional=True)
+
+
+@dataclass(frozen=True)
+class McpCall(ReplyItem):
+    """A call of a tool that the provider made on an MCP server for an answer.
+
+    Args:
+        server: the label of the server in the request.
+        tool: the name of the tool.
+        arguments: its arguments.
+        result: its result.
+        error: the reason why it failed, in place of a result.
+
+    Raises:
+        InvalidReply: a value is not of its type.
+    """
+
+    server: str
+    tool: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    result: str = ""
+    error: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "server", "tool", "result")
+        _check_texts(self, "error", optional=True)
+        if not isinstance(self.arguments, Mapping):
+            raise InvalidReply(f"arguments={described(self.arguments)} must be a dict.")
+        # A copy, because an item must not change with what was passed to it.
+        copied = json.loads(to_json_text(dict(self.arguments)))
+        object.__setattr__(self, "arguments", copied)
+
+
+@dataclass(frozen=True)
+class FileSearch(ReplyItem):
+    """A search in uploaded files that the provider made for an answer.
+
+    Args:
+        query: the words that were searched for.
+        results: the files that were found: `Citation` objects with `file_id`, `filename` and
+            `cited_text`.
+
+    Raises:
+        InvalidReply: a value is not of its type.
+    """
+
+    query: str
+    results: Sequence[Citation] = ()
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "query")
+        if not isinstance(self.results, Iterable):
+            raise InvalidReply(f"results={described(self.results)} must be a list of citations.")
+        found = tuple(self.results)
+        for result in found:
+            if not is_instance(result, Citation) or result.file_id is None:
+                raise InvalidReply(
+                    f"This is not a result of a file search: {described(result)}. Give a Citation "
+                    "with a file_id."
+                )
+        object.__setattr__(self, "results", found)
+
+
+@dataclass(frozen=True)
+class ImageGeneration(ReplyItem):
+    """An image that the model generated.
+
+    Args:
+        data: the image, as bytes or in base64.
+        revised_prompt: the prompt that it was made from.
+        media_type: its media type.
+
+    Raises:
+        InvalidReply: a value is not of its type.
+    """
+
+    data: bytes | str
+    revised_prompt: str = ""
+    media_type: str = "image/png"
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "revised_prompt", "media_type")
+        object.__setattr__(self, "data", _encode_data(self.data))
+
+
+@dataclass(frozen=True)
+class Audio(ReplyItem):
+    """Speech that the model answered with.
+
+    Args:
+        data: the sound, as bytes or in base64.
+        transcript: the spoken words.
+        media_type: its media type, for Gemini.
+
+    Raises:
+        InvalidReply: a value is not of its type.
+    """
+
+    data: bytes | str
+    transcript: str = ""
+    media_type: str = "audio/wav"
+
+    def __post_init__(self) -> None:
+        _check_texts(self, "transcript", "media_type")
+        object.__setattr__(self, "data", _encode_data(self.data))
+
+
+def _encode_data(data: object) -> str:
+    """Return bytes in base64, and a text in base64 as it is."""
+    if isinstance(data, bytes):
+        return base64.b64encode(data).decode()
+    try:
+        base64.b64decode(str(data), validate=True)
+    except (binascii.Error, ValueError):
+        data = None
+    if not isinstance(data, str):
+        raise InvalidReply("data must be bytes or a text in base64.")
+    return data
+
+
 def _check_texts(item: object, *names: str, optional: bool = False) -> None:
     """Raise an InvalidReply if a field is not a text."""
     for name in names:
@@ -122,7 +316,7 @@ def check_citations(citations: object, texts: Iterable[str]) -> tuple[Citation, 
     checked = tuple(citations)
     known = list(texts)
     for citation in checked:
-        if not isinstance(citation, Citation):
+        if not is_instance(citation, Citation):
             raise InvalidReply(
                 f"This is not a citation: {described(citation)}. Give Citation objects."
             )
@@ -154,7 +348,7 @@ def check_logprobs(
         )
     checked = tuple(logprobs)
     for logprob in checked:
-        if not isinstance(logprob, Logprob):
+        if not is_instance(logprob, Logprob):
             raise InvalidReply(
                 f"This is not a log probability: {described(logprob)}. Give Logprob objects."
             )

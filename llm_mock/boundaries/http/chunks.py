@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.core.answer import Answer
-from llm_mock.core.events import Event, MadeToolCall, Wait
+from llm_mock.core.events import Event, ItemEvent, MadeToolCall, Wait
 from llm_mock.core.reply import UNSET, Reply
 from llm_mock.support.json_types import JSONObject
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
+    from llm_mock.core.reply_items import ReplyItem
 
 
 REFUSAL_REASONS = dict.fromkeys(("messages", "generate_content", "converse"), "content_filter")
@@ -168,27 +169,44 @@ class ToolCallCollector:
 
 
 class PartCollector(ToolCallCollector):
-    """The texts and tool calls of a reply, collected from its chunks in order."""
+    """The texts, tool calls and items of a reply, collected from its chunks in order."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts: dict[int, list[str]] = {}
-        """The chunks of each text, by the number of tool calls before it."""
+        self._texts: dict[int, list[str | ReplyItem]] = {}
+        """The chunks of each text, and items, by the number of tool calls before it."""
 
     def add_text(self, text: str) -> None:
         """Add a chunk of text."""
         self._texts.setdefault(len(self._calls), []).append(text)
 
-    def finish_parts(self) -> list[str | ToolCallText]:
-        """Return the texts and the tool calls; one empty text if there are none."""
+    def add_item(self, item: ReplyItem) -> None:
+        """Add an item."""
+        self._texts.setdefault(len(self._calls), []).append(item)
+
+    def finish_parts(self) -> list[str | ToolCallText | ReplyItem]:
+        """Return the texts, the tool calls and the items; one empty text if there are none."""
         calls = self.finish()
-        parts: list[str | ToolCallText] = []
+        parts: list[str | ToolCallText | ReplyItem] = []
         for position in range(len(calls) + 1):
-            text = "".join(self._texts.get(position, ()))
-            if text:
-                parts.append(text)
+            parts += _join_texts(self._texts.get(position, ()))
             parts += calls[position : position + 1]
         return parts or [""]
+
+
+def _join_texts(chunks: Iterable[str | ReplyItem]) -> Iterator[str | ReplyItem]:
+    """Yield the texts between items, each from its chunks, and the items."""
+    text = ""
+    for chunk in chunks:
+        if isinstance(chunk, str):
+            text += chunk
+            continue
+        if text:
+            yield text
+        text = ""
+        yield chunk
+    if text:
+        yield text
 
 
 class CompleteReply(NamedTuple):
@@ -201,8 +219,8 @@ class CompleteReply(NamedTuple):
     """The finish reason in the terms of Chat Completions."""
     seconds: float
     """The sum of its waits."""
-    parts: Sequence[str | ToolCallText]
-    """The texts and the tool calls in their order; one empty text if there are none."""
+    parts: Sequence[Any]
+    """The texts, the tool calls and the items in their order; one empty text if there are none."""
     refusal: str | None = None
 
 
@@ -226,6 +244,8 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
             seconds += chunk
         elif chunk.type == "reasoning":
             reasoning.append(chunk.chunk)
+        elif isinstance(chunk, ItemEvent):
+            collector.add_item(chunk.item)
         elif chunk.type != "refusal":
             collector.add(chunk)
     return CompleteReply(

@@ -47,6 +47,27 @@ LOGPROBS_OPTIONS = {
 """The options that ask for log probabilities, by API."""
 
 
+ITEM_TOOLS: dict[str, dict[str, str]] = {
+    "WebSearch": {
+        "Responses": "web_search",
+        "Anthropic": "web_search_",
+        "Gemini": "googleSearch",
+        "Vertex AI": "googleSearch",
+    },
+    "CodeInterpreter": {
+        "Responses": "code_interpreter",
+        "Anthropic": "code_execution_",
+        "Gemini": "codeExecution",
+        "Vertex AI": "codeExecution",
+    },
+    "McpCall": {"Responses": "mcp", "Anthropic": "mcp_servers"},
+    "FileSearch": {"Responses": "file_search", "Gemini": "fileSearch"},
+    "ImageGeneration": {"Responses": "image_generation", "Gemini": "", "Vertex AI": ""},
+    "Audio": {"Chat Completions": "", "Gemini": "", "Vertex AI": ""},
+}
+"""The starts of the types of the tools that make an item, by API; empty where none is needed."""
+
+
 class CalledAPI(NamedTuple):
     """The facts of a request on which it depends what can be answered."""
 
@@ -87,6 +108,7 @@ def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
         or _find_unknown_source(reply, called)
         or _find_unasked_logprobs(reply, called)
         or _find_missing_text(reply, called)
+        or _find_unsupported_item(reply, called)
     )
 
 
@@ -140,3 +162,61 @@ def _find_missing_text(reply: Reply, called: CalledAPI) -> str | None:
     return (
         f"has details of a text, but its data are the arguments of the tool {called.data_tool!r}."
     )
+
+
+def _find_unsupported_item(reply: Reply, called: CalledAPI) -> str | None:
+    for part in reply.parts or ():
+        name = type(part).__name__
+        tools = ITEM_TOOLS.get(name)
+        if tools is None:
+            continue
+        if called.name not in tools:
+            return f"has a part {name}, which {called.name} cannot say."
+        problem = _find_missing_offer(part, tools[called.name], called)
+        # The tools may also be part of a prompt template.
+        if problem is not None and not called.body.get("prompt"):
+            return f"has a part {name}, but the request {problem}."
+    return None
+
+
+def _find_missing_offer(part: object, tool: str, called: CalledAPI) -> str | None:
+    """Return a phrase for what a request would have to say for an item, or None."""
+    name = type(part).__name__
+    if name == "Audio":
+        return _find_missing_modality(called.body)
+    if name == "McpCall":
+        return _find_missing_server(getattr(part, "server", ""), called.body)
+    if not tool or any(kind.startswith(tool) for kind in _list_tool_types(called.body)):
+        return None
+    return f"offers no tool {tool.rstrip('_')}"
+
+
+def _find_missing_modality(body: JSONObject) -> str | None:
+    config = body.get("generationConfig") or {}
+    modalities = body.get("modalities") or config.get("responseModalities") or ()
+    has_audio = "audio" in [str(modality).lower() for modality in modalities]
+    return None if has_audio else "does not ask for audio among its modalities"
+
+
+def _find_missing_server(server: str, body: JSONObject) -> str | None:
+    servers = _list_mcp_servers(body)
+    if server in servers:
+        return None
+    return f"has no MCP server {server!r}, but {', '.join(servers) or 'none'}"
+
+
+def _list_mcp_servers(body: JSONObject) -> list[str]:
+    servers = [str(server.get("name")) for server in body.get("mcp_servers") or ()]
+    for tool in body.get("tools") or ():
+        if tool.get("type") == "mcp":
+            servers.append(str(tool.get("server_label")))
+    return servers
+
+
+def _list_tool_types(body: JSONObject) -> list[str]:
+    """Return the types of the tools; those of Gemini are the names of their fields."""
+    tools = body.get("tools") or ()
+    types: list[str] = []
+    for tool in [tools] if isinstance(tools, dict) else tools:
+        types += [str(tool["type"])] if "type" in tool else tool
+    return types

@@ -153,8 +153,8 @@ def _to_stream_event(event: Any) -> Any:
     if _STREAM_EVENT is None:  # before llm 0.32
         return event.chunk if event.type == "text" else None
     if isinstance(event, Event):
-        # The plugins of `llm` read no refusals, so that the text of one is empty.
-        if event.type == "refusal":
+        # The plugins of `llm` read no refusals, so that the text of one is empty, and no searches.
+        if event.type in ("refusal", "item"):
             return None
         return _STREAM_EVENT(**vars(event))
     return copy.copy(event)  # as `llm` numbers events in place

@@ -13,7 +13,19 @@ from typing import Any, NamedTuple, TypeAlias
 
 import httpx
 
-from llm_mock import Citation, LLMMock, Logprob, Reply, ToolCall
+from llm_mock import (
+    Audio,
+    Citation,
+    CodeInterpreter,
+    FileSearch,
+    ImageGeneration,
+    LLMMock,
+    Logprob,
+    McpCall,
+    Reply,
+    ToolCall,
+    WebSearch,
+)
 from tests.boundaries.http import test_refused_requests as refused
 from tests.boundaries.http import test_replies as replies
 
@@ -191,6 +203,8 @@ DOCUMENT = {
     "citations": {"enabled": True},
 }
 DOCUMENT_MESSAGES = [{"role": "user", "content": [DOCUMENT, {"type": "text", "text": "Hello"}]}]
+GEMINI_TOOLS = {"tools": [{"googleSearch": {}}, {"codeExecution": {}}, {"fileSearch": {}}]}
+FOUND_FILE = Citation(file_id="file-1", filename="a.txt", cited_text="Hot.")
 Asked: TypeAlias = dict[str, dict[str, Any]]
 """Further fields of a request by the name of an API that can say a reply."""
 DETAILED: dict[str, tuple[Reply, Asked]] = {
@@ -214,6 +228,69 @@ DETAILED: dict[str, tuple[Reply, Asked]] = {
             "google": {"generationConfig": {"responseLogprobs": True, "logprobs": 2}},
             "mistral": {"logprobs": True, "top_logprobs": 2},
         },
+    ),
+    "a web search": (
+        Reply(parts=["I look.", WebSearch("rome", ["https://a.example"]), "Sun."]),
+        {
+            "responses": {
+                "tools": [{"type": "web_search"}],
+                "include": ["web_search_call.action.sources"],
+            },
+            "anthropic": {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+            "google": GEMINI_TOOLS,
+        },
+    ),
+    "code that is run": (
+        Reply(parts=[CodeInterpreter("print(1)", "1"), CodeInterpreter("f()", error="No f")]),
+        {
+            "responses": {
+                "tools": [{"type": "code_interpreter", "container": {"type": "auto"}}],
+                "include": ["code_interpreter_call.outputs"],
+            },
+            "anthropic": {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
+            "google": GEMINI_TOOLS,
+        },
+    ),
+    "calls of an MCP server": (
+        Reply(parts=[McpCall("wiki", "ask", {"q": 1}, "42"), McpCall("wiki", "ask", error="No")]),
+        {
+            "responses": {
+                "tools": [
+                    {"type": "mcp", "server_label": "wiki", "server_url": "https://w.example"}
+                ]
+            },
+            "anthropic": {
+                "mcp_servers": [{"type": "url", "url": "https://w.example", "name": "wiki"}]
+            },
+        },
+    ),
+    "a file search": (
+        Reply(parts=[FileSearch("rome", [FOUND_FILE]), "Hot."], citations=[FOUND_FILE]),
+        {
+            "responses": {
+                "tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}],
+                "include": ["file_search_call.results"],
+            },
+            "google": GEMINI_TOOLS,
+        },
+    ),
+    "an image": (
+        Reply(parts=["A sun:", ImageGeneration(b"png", "A sun")]),
+        {"responses": {"tools": [{"type": "image_generation"}]}, "google": {}},
+    ),
+    "speech": (
+        Reply(parts=[Audio(b"wav", "Hello!")]),
+        {
+            "chat": {
+                "modalities": ["text", "audio"],
+                "audio": {"voice": "alloy", "format": "pcm16"},
+            },
+            "google": {"generationConfig": {"responseModalities": ["AUDIO"]}},
+        },
+    ),
+    "encrypted reasoning": (
+        Reply("Sun.", reasoning="Hm"),
+        {"responses": {"include": ["reasoning.encrypted_content"]}},
     ),
     "a service tier": (
         Reply("Hello!", service_tier="priority"),

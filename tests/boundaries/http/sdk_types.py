@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import anthropic.pagination
 import anthropic.types
+import anthropic.types.beta
 import openai.pagination
 import openai.types.audio
 import openai.types.chat
@@ -247,8 +248,12 @@ TYPES = (
     AnswerType(
         r"api\.anthropic\.com/v1/messages",
         "POST",
-        anthropic.types.Message,
-        anthropic.types.RawMessageStreamEvent,
+        # MCP servers are part of the beta alone.
+        typing.Union[anthropic.types.Message, anthropic.types.beta.BetaMessage],  # noqa: UP007
+        typing.Union[  # noqa: UP007
+            anthropic.types.RawMessageStreamEvent,
+            anthropic.types.beta.BetaRawMessageStreamEvent,
+        ],
     ),
     AnswerType(
         r"api\.anthropic\.com/v1/messages/count_tokens",

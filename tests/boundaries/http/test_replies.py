@@ -29,7 +29,8 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from llm_mock import Citation, LLMMock, Logprob, Reply, ToolCall
+import llm_mock
+from llm_mock import Citation, FileSearch, LLMMock, Logprob, Reply, ToolCall, WebSearch
 from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.corpus_files import load_file
 from tests.boundaries.http.request_senders import find_served_url
@@ -88,11 +89,27 @@ def make_reply(fields: dict[str, Any]) -> Reply:
     return Reply(**made)
 
 
+def make_part(fields: dict[str, Any]) -> Any:
+    """Return a tool call, or the item whose class is the only key."""
+    if "name" in fields:
+        return ToolCall(**fields)
+    [(name, arguments)] = fields.items()
+    if name == "FileSearch":
+        results = [Citation(**found) for found in arguments["results"]]
+        return FileSearch(arguments["query"], results)
+    if name == "WebSearch":
+        pages = [
+            page if isinstance(page, str) else Citation(**page) for page in arguments["sources"]
+        ]
+        return WebSearch(arguments["query"], pages)
+    return getattr(llm_mock, name)(**arguments)
+
+
 MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "candidates": make_reply,
     "citations": lambda fields: Citation(**fields),
     "logprobs": lambda fields: Logprob(**fields),
-    "parts": lambda fields: ToolCall(**fields),
+    "parts": lambda fields: make_part(fields),
     "tool_calls": lambda fields: ToolCall(**fields),
 }
 """The functions that make the items of a list in a reply, by its name."""
@@ -122,6 +139,9 @@ def fix_values(value: Any) -> Any:
         if name in fixed:
             assert abs(fixed[name] - time.time()) < 60
             fixed[name] = TIME
+    if "expires_at" in fixed:
+        assert abs(fixed["expires_at"] - 3600 - time.time()) < 60
+        fixed["expires_at"] = TIME + 3600
     if "request_id" in fixed:
         fixed["request_id"] = re.sub(r"_\d+$", "", fixed["request_id"])
     return fixed

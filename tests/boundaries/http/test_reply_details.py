@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,23 @@ import llm
 import openai
 import pytest
 
-from llm_mock import Citation, InvalidReply, Latency, LLMMock, Logprob, Reply, ToolCall
+from llm_mock import (
+    Audio,
+    Citation,
+    CodeInterpreter,
+    FileSearch,
+    ImageGeneration,
+    InvalidReply,
+    Latency,
+    LLMMock,
+    Logprob,
+    McpCall,
+    Reply,
+    ToolCall,
+    WebSearch,
+)
+from llm_mock.boundaries.serialization import serialize
+from llm_mock.core.reply_items import ReplyItem
 from tests.boundaries.http.request_senders import (
     make_anthropic,
     make_gemini,
@@ -609,3 +627,322 @@ def test_log_probabilities_belong_to_a_text(arguments: dict[str, Any], problem: 
     with pytest.raises(InvalidReply) as caught:
         Reply(**given)
     assert problem in str(caught.value)
+
+
+SEARCH = WebSearch("rome", ["https://a.example"])
+RUN = CodeInterpreter("print(1)", "1")
+ASK = McpCall("wiki", "ask", {"q": 1}, "42")
+FIND = FileSearch("rome", [FILE])
+IMAGE = ImageGeneration(b"png")
+SPEECH = Audio(b"wav", "Hello!")
+SEARCH_TOOL: dict[str, dict[str, Any]] = {
+    "Responses": {"tools": [{"type": "web_search"}]},
+    "Anthropic": {"tools": [{"type": "web_search_20250305", "name": "web_search"}]},
+    "Gemini": {"tools": [{"google_search": {}}]},
+    "Vertex AI": {"tools": {"googleSearch": {}}},
+}
+CODE_TOOL: dict[str, dict[str, Any]] = {
+    "Responses": {"tools": [{"type": "code_interpreter", "container": {"type": "auto"}}]},
+    "Anthropic": {"tools": [{"type": "code_execution_20250825", "name": "code_execution"}]},
+    "Gemini": {"tools": [{"codeExecution": {}}]},
+    "Vertex AI": {"tools": [{"codeExecution": {}}]},
+}
+MCP_TOOL: dict[str, dict[str, Any]] = {
+    "Responses": {
+        "tools": [{"type": "mcp", "server_label": "wiki", "server_url": "https://w.example"}]
+    },
+    "Anthropic": {"mcp_servers": [{"type": "url", "url": "https://w.example", "name": "wiki"}]},
+}
+FILE_TOOL: dict[str, dict[str, Any]] = {
+    "Responses": {"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]},
+    "Gemini": {"tools": [{"fileSearch": {"fileSearchStoreNames": ["fileSearchStores/a"]}}]},
+}
+IMAGE_TOOL: dict[str, dict[str, Any]] = {
+    "Responses": {"tools": [{"type": "image_generation"}]},
+    "Gemini": {},
+    "Vertex AI": {},
+}
+AUDIO_OPTIONS: dict[str, dict[str, Any]] = {
+    "Chat Completions": {
+        "model": "gpt-4o-audio-preview",
+        "modalities": ["text", "audio"],
+        "audio": {"voice": "alloy", "format": "wav"},
+    },
+    "Gemini": {"generationConfig": {"responseModalities": ["AUDIO"]}},
+    "Vertex AI": {"generationConfig": {"responseModalities": ["AUDIO"]}},
+}
+ITEMS: dict[str, tuple[ReplyItem, dict[str, dict[str, Any]]]] = {
+    "WebSearch": (SEARCH, SEARCH_TOOL),
+    "CodeInterpreter": (RUN, CODE_TOOL),
+    "McpCall": (ASK, MCP_TOOL),
+    "FileSearch": (FIND, FILE_TOOL),
+    "ImageGeneration": (IMAGE, IMAGE_TOOL),
+    "Audio": (SPEECH, AUDIO_OPTIONS),
+}
+"""Each item and the fields of the requests that can be answered with it, by API."""
+APIS = [name for name in REQUESTS if name != "Groq"]
+
+
+@pytest.mark.parametrize(
+    ("item", "name"), [(item, name) for item, (_, fields) in ITEMS.items() for name in fields]
+)
+def test_an_item_that_the_request_allows_is_answered(
+    item: str, name: str, mock_llm_responses: LLMMock
+) -> None:
+    part, fields = ITEMS[item]
+    mock_llm_responses.set("*", Reply(parts=[part, "Sun."]))
+    url, body = REQUESTS[name]
+    response = httpx.post(url, json={**body, **fields[name]})
+    assert response.status_code == 200
+    if item != "Audio" or name != "Chat Completions":
+        assert "Sun." in response.text
+    assert mock_llm_responses.last_call.response == "Sun."
+
+
+@pytest.mark.parametrize(
+    ("item", "name"),
+    [(item, name) for item, (_, fields) in ITEMS.items() for name in APIS if name not in fields],
+)
+def test_an_item_that_the_api_cannot_say_is_an_error(
+    item: str, name: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(parts=[ITEMS[item][0], "Sun."]))
+    url, body = REQUESTS[name]
+    assert httpx.post(url, json=body).status_code == 400
+    problem = read_problem(mock_llm_responses)
+    assert problem.startswith("The reply (tests/boundaries/http/test_reply_details.py:")
+    assert problem.endswith(f"has a part {item}, which {name} cannot say.")
+
+
+@pytest.mark.parametrize(
+    ("item", "name", "fields", "problem"),
+    [
+        ("WebSearch", "Responses", {}, "the request offers no tool web_search."),
+        ("WebSearch", "Responses", CODE_TOOL["Responses"], "offers no tool web_search."),
+        ("WebSearch", "Anthropic", {}, "the request offers no tool web_search."),
+        ("WebSearch", "Gemini", {}, "the request offers no tool googleSearch."),
+        ("WebSearch", "Vertex AI", {}, "the request offers no tool googleSearch."),
+        ("CodeInterpreter", "Responses", {}, "the request offers no tool code_interpreter."),
+        ("CodeInterpreter", "Anthropic", {}, "the request offers no tool code_execution."),
+        ("CodeInterpreter", "Gemini", {}, "the request offers no tool codeExecution."),
+        ("CodeInterpreter", "Vertex AI", {}, "the request offers no tool codeExecution."),
+        ("McpCall", "Responses", {}, "the request has no MCP server 'wiki', but none."),
+        ("McpCall", "Anthropic", {}, "the request has no MCP server 'wiki', but none."),
+        (
+            "McpCall",
+            "Anthropic",
+            {"mcp_servers": [{"type": "url", "url": "https://a", "name": "a"}]},
+            "the request has no MCP server 'wiki', but a.",
+        ),
+        ("FileSearch", "Responses", {}, "the request offers no tool file_search."),
+        ("FileSearch", "Gemini", {}, "the request offers no tool fileSearch."),
+        ("ImageGeneration", "Responses", {}, "the request offers no tool image_generation."),
+        ("Audio", "Chat Completions", {}, "does not ask for audio among its modalities."),
+        ("Audio", "Gemini", {}, "does not ask for audio among its modalities."),
+    ],
+)
+def test_an_item_that_the_request_does_not_allow_is_an_error(
+    item: str, name: str, fields: dict[str, Any], problem: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(parts=[ITEMS[item][0], "Sun."]))
+    url, body = REQUESTS[name]
+    assert httpx.post(url, json={**body, **fields}).status_code == 400
+    found = read_problem(mock_llm_responses)
+    assert f"has a part {item}, but the request " in found
+    assert found.endswith(problem)
+
+
+def test_a_prompt_template_may_have_the_tools(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply(parts=[SEARCH, "Sun."]))
+    response = make_openai(None).responses.create(prompt={"id": "pmpt_1"})
+    assert [item.type for item in response.output] == ["web_search_call", "message"]
+
+
+TURN: dict[str, Any] = {
+    "tools": [*SEARCH_TOOL["Responses"]["tools"], *CODE_TOOL["Responses"]["tools"]],
+    "model": "gpt-5",
+}
+TURN["tools"] += MCP_TOOL["Responses"]["tools"]
+PARTS = ["I look.", SEARCH, RUN, ASK, "Sun."]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_answer_with_items_is_sent_back_to_openai(
+    streamed: bool, server_url: str | None, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.add("*", Reply(parts=PARTS, reasoning="Hm"))
+    mock_llm_responses.add("*", "Done.")
+    client = make_openai(server_url)
+    asked = {**TURN, "include": ["reasoning.encrypted_content"]}
+    if streamed:
+        with client.responses.stream(input="Hi", **asked) as stream:
+            first = list(stream.get_final_response().output)
+    else:
+        first = list(client.responses.create(input="Hi", **asked).output)
+    kinds = ["reasoning", "message", "web_search_call", "code_interpreter_call", "mcp_call"]
+    assert [item.type for item in first] == [*kinds, "message"]
+    items = [item.model_dump(exclude_none=True, exclude={"parsed"}) for item in first]
+    for item in items:
+        for part in item.get("content", ()):
+            part.pop("parsed", None)
+    conversation: Any = [*HELLO, *items, {"role": "user", "content": "Go on"}]
+    assert client.responses.create(input=conversation, **asked).output_text == "Done."
+    history = str(mock_llm_responses.last_call.messages)
+    for text in ("Hello", "Hm", "I look.", "Sun.", "Go on"):
+        assert text in history
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_an_answer_with_items_is_sent_back_to_anthropic(
+    streamed: bool, server_url: str | None, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.add("*", Reply(parts=PARTS))
+    mock_llm_responses.add("*", "Done.")
+    client = make_anthropic(server_url)
+    tools = [*SEARCH_TOOL["Anthropic"]["tools"], *CODE_TOOL["Anthropic"]["tools"]]
+    asked: dict[str, Any] = {**MESSAGES, **MCP_TOOL["Anthropic"], "tools": tools}
+    if streamed:
+        with client.beta.messages.stream(**asked) as stream:
+            first = stream.get_final_message()
+    else:
+        first = client.beta.messages.create(**asked)
+    assert [block.type for block in first.content] == [
+        "text",
+        "server_tool_use",
+        "web_search_tool_result",
+        "server_tool_use",
+        "bash_code_execution_tool_result",
+        "mcp_tool_use",
+        "mcp_tool_result",
+        "text",
+    ]
+    assert [block.input for block in first.content if "tool_use" in block.type] == [
+        {"query": "rome"},
+        {"command": "print(1)"},
+        {"q": 1},
+    ]
+    assert first.usage.server_tool_use is not None
+    assert first.usage.server_tool_use.web_search_requests == 1
+    blocks = [block.model_dump(exclude_none=True) for block in first.content]
+    asked["messages"] = [*HELLO, {"role": "assistant", "content": blocks}, *HELLO]
+    [last] = client.beta.messages.create(**asked).content
+    assert last.text == "Done."
+
+
+def test_scripted_counts_of_searches_win(mock_llm_responses: LLMMock) -> None:
+    count = {"web_search_requests": 7, "web_fetch_requests": 1}
+    usage = {"input": 1, "output": 2, "details": {"server_tool_use": count}}
+    mock_llm_responses.set("*", Reply(parts=[SEARCH], usage=usage))
+    answer = httpx.post(REQUESTS["Anthropic"][0], json={**MESSAGES, **SEARCH_TOOL["Anthropic"]})
+    assert answer.json()["usage"]["server_tool_use"] == count
+
+
+def test_items_take_their_time(mock_llm_responses: LLMMock) -> None:
+    latency = Latency(1, chunks_per_second=1)
+    parts = ["abcdefgh", SEARCH, ToolCall("f"), "b"]
+    mock_llm_responses.set("*", Reply(parts=parts, latency=latency))
+    function = {"type": "function", "name": "f", "parameters": None, "strict": None}
+    tools = [*SEARCH_TOOL["Responses"]["tools"], function]
+    with openai.OpenAI(api_key="none", timeout=4.5, max_retries=0) as client:
+        with pytest.raises(openai.APITimeoutError):
+            client.responses.create(model="gpt-5", input="Hi", tools=tools)  # type: ignore[arg-type]
+        patient = client.with_options(timeout=5.5)
+        patient.responses.create(model="gpt-5", input="Hi", tools=tools)  # type: ignore[arg-type]
+
+
+def test_llm_reads_texts_and_calls_alone(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply(parts=[*PARTS, IMAGE, SPEECH, FIND]))
+    response = llm.get_model("gpt-4o-mini").prompt("Hello")
+    assert list(response) == ["I look.", "Sun."]
+    assert mock_llm_responses.last_call.response == "I look.Sun."
+
+
+def test_a_list_with_an_item_is_the_parts_of_a_reply(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", [SEARCH, "Sun."])
+    response = make_openai(None).responses.create(
+        model="gpt-5", input="Hi", tools=[{"type": "web_search"}]
+    )
+    assert response.output_text == "Sun."
+
+
+def test_items_reach_other_processes(mock_llm_responses: LLMMock) -> None:
+    reply = Reply(parts=PARTS, citations=[PAGE], service_tier="flex", headers={"x-left": "1"})
+    copied = pickle.loads(serialize(reply))
+    assert copied.parts == reply.parts
+    assert copied.citations == reply.citations
+    assert copied.headers == reply.headers
+
+
+def test_candidates_have_items_of_their_own(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply(candidates=[Reply(parts=[RUN, "a"]), "b"]))
+    fields = {"generationConfig": {"candidateCount": 2}, **CODE_TOOL["Gemini"]}
+    whole = httpx.post(GEMINI, json={**CONTENTS, **fields}).json()["candidates"]
+    assert [len(candidate["content"]["parts"]) for candidate in whole] == [3, 1]
+    text = httpx.post(f"{GEMINI_STREAM}?alt=sse", json={**CONTENTS, **fields}).text
+    assert text.count("executableCode") == 1
+
+
+def test_what_was_passed_may_change_afterwards() -> None:
+    arguments: dict[str, Any] = {"q": [1]}
+    pages = ["https://a.example"]
+    call, search = McpCall("wiki", "ask", arguments), WebSearch("rome", pages)
+    arguments["q"].append(2)
+    pages.clear()
+    assert call.arguments == {"q": [1]}
+    assert [page.url for page in search.sources] == ["https://a.example"]
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: WebSearch(5), "query=5 of a WebSearch must be a str"),  # type: ignore[arg-type]
+        (lambda: WebSearch("a", "b"), "sources='b' must be a list of addresses"),
+        (lambda: WebSearch("a", 5), "sources=5 must be a list"),  # type: ignore[arg-type]
+        (lambda: WebSearch("a", {"b": 1}), "must be a list of addresses"),  # type: ignore[arg-type]
+        (lambda: WebSearch("a", [5]), "This is not a source of a web search: 5"),
+        (lambda: WebSearch("a", [FILE]), "This is not a source of a web search"),
+        (lambda: CodeInterpreter(None), "code=None of a CodeInterpreter"),  # type: ignore[arg-type]
+        (lambda: CodeInterpreter("a", None), "output=None of a"),  # type: ignore[arg-type]
+        (lambda: CodeInterpreter("a", error=5), "error=5 of a"),  # type: ignore[arg-type]
+        (lambda: McpCall(5, "a"), "server=5 of a McpCall"),  # type: ignore[arg-type]
+        (lambda: McpCall("a", 5), "tool=5 of a McpCall"),  # type: ignore[arg-type]
+        (lambda: McpCall("a", "b", []), "arguments=[] must be a dict"),  # type: ignore[arg-type]
+        (lambda: McpCall("a", "b", {"c": {1}}), "not a JSON value"),
+        (lambda: McpCall("a", "b", result=5), "result=5 of a McpCall"),  # type: ignore[arg-type]
+        (lambda: McpCall("a", "b", error=5), "error=5 of a McpCall"),  # type: ignore[arg-type]
+        (lambda: FileSearch(5), "query=5 of a FileSearch"),  # type: ignore[arg-type]
+        (lambda: FileSearch("a", 5), "results=5 must be a list"),  # type: ignore[arg-type]
+        (lambda: FileSearch("a", [PAGE]), "This is not a result of a file search"),
+        (lambda: FileSearch("a", ["b"]), "This is not a result"),  # type: ignore[list-item]
+        (lambda: ImageGeneration("ü"), "data must be bytes or a text in base64"),
+        (lambda: ImageGeneration(5), "data must be bytes or a text"),  # type: ignore[arg-type]
+        (lambda: ImageGeneration("", 5), "revised_prompt=5"),  # type: ignore[arg-type]
+        (lambda: ImageGeneration("", "", 5), "media_type=5"),  # type: ignore[arg-type]
+        (lambda: Audio("!"), "data must be bytes or a text in base64"),
+        (lambda: Audio("", 5), "transcript=5 of a Audio"),  # type: ignore[arg-type]
+        (lambda: Audio("", "", 5), "media_type=5"),  # type: ignore[arg-type]
+    ],
+)
+def test_an_item_is_checked(make: Callable[[], Any], problem: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        make()
+    assert problem in str(caught.value)
+
+
+def test_items_of_a_module_that_was_imported_anew_are_accepted(
+    monkeypatch: pytest.MonkeyPatch, mock_llm_responses: LLMMock
+) -> None:
+    # As `pytester` imports what a test in the same process imports.
+    for name in list(sys.modules):
+        if name.startswith(("llm_mock.core.reply_items", "llm_mock.boundaries.http.details")):
+            monkeypatch.delitem(sys.modules, name)
+    items = [WebSearch("rome", [PAGE]), RUN, IMAGE, FIND, "Sun."]
+    mock_llm_responses.set("*", Reply(parts=items, citations=[PAGE]))
+    tools = {"tools": [{"googleSearch": {}}, {"codeExecution": {}}, {"fileSearch": {}}]}
+    [candidate] = httpx.post(GEMINI, json={**CONTENTS, **tools}).json()["candidates"]
+    assert len(candidate["content"]["parts"]) == 4
+    assert len(candidate["groundingMetadata"]["groundingChunks"]) == 2
+    mock_llm_responses.set("*", Reply("Hi", logprobs=CERTAIN.logprobs))
+    url, body = REQUESTS["Chat Completions"]
+    asked = {**body, **ASKED_LOGPROBS["Chat Completions"]}
+    assert httpx.post(url, json=asked).status_code == 200

@@ -7,12 +7,17 @@ https://docs.anthropic.com/en/docs/build-with-claude/citations.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.cited_documents import list_documents
 from llm_mock.boundaries.http.details.cited_texts import CitedSpan, find_cited_spans
+from llm_mock.boundaries.http.details.server_tools import (
+    build_tool_blocks,
+    count_server_tool_use,
+)
 from llm_mock.boundaries.http.protocols.anthropic_messages import (
     MESSAGE_STOP,
     PING,
@@ -26,8 +31,8 @@ from llm_mock.boundaries.http.protocols.anthropic_messages import (
     encode_start,
     stream_empty_text,
 )
-from llm_mock.core.events import Event, Wait
-from llm_mock.core.reply_items import Citation
+from llm_mock.core.events import Event, ItemEvent, Wait, is_reply_item
+from llm_mock.core.reply_items import Citation, ReplyItem
 from llm_mock.support.json_types import JSONObject
 
 ENCRYPTED_INDEX = "bW9jaw=="
@@ -47,10 +52,15 @@ class DetailedMessages(AnthropicMessages):
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
+        _count_searches(context)
         body = super().build_body(context, reply._replace(parts=()))
         texts = _list_segments(context)
         content: list[JSONObject] = body["content"]
         for part in reply.parts if reply.refusal is None else ():
+            if is_reply_item(part):
+                suffix = f"{context.number}_{len(content)}"
+                content += build_tool_blocks(part, suffix, context.request.body)
+                continue
             if not isinstance(part, str):
                 content.append(build_content_block(part))
                 continue
@@ -74,6 +84,7 @@ class DetailedMessages(AnthropicMessages):
         yield from blocks.close()
         if blocks.index < 0 and context.answer.reply.refusal is None:
             yield from stream_empty_text()
+        _count_searches(context)
         yield encode_end(context)
         yield MESSAGE_STOP
 
@@ -86,6 +97,7 @@ class _BlockStream:
     """
 
     def __init__(self, context: ResponseContext) -> None:
+        self._context = context
         self.index = -1
         """The index of the last block."""
         self._open_block: BlockId | None = None
@@ -101,6 +113,10 @@ class _BlockStream:
         """Yield the events for a chunk."""
         if isinstance(chunk, str):
             yield from self._add_text(chunk)
+            return
+        if isinstance(chunk, ItemEvent):
+            yield from self.close()
+            yield from self._add_item(chunk.item)
             return
         block, start, delta = build_block(chunk)
         if block is None:
@@ -125,6 +141,19 @@ class _BlockStream:
             text = text[self._missing :]
             self._missing -= len(piece)
             yield self._encode_delta({"type": "text_delta", "text": piece})
+
+    def _add_item(self, item: ReplyItem) -> Iterator[bytes]:
+        """Yield the blocks of an item: the call, whose input is streamed, and its result."""
+        suffix = f"{self._context.number}_{self.index + 1}"
+        call, result = build_tool_blocks(item, suffix, self._context.request.body)
+        arguments = json.dumps(call["input"], ensure_ascii=False)
+        block: BlockId = (call["type"], call["id"])
+        yield self._open(block, {**call, "input": {}})
+        yield self._encode_delta({"type": "input_json_delta", "partial_json": arguments})
+        yield from close_block(self.index, block)
+        yield self._open(block, result)
+        yield from close_block(self.index, block)
+        self._open_block = None
 
     def _open_segment(self, text: str) -> Iterator[bytes]:
         """Yield the start of the next segment, with its citations."""
@@ -158,6 +187,13 @@ class _BlockStream:
 
 
 PROTOCOL = DetailedMessages()
+
+
+def _count_searches(context: ResponseContext) -> None:
+    """Count the searches of the reply in its usage, unless the script does."""
+    count = count_server_tool_use(context.answer.reply)
+    if count is not None:
+        context.usage_details = {"server_tool_use": count, **context.usage_details}
 
 
 def _list_segments(context: ResponseContext) -> Iterator[list[Segment]]:

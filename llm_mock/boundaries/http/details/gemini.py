@@ -6,17 +6,32 @@ https://ai.google.dev/gemini-api/docs/google-search.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
-from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
+from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
 from llm_mock.boundaries.http.details.cited_texts import find_cited_spans
-from llm_mock.boundaries.http.details.openai_chat import split_events
 from llm_mock.boundaries.http.details.token_logprobs import TokenQueue, list_alternatives
-from llm_mock.boundaries.http.protocols.gemini import Gemini
+from llm_mock.boundaries.http.protocols.gemini import (
+    FunctionCalls,
+    Gemini,
+    build_part,
+    build_response,
+)
 from llm_mock.boundaries.http.wire import server_sent_event
-from llm_mock.core.events import Wait
+from llm_mock.core.events import ItemEvent, Wait, is_reply_item
 from llm_mock.core.reply import Reply
-from llm_mock.core.reply_items import Citation, Logprob
+from llm_mock.core.reply_items import (
+    Audio,
+    Citation,
+    CodeInterpreter,
+    FileSearch,
+    ImageGeneration,
+    Logprob,
+    ReplyItem,
+    WebSearch,
+    is_instance,
+)
 from llm_mock.support.json_types import JSONObject
 
 
@@ -25,7 +40,10 @@ class DetailedGemini(Gemini):
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
-        body = super().build_body(context, reply)
+        encoded = list(itertools.chain.from_iterable(map(_build_parts, reply.parts)))
+        if reply.reasoning:
+            encoded.insert(0, {"text": reply.reasoning, "thought": True})
+        body = build_response(context, encoded or [{"text": ""}], is_last=True)
         _complete_candidates(context, body)
         logprobs = context.answer.reply.logprobs
         if logprobs:
@@ -36,11 +54,10 @@ class DetailedGemini(Gemini):
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response, each of which is a response of its own."""
         tokens = TokenQueue(context.answer.reply.logprobs)
-        for chunk in super().stream(context):
-            if isinstance(chunk, Wait):
-                yield chunk
+        for event in _build_events(context):
+            if isinstance(event, Wait):
+                yield event
                 continue
-            [event] = split_events(chunk)
             _complete_candidates(context, event)
             taken = tokens.take(_get_text(event))
             if taken:
@@ -50,6 +67,41 @@ class DetailedGemini(Gemini):
 
 
 PROTOCOL = DetailedGemini()
+
+
+def _build_parts(part: str | ToolCallText | ReplyItem) -> list[JSONObject]:
+    """Return the parts of a message for a part of a reply; none for a search."""
+    if isinstance(part, (str, ToolCallText)):
+        return [build_part(part)]
+    if is_instance(part, ImageGeneration) or is_instance(part, Audio):
+        return [{"inlineData": {"mimeType": part.media_type, "data": part.data}}]
+    if not is_instance(part, CodeInterpreter):
+        return []
+    outcome = "OUTCOME_OK" if part.error is None else "OUTCOME_FAILED"
+    output = part.output + (part.error or "")
+    return [
+        {"executableCode": {"language": "PYTHON", "code": part.code}},
+        {"codeExecutionResult": {"outcome": outcome, "output": output}},
+    ]
+
+
+def _build_events(context: ResponseContext) -> Iterator[JSONObject | Wait]:
+    """Yield the responses of a stream, as `Gemini.stream` does, and the waits between them."""
+    calls = FunctionCalls()
+    for chunk in context.read_chunks(stream=True):
+        if isinstance(chunk, Wait):
+            yield chunk
+        elif isinstance(chunk, ItemEvent):
+            parts = [*calls.pop_parts(), *_build_parts(chunk.item)]
+            if parts:
+                yield build_response(context, parts)
+        elif isinstance(chunk, str):
+            yield build_response(context, [*calls.pop_parts(), {"text": chunk}])
+        elif chunk.type == "reasoning":
+            yield build_response(context, [{"text": chunk.chunk, "thought": True}])
+        else:
+            calls.add(chunk)
+    yield build_response(context, calls.pop_parts() or [{"text": ""}], is_last=True)
 
 
 def _complete_candidates(context: ResponseContext, response: JSONObject) -> None:
@@ -92,25 +144,72 @@ def _build_token(text: str, logprob: float) -> JSONObject:
 
 def _build_grounding(reply: Reply) -> JSONObject:
     """Return the field of a candidate that has the sources; empty without any."""
-    chunks: list[JSONObject] = []
+    metadata = _build_search_metadata(reply)
+    chunks: list[JSONObject] = metadata.pop("groundingChunks", [])
     supports: list[JSONObject] = []
-    texts = reply.list_texts()
-    for text, spans in zip(texts, find_cited_spans(reply), strict=True):
+    spans_of_texts = find_cited_spans(reply)
+    positions = _list_text_positions(reply)
+    for text, spans, position in zip(reply.list_texts(), spans_of_texts, positions, strict=True):
         for span in spans:
-            chunk = _build_chunk(span.citation)
-            if chunk not in chunks:
-                chunks.append(chunk)
-            segment = {
+            index = _find_chunk(chunks, span.citation)
+            if index == len(chunks):
+                chunks.append(_build_chunk(span.citation))
+            segment: JSONObject = {
                 # Both are counted in bytes.
                 "startIndex": len(text[: span.start].encode()),
                 "endIndex": len(text[: span.end].encode()),
                 "text": text[span.start : span.end],
             }
-            indices = [chunks.index(chunk)]
-            supports.append({"segment": segment, "groundingChunkIndices": indices})
-    if not chunks:
-        return {}
-    return {"groundingMetadata": {"groundingChunks": chunks, "groundingSupports": supports}}
+            if position:
+                segment["partIndex"] = position
+            supports.append({"segment": segment, "groundingChunkIndices": [index]})
+    if chunks:
+        metadata["groundingChunks"] = chunks
+    if supports:
+        metadata["groundingSupports"] = supports
+    return {"groundingMetadata": metadata} if metadata else {}
+
+
+def _list_text_positions(reply: Reply) -> list[int]:
+    """Return the positions of the texts among the parts of a message."""
+    position = 0 if reply.reasoning is None else 1
+    if reply.parts is None:
+        return [position]
+    positions: list[int] = []
+    in_text = False
+    for part in reply.parts:
+        if isinstance(part, str) and in_text:
+            continue
+        in_text = isinstance(part, str)
+        if in_text:
+            positions.append(position)
+        position += len(_build_parts(part)) if is_reply_item(part) else 1
+    return positions
+
+
+def _find_chunk(chunks: list[JSONObject], citation: Citation) -> int:
+    """Return the index of the source that a citation has; their number if it is a new one."""
+    wanted = _build_chunk(citation)
+    for index, chunk in enumerate(chunks):
+        is_page = citation.url is not None and chunk.get("web", {}).get("uri") == citation.url
+        if is_page or chunk == wanted:
+            return index
+    return len(chunks)
+
+
+def _build_search_metadata(reply: Reply) -> JSONObject:
+    """Return the queries and the sources of the searches in a reply."""
+    metadata: JSONObject = {}
+    for part in reply.parts or ():
+        found: Iterable[Citation] = ()
+        if is_instance(part, WebSearch):
+            metadata.setdefault("webSearchQueries", []).append(part.query)
+            found = part.sources
+        elif is_instance(part, FileSearch):
+            metadata.setdefault("retrievalQueries", []).append(part.query)
+            found = part.results
+        metadata.setdefault("groundingChunks", []).extend(map(_build_chunk, found))
+    return metadata
 
 
 def _build_chunk(citation: Citation) -> JSONObject:

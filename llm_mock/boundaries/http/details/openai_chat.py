@@ -7,7 +7,6 @@ https://platform.openai.com/docs/guides/tools-web-search.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from pydantic_core import from_json
 
@@ -22,7 +21,7 @@ from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
 from llm_mock.boundaries.http.wire import server_sent_event
 from llm_mock.core.events import Wait
 from llm_mock.core.reply import Reply
-from llm_mock.core.reply_items import Logprob
+from llm_mock.core.reply_items import Audio, Logprob, is_instance
 from llm_mock.support.json_types import JSONObject
 
 
@@ -34,7 +33,17 @@ class DetailedChat(OpenAIChat):
         body = super().build_body(context, reply)
         scripted = context.answer.reply
         # The choices are the same answer, as often as it is asked for.
-        body["choices"][0]["message"]["annotations"] = build_annotations(scripted)
+        message = body["choices"][0]["message"]
+        message["annotations"] = build_annotations(scripted)
+        audio = find_audio(scripted)
+        if audio is not None:
+            message["content"] = message["content"] or None
+            message["audio"] = {
+                "id": f"audio_mock_{context.number}",
+                "data": audio.data,
+                "expires_at": _get_expiry(context),
+                "transcript": audio.transcript,
+            }
         if scripted.logprobs:
             top_count = read_top_count(context.request.body)
             for choice in body["choices"]:
@@ -44,7 +53,6 @@ class DetailedChat(OpenAIChat):
     def stream(self, context: ResponseContext) -> Iterator[bytes | Wait]:
         """Yield the events of a streamed response."""
         scripted = context.answer.reply
-        annotations = build_annotations(scripted)
         tokens = TokenQueue(scripted.logprobs)
         top_count = read_top_count(context.request.body)
         for chunk in super().stream(context):
@@ -54,9 +62,9 @@ class DetailedChat(OpenAIChat):
             # A chunk has the same event for each choice.
             events = list(split_events(chunk))
             content = get_content(events[0])
-            if annotations and is_last(events[0]):
-                delta = {"annotations": annotations}
-                yield b"".join(encode_delta(event, delta) for event in events)
+            if is_last(events[0]):
+                for delta in _list_last_deltas(context):
+                    yield b"".join(encode_delta(event, delta) for event in events)
             if scripted.logprobs and content:
                 logprobs = _build_logprobs(tokens.take(content), top_count)
                 yield b"".join(encode_logprobs(event, logprobs) for event in events)
@@ -67,22 +75,52 @@ class DetailedChat(OpenAIChat):
 PROTOCOL = DetailedChat()
 
 
-def split_events(chunk: bytes) -> Iterator[Any]:
-    """Yield the data of the events in a chunk, which has one for each choice."""
+def _list_last_deltas(context: ResponseContext) -> Iterator[JSONObject]:
+    """Yield the deltas that come after the text and the tool calls."""
+    scripted = context.answer.reply
+    annotations = build_annotations(scripted)
+    if annotations:
+        yield {"annotations": annotations}
+    audio = find_audio(scripted)
+    if audio is not None:
+        yield {"audio": {"id": f"audio_mock_{context.number}", "transcript": audio.transcript}}
+        yield {"audio": {"data": audio.data}}
+        # The last one has the time alone.
+        yield {"audio": {"expires_at": _get_expiry(context)}}
+
+
+def _get_expiry(context: ResponseContext) -> int:
+    """Return the time until which the provider keeps an audio, an hour after it was made."""
+    return context.created + 3600
+
+
+def find_audio(reply: Reply) -> Audio | None:
+    """Return the speech of a reply, of which a message has one at most; None without any."""
+    for part in reply.parts or ():
+        if is_instance(part, Audio):
+            return part
+    return None
+
+
+def split_events(chunk: bytes) -> Iterator[JSONObject]:
+    """Yield the data of the events in a chunk, which has one for each choice.
+
+    The end of a stream has no choices, and is an empty object.
+    """
     for event in chunk.split(b"\n\n")[:-1]:
         data = event.removeprefix(b"data: ")
-        yield "[DONE]" if data == b"[DONE]" else from_json(data)
+        yield {} if data == b"[DONE]" else from_json(data)
 
 
-def is_last(event: Any) -> bool:
+def is_last(event: JSONObject) -> bool:
     """Return whether an event ends a choice."""
-    choices = event["choices"] if isinstance(event, dict) else ()
+    choices = event.get("choices") or ()
     return any(choice["finish_reason"] for choice in choices)
 
 
-def get_content(event: Any) -> str:
+def get_content(event: JSONObject) -> str:
     """Return the text that an event adds to a choice."""
-    choices = event["choices"] if isinstance(event, dict) else ()
+    choices = event.get("choices") or ()
     contents = [choice["delta"].get("content") for choice in choices]
     # The thinking of Mistral is a list.
     return "".join(content for content in contents if isinstance(content, str))

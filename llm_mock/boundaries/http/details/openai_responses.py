@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.details.cited_texts import CitedSpan, find_cited_spans
+from llm_mock.boundaries.http.details.response_items import build_item, iter_item_events
 from llm_mock.boundaries.http.details.token_logprobs import (
     TokenQueue,
     build_tokens,
@@ -22,7 +23,7 @@ from llm_mock.boundaries.http.protocols.openai_responses import (
     build_reasoning_item,
     finish_response,
 )
-from llm_mock.core.events import Wait
+from llm_mock.core.events import Event, ItemEvent, Wait, is_reply_item
 from llm_mock.support.json_types import JSONObject
 
 
@@ -42,6 +43,8 @@ class DetailedResponses(OpenAIResponses):
                 item = build_message_item(context, part, len(output))
                 item["content"][0]["annotations"] = _build_annotations(next(cited_spans, []))
                 item["content"][0]["logprobs"] = _build_tokens(context)
+            elif is_reply_item(part):
+                item = build_item(context, part, len(output))
             else:
                 item = build_function_call_item(part)
             output.append(item)
@@ -79,6 +82,18 @@ class _DetailedStream(ResponseStream):
             fields = {**self.position, "annotation_index": index, "annotation": annotation}
             events.append(self.encode("response.output_text.annotation.added", fields))
         return [*events, *super().close(status)]
+
+    def add_chunk(self, chunk: str | Event) -> list[bytes]:
+        """Return the events for a chunk of the reply."""
+        if not isinstance(chunk, ItemEvent):
+            return super().add_chunk(chunk)
+        events = self.close()
+        index = len(self.output)
+        item = build_item(self.context, chunk.item, index)
+        for kind, fields in iter_item_events(item, index):
+            events.append(self.encode(kind, fields))
+        self.output.append(item)
+        return events
 
     def encode(self, kind: str, fields: JSONObject) -> bytes:
         """Encode an event under the next number."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llm_mock.boundaries.http.chunks import collect_reply
 from llm_mock.boundaries.http.streaming import choose_wait_type, encode_errors, start_stream
@@ -31,7 +31,7 @@ def find_detailed_protocol(protocol: WireProtocol) -> WireProtocol:
     name = MODULES.get(type(protocol).__name__)
     if name is None:
         return protocol
-    module: Any = importlib.import_module(f"{__package__}.{name}")
+    module = importlib.import_module(f"{__package__}.{name}")
     detailed: WireProtocol = module.PROTOCOL
     return detailed
 

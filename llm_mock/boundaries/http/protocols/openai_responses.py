@@ -58,6 +58,8 @@ URL_FIELDS = {"input_image": ("image_url", "file_id"), "input_file": ("file_url"
 """The fields of a part that may have its URL, in order of preference."""
 INCOMPLETE_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter"}
 """The reasons of an incomplete response, by the finish reasons of Chat Completions."""
+ENCRYPTED_REASONING = "bW9jaw=="
+"""The content of reasoning that clients send back with it."""
 NO_INPUT_DETAILS = {"cached_tokens": 0, "cache_write_tokens": 0}
 DELTA_NAMES = {
     "message": "output_text",
@@ -400,7 +402,10 @@ def build_refusal_item(context: ResponseContext, text: str, index: int) -> JSONO
 def build_reasoning_item(context: ResponseContext, text: str) -> JSONObject:
     """Return the reasoning item of a reply."""
     summary = [{"type": "summary_text", "text": text}] if text else []
-    return {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
+    item = {"id": f"rs_mock_{context.number}", "type": "reasoning", "summary": summary}
+    if "reasoning.encrypted_content" in (context.request.body.get("include") or ()):
+        item["encrypted_content"] = ENCRYPTED_REASONING
+    return item
 
 
 def build_function_call_item(call: ToolCallText, status: str = "completed") -> JSONObject:
