@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 OPENAI_APIS = ("Chat Completions", "Responses")
 """The APIs that other providers have, too."""
+OTHER_NAMES = {"bedrock": "Bedrock", "mistral": "Mistral"}
+"""The names of providers with APIs of their own, by those of the providers."""
 OPENAI_TIERS = ("auto", "default", "flex", "scale", "priority")
 SERVICE_TIERS = {
     "Chat Completions": OPENAI_TIERS,
     "Responses": (*OPENAI_TIERS, "ultrafast"),
     "Anthropic": ("standard", "priority", "batch"),
     "Gemini": ("standard", "flex", "priority"),
+    "Bedrock": (),
     "Mistral": ("standard", "priority"),
     "Vertex AI": (),
 }
@@ -31,6 +34,7 @@ CITED_SOURCES = {
     "Responses": ("url", "file_id"),
     "Anthropic": ("url", "document_index"),
     "Gemini": ("url", "file_id"),
+    "Bedrock": (),
     "Mistral": (),
     "Vertex AI": ("url", "file_id"),
 }
@@ -82,12 +86,12 @@ class CalledAPI(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the API in messages and in the tables of this module."""
+        if self.provider in OTHER_NAMES:
+            return OTHER_NAMES[self.provider]
         if self.api == "generate_content":
             return "Vertex AI" if "aiplatform" in self.host else "Gemini"
         if self.api == "messages":
             return "Anthropic"
-        if self.provider == "mistral":
-            return "Mistral"
         return "Responses" if self.api == "responses" else "Chat Completions"
 
     @property

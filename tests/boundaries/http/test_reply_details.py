@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import pickle
+import pkgutil
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +30,8 @@ from llm_mock import (
     ToolCall,
     WebSearch,
 )
+from llm_mock.boundaries.http import protocols
+from llm_mock.boundaries.http.details.response import find_detailed_protocol
 from llm_mock.boundaries.serialization import serialize
 from llm_mock.core.reply_items import ReplyItem
 from tests.boundaries.http.request_senders import (
@@ -57,6 +61,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "Gemini": (GEMINI, CONTENTS),
     "Vertex AI": (VERTEX, CONTENTS),
     "Mistral": ("https://api.mistral.ai/v1/chat/completions", CHAT),
+    "Bedrock": (
+        "https://bedrock-runtime.us-east-1.amazonaws.com/model/amazon.nova-lite/converse",
+        {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]},
+    ),
     "Groq": ("https://api.groq.com/openai/v1/chat/completions", CHAT),
 }
 """The URL and the body of a request, by the name of its API."""
@@ -102,6 +110,7 @@ def test_a_service_tier_of_the_provider_is_answered(
         ("Gemini", "default", "'standard' or 'flex' or 'priority'"),
         ("Vertex AI", "standard", "none"),
         ("Mistral", "flex", "'standard' or 'priority'"),
+        ("Bedrock", "flex", "none"),
     ],
 )
 def test_a_service_tier_of_another_provider_is_an_error(
@@ -267,6 +276,7 @@ DOCUMENT = Citation(document_index=0, cited_text="It is hot.")
         ("Gemini", DOCUMENT, "Gemini cites sources by url or file_id only."),
         ("Vertex AI", DOCUMENT, "Vertex AI cites sources by url or file_id only."),
         ("Mistral", PAGE, "has a citation with url, but Mistral has no citations."),
+        ("Bedrock", PAGE, "has a citation with url, but Bedrock has no citations."),
         ("Anthropic", DOCUMENT, "cites the document 0, but the request has 0 documents."),
     ],
 )
@@ -540,6 +550,7 @@ def test_log_probabilities_that_are_asked_for_are_answered(
         ("Vertex AI", {}, "the request to Vertex AI does not ask for them by responseLogprobs."),
         ("Mistral", {}, "the request to Mistral does not ask for them by logprobs=True."),
         ("Anthropic", {}, "has logprobs, but Anthropic has none."),
+        ("Bedrock", {}, "has logprobs, but Bedrock has none."),
     ],
 )
 def test_log_probabilities_that_are_not_asked_for_are_an_error(
@@ -946,3 +957,31 @@ def test_items_of_a_module_that_was_imported_anew_are_accepted(
     url, body = REQUESTS["Chat Completions"]
     asked = {**body, **ASKED_LOGPROBS["Chat Completions"]}
     assert httpx.post(url, json=asked).status_code == 200
+
+
+def test_each_protocol_encodes_details_or_refuses_them() -> None:
+    for module in pkgutil.iter_modules(protocols.__path__, f"{protocols.__name__}."):
+        protocol = getattr(importlib.import_module(module.name), "PROTOCOL", None)
+        if protocol is None or protocol.provider.name == "bedrock":
+            continue
+        detailed = find_detailed_protocol(protocol)
+        assert isinstance(detailed, type(protocol))
+        assert type(detailed) is not type(protocol)
+
+
+@pytest.mark.parametrize("method", ["converse", "converse-stream"])
+def test_bedrock_sends_headers_too(method: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply("Hi", headers={"x-left": "1"}))
+    url, body = REQUESTS["Bedrock"]
+    response = httpx.post(url.replace("converse", method), json=body)
+    assert response.headers["x-left"] == "1"
+    assert b"Hi" in response.content
+
+
+def test_openrouter_has_citations(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply("Hi", citations=[PAGE]))
+    url = "https://openrouter.ai/api/v1/chat/completions"
+    answer = httpx.post(url, json=CHAT).json()
+    assert answer["provider"] == "llm-mock"
+    [annotation] = answer["choices"][0]["message"]["annotations"]
+    assert annotation["url_citation"]["title"] == "A"
