@@ -114,6 +114,42 @@ def test_the_tokens_of_a_minute_are_limited(mock_llm_responses: LLMMock) -> None
     ask(text="x" * 80)
 
 
+def embed(base_url: str | None = None, retries: int = 0, text: str = "Hello") -> Any:
+    """Embed a text by the SDK of OpenAI, and return the headers of the response."""
+    with openai.OpenAI(api_key="any", base_url=base_url, max_retries=retries) as client:
+        return client.embeddings.with_raw_response.create(model="e", input=[text, "x"]).headers
+
+
+def test_embeddings_are_limited_too(base_url: str | None, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_quota("e", rpm=2, tpm=1000)
+    first, second = embed(base_url), embed(base_url, text="x" * 800)
+    assert first["x-ratelimit-limit-requests"] == second["x-ratelimit-limit-requests"] == "2"
+    assert first["x-ratelimit-remaining-requests"] == "1"
+    assert int(first["x-ratelimit-remaining-tokens"]) > 990
+    assert int(second["x-ratelimit-remaining-tokens"]) < 800
+    with pytest.raises(openai.RateLimitError, match="Rate limit reached for e in") as raised:
+        embed(base_url)
+    headers = raised.value.response.headers
+    assert (headers["retry-after"], headers["retry-after-ms"]) == ("60", "50")
+    assert embed(base_url, retries=1)["x-ratelimit-remaining-requests"] == "1"
+    with pytest.raises(openai.RateLimitError, match="Request too large for e in"):
+        embed(base_url, text="x" * 8000)
+
+
+def test_embeddings_without_a_quota_have_no_headers(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_quota("other", rpm=1)
+    embed()
+    assert not [name for name in embed() if "ratelimit" in name]
+
+
+def test_embeddings_of_google_are_limited_in_its_words(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_quota("*", rpm=1)
+    client = genai.Client(api_key="any")
+    client.models.embed_content(model="gemini-embedding-001", contents="Hello")
+    with pytest.raises(genai.errors.ClientError, match="RESOURCE_EXHAUSTED"):
+        client.models.embed_content(model="gemini-embedding-001", contents="Hello")
+
+
 def ask_anthropic() -> Any:
     with anthropic.Anthropic(api_key="any", max_retries=0) as client:
         create = client.messages.with_raw_response.create

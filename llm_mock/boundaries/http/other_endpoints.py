@@ -75,7 +75,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     model = body["model"]
     dimensions = _find_requested_dimensions(body)
     texts = [_convert_to_text(item) for item in items]
-    vectors = _embed(sent, provider, mock, model, texts, dimensions)
+    vectors, headers = _embed(sent, provider, mock, model, texts, dimensions)
     data = []
     for index, vector in enumerate(vectors):
         embedding = _encode_vector(vector, body.get("encoding_format"))
@@ -89,7 +89,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
         number = len(mock.embedding_state(mock.responses.get_model_id(model)).calls)
         suffix = f"{mock.history.get_id_prefix()}{number}"
         response = {"id": f"{dialect.embedding_id.format(model=model)}_{suffix}", **response}
-    return json_response(response)
+    return json_response(response, headers=headers)
 
 
 def _find_requested_dimensions(body: JSONObject) -> int | None:
@@ -160,7 +160,7 @@ def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> Wi
     config = first.get("embedContentConfig") or {}
     size = first.get("outputDimensionality", config.get("outputDimensionality"))
     dimensions = _parse_dimensions(size, "outputDimensionality")
-    vectors = _embed(sent, provider, mock, model, texts, dimensions)
+    vectors, _ = _embed(sent, provider, mock, model, texts, dimensions)
     values = [{"values": vector} for vector in vectors]
     if batch is None:
         return json_response({"embedding": values[0]})
@@ -174,8 +174,11 @@ def _embed(
     model: str,
     items: list[str],
     dimensions: int | None,
-) -> list[list[float]]:
-    """Return the vectors of a batch, and record it as a call, like one of `llm`."""
+) -> tuple[list[list[float]], dict[str, str]]:
+    """Return the vectors of a batch with the headers of its quota, and record it.
+
+    The record is like that of a batch of `llm`.
+    """
     model_id = mock.responses.get_model_id(model)
     state = mock.embedding_state(model_id)
     key = read_key(sent.headers)
@@ -188,14 +191,33 @@ def _embed(
         error=None,
     )
     state.calls.append(record)
+    # All others have OpenAI's error format here.
+    words = provider if provider in REFUSALS else "openai"
     try:
-        return mock.embed_items(model_id, items, dimensions)
+        headers = _count_for_quota(sent, words, mock, model_id, items)
+        return mock.embed_items(model_id, items, dimensions), headers
     except Exception as configured:
-        # All others have OpenAI's error format here.
-        words = provider if provider in REFUSALS else "openai"
         error = resolve_error(configured, model, words)
         record["error"] = str(error) or type(error).__name__
         raise error from None
+
+
+def _count_for_quota(
+    sent: WireRequest, provider: str, mock: Mock, model_id: str, items: list[str]
+) -> dict[str, str]:
+    """Count a batch for the quota of its model, and return the rate-limit headers.
+
+    Raises:
+        Exception: the provider's error, as a limit is exceeded.
+    """
+    if mock.quotas is None:
+        return {}
+    # Imported late: few tests set quotas.
+    from llm_mock.boundaries.http.embedding_quotas import EmbeddingQuota
+
+    quota = EmbeddingQuota(mock.quotas, model_id, provider)
+    quota.count(sent, items)
+    return quota.build_headers()
 
 
 def _parse_dimensions(value: object, name: str) -> int | None:
@@ -352,5 +374,7 @@ def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireR
             response = handler(sent, provider, mock)
             return None if response is None else add_request_id(response, errors)
         except Exception as error:
-            return exception_response(errors, error)
+            # All others have OpenAI's error format here.
+            words = provider if provider in REFUSALS else "openai"
+            return exception_response(errors, error, words)
     return None
