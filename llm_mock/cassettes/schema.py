@@ -217,7 +217,9 @@ class RecordedHTTP(_StrictModel):
     The field `json` of the recorded response is its body, with `…` for the texts of `events`.
     """
 
-    api: Literal["chat.completions", "responses", "messages", "generate_content", "converse"]
+    api: Literal[
+        "chat.completions", "responses", "messages", "generate_content", "converse", "invoke_model"
+    ]
     """The API that was called."""
     streamed: bool = False
     """Whether `json` is a list of server-sent events."""

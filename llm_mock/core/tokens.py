@@ -22,7 +22,7 @@ CACHED_INPUT = (
     "cacheReadInputTokens",
 )
 """The counts of Anthropic's and Bedrock's APIs that are not part of their input tokens."""
-CACHE_COUNTING_APIS = (None, "messages", "converse")
+CACHE_COUNTING_APIS = (None, "messages", "converse", "invoke_model")
 """The APIs with these counts; None for a call through `llm`."""
 
 

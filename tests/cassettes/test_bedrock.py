@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterator
@@ -99,6 +100,41 @@ def test_a_stream_is_recorded_and_replayed(run: Run, provider: ByteServer) -> No
     [call] = run.calls
     assert (call["response"], call["finish_reason"]) == ("Hi!", "length")
     assert call.usage == {"input_tokens": 5, "output_tokens": 6}
+
+
+CHUNKS = [
+    {
+        "generation": "Hi",
+        "prompt_token_count": 5,
+        "generation_token_count": 1,
+        "stop_reason": None,
+    },
+    {
+        "generation": "!",
+        "prompt_token_count": None,
+        "generation_token_count": 2,
+        "stop_reason": "length",
+    },
+]
+
+
+def test_a_stream_of_invoke_model_is_recorded_and_replayed(run: Run, provider: ByteServer) -> None:
+    encoded = [base64.b64encode(json.dumps(chunk).encode()).decode() for chunk in CHUNKS]
+    provider.content = encode([{"chunk": {"bytes": data}} for data in encoded])
+    provider.headers["content-type"] = STREAM
+
+    def ask() -> list[object]:
+        answer = make_client(provider).invoke_model_with_response_stream(
+            modelId="meta.llama3-1-8b-instruct-v1:0", body=json.dumps({"prompt": "Hello"})
+        )
+        return [json.loads(event["chunk"]["bytes"]) for event in answer["body"]]
+
+    assert run("all", ask) == CHUNKS
+    assert run.problems == []
+    assert run("none", ask) == CHUNKS
+    [call] = run.calls
+    assert (call["response"], call["finish_reason"]) == ("Hi!", "length")
+    assert call.usage == {"input_tokens": 5, "output_tokens": 2}
 
 
 def test_an_error_within_a_stream_is_replayed(run: Run, provider: ByteServer) -> None:

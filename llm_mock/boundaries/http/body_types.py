@@ -258,7 +258,14 @@ CONVERSE = _make_object(
         )
     ),
 )
-"""The body of a request of Bedrock's Converse."""
+"""The body of a request of Bedrock's Converse, and of Nova."""
+BEDROCK_PROMPT = _make_object(
+    _make_fields(TEXT, "prompt"),
+    _make_fields(NUMBER, "temperature", "top_p"),
+    _make_fields(INTEGER, "max_gen_len", "max_tokens", "top_k"),
+    stop=TEXTS,
+)
+"""The body of a request of Meta's and Mistral's models on Bedrock."""
 
 EMBEDDINGS = _make_object(
     _make_fields(TEXT, "model", "encoding_format"),

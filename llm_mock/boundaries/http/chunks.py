@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from llm_mock.core.reply_items import ReplyItem
 
 
-REFUSAL_REASONS = dict.fromkeys(("messages", "generate_content", "converse"), "content_filter")
+REFUSAL_REASONS = dict.fromkeys(
+    ("messages", "generate_content", "converse", "invoke_model"), "content_filter"
+)
 """The finish reasons of refusals, by API; OpenAI ends them as any other answer."""
 
 

@@ -13,13 +13,12 @@ ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
     r"|/embeddings|/moderations|/images/(generations|edits|variations)|/audio/speech"
     r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"
-    r"|/model/[^/]+/converse(-stream)?)$"
+    r"|/model/[^/]+/(converse(-stream)?|invoke(-with-response-stream)?))$"
 )
 """The end of a path that the mock answers."""
 REFUSED_PATH = re.compile(
     r"(/completions|/rerank|/ocr"
     r"|/api/(chat|generate|embed)|/v2/chat|/fim/completions|/realtime"
-    r"|/model/[^/]+/(invoke|invoke-with-response-stream)"
     r"|[.]BidiGenerateContent)$"
 )
 """The end of another path of a model API, whose requests are refused."""

@@ -16,6 +16,7 @@ from llm_mock.boundaries.http.request_rules.lookup import find_rules
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.streaming import (
+    add_provider_headers,
     apply_pace,
     choose_wait_type,
     encode_errors,
@@ -283,17 +284,21 @@ def _build_response(
             return response._replace(body=apply_pace(answer, events))
     if answer.reply.is_special:
         return _build_special_response(protocol, context)
+    descriptor = protocol.provider
+    seconds = 0.0
     if parsed.request.stream:
         events = encode_errors(protocol, context, protocol.stream(context))
-        descriptor = protocol.provider
         response = start_stream(answer, events, descriptor.stream_type)
-        return add_request_id(response, descriptor.errors)
-    reply = collect_reply(context)
-    response = json_response(protocol.build_body(context, reply))
-    add_request_id(response, protocol.provider.errors)
-    if not reply.seconds:
+    else:
+        reply = collect_reply(context)
+        response = json_response(protocol.build_body(context, reply))
+        seconds = reply.seconds
+    add_request_id(response, descriptor.errors)
+    if descriptor.build_headers is not None:
+        add_provider_headers(response, descriptor, context)
+    if not seconds:
         return response
-    return response._replace(delay=choose_wait_type(answer)(reply.seconds))
+    return response._replace(delay=choose_wait_type(answer)(seconds))
 
 
 def _add_quota_headers(

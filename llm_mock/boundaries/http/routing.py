@@ -20,6 +20,7 @@ MODEL_PATHS = (
     (re.compile(r"^(?!.*/threads/).*/messages$"), "anthropic_messages"),
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
     (re.compile(r"/model/.+/converse(-stream)?$"), "bedrock_converse"),
+    (re.compile(r"/model/.+/invoke(-with-response-stream)?$"), "bedrock_invoke"),
 )
 """The paths of the APIs that call a model, with their modules in `protocols`."""
 READERS = {
@@ -28,6 +29,7 @@ READERS = {
     "messages": "anthropic_messages",
     "generate_content": "gemini",
     "converse": "bedrock_converse",
+    "invoke_model": "bedrock_invoke",
 }
 """The modules in `readers`, by the name of the API in `HTTPRequest.api`."""
 

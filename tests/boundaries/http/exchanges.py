@@ -28,6 +28,7 @@ from llm_mock import (
 )
 from tests.boundaries.http import test_refused_requests as refused
 from tests.boundaries.http import test_replies as replies
+from tests.boundaries.http.request_senders import BINARY
 
 OPENAI, MISTRAL = "https://api.openai.com/v1", "https://api.mistral.ai/v1"
 ANTHROPIC = "https://api.anthropic.com/v1"
@@ -123,7 +124,7 @@ def list_replies() -> Iterator[Exchange]:
     """Yield the exchanges of the folder `replies`."""
     for case in replies.CASES:
         # `test_bedrock.py` compares these with botocore's model of the service.
-        if case.api in replies.BINARY:
+        if case.api in BINARY:
             continue
         host = httpx.URL(case.file["url"]).host
         yield Exchange(f"{case.api}: {case.name}", host, partial(send_reply, case, False))

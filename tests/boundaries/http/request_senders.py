@@ -127,6 +127,18 @@ def call_converse(client: Any, case: Case, is_async: bool) -> Any:
     return asyncio.to_thread(send) if is_async else send()
 
 
+def call_invoke_model(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `botocore`, which has no asynchronous client, and read the whole answer."""
+
+    def send() -> list[Any]:
+        body = {"modelId": case.call["model"], "body": json.dumps(case.body)}
+        if not case.call["stream"]:
+            return [client.invoke_model(**body)["body"].read()]
+        return list(client.invoke_model_with_response_stream(**body)["body"])
+
+    return asyncio.to_thread(send) if is_async else send()
+
+
 def decode_bytes(value: Any) -> Any:
     """Return JSON values with bytes in place of base64, which `botocore` itself encodes."""
     if isinstance(value, list):
@@ -198,6 +210,8 @@ def make_bedrock(server_url: str | None = None) -> Any:
     )
 
 
+BINARY = ("converse", "invoke_model")
+"""The APIs of Bedrock, whose streams are binary."""
 SDKS = {
     "chat_completions": SDK(
         make_openai,
@@ -219,6 +233,7 @@ SDKS = {
     ),
     "gemini": SDK(make_gemini, make_gemini, call_gemini, r"google-genai-sdk/"),
     "converse": SDK(make_bedrock, make_bedrock, call_converse, r"Botocore/"),
+    "invoke_model": SDK(make_bedrock, make_bedrock, call_invoke_model, r"Botocore/"),
     "mistral": SDK(make_mistral, make_mistral, call_mistral, r"mistral-client-python/"),
 }
 

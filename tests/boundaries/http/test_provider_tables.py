@@ -762,6 +762,11 @@ def test_a_path_without_a_first_part_is_known_by_the_rest(
 # Model APIs at hosts that no table names
 
 
+INVOKE = {
+    "anthropic_version": "bedrock-2023-05-31",
+    "max_tokens": 9,
+    "messages": [{"role": "user", "content": "Hello"}],
+}
 CONVERSE = {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]}
 CHAT: dict[str, Any] = {"model": "m", "messages": []}
 PROMPT: dict[str, Any] = {"model": "m", "prompt": "Hello"}
@@ -803,14 +808,15 @@ PROMPT: dict[str, Any] = {"model": "m", "prompt": "Hello"}
         ("/model/m/converse", CONVERSE, 200),
         ("/model/m/converse-stream", CONVERSE, 200),
         ("/model/m/converse", {}, 400),
-        ("/model/m/invoke", {}, 404),
-        ("/model/m/invoke-with-response-stream", {}, 404),
+        ("/model/anthropic.m/invoke", INVOKE, 200),
+        ("/model/anthropic.m/invoke-with-response-stream", INVOKE, 200),
+        ("/model/m/invoke", {}, 400),
     ],
 )
 def test_a_model_api_is_known_by_path_and_body_at_any_host(
     path: str, body: Any, status: int, mock_llm_calls: LLMMock
 ) -> None:
-    mock_llm_calls.set("m", "Hi!")
+    mock_llm_calls.set("*", "Hi!")
     response = httpx.post(f"https://{GATEWAY}{path}", json=body)
     assert response.status_code == status, response.text
     mock_llm_calls.refusals.clear()

@@ -22,6 +22,7 @@ READERS = {
     "messages": "messages",
     "gemini": "generate_content",
     "converse": "converse",
+    "invoke_model": "invoke_model",
 }
 """The names of the APIs in records, by the files of the corpus."""
 
@@ -103,7 +104,8 @@ def expect(case: Case) -> Read:
             calls[prefix_id(case, "call_1_1")] = ["weather", json.dumps(reply["data"])]
         else:
             text = json.dumps(reply["data"])
-    model: str | None = reply.get("resolved_model") or case.request.get("model") or "gemini-3-pro"
+    named = case.request.get("model") or case.file["body"].get("model")
+    model: str | None = reply.get("resolved_model") or named or "gemini-3-pro"
     tokens = reply.get("usage", {"input_tokens": 11, "output_tokens": 2})
     usage = {"input": tokens["input_tokens"], "output": tokens["output_tokens"]}
     if "details" in tokens:
@@ -119,7 +121,7 @@ def expect(case: Case) -> Read:
         text = reply.get("refusal") or text
         if reason == "content_filter":
             reason = "error"
-    elif "refusal" in reply and case.api in ("converse", "gemini", "messages"):
+    elif "refusal" in reply and case.api in ("converse", "gemini", "invoke_model", "messages"):
         reason = "content_filter"
     return Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
 
@@ -130,7 +132,8 @@ def prefix_id(case: Case, call_id: str) -> str:
         return call_id if len(call_id) == 9 else f"{zlib.crc32(call_id.encode()):09x}"
     if case.api == "converse":
         return call_id if call_id.startswith("tool") else f"tooluse_{call_id}"
-    return f"toolu_{call_id.removeprefix('toolu_')}" if case.api == "messages" else call_id
+    is_anthropic = case.api in ("invoke_model", "messages")
+    return f"toolu_{call_id.removeprefix('toolu_')}" if is_anthropic else call_id
 
 
 def simplify(found: Read) -> Read:

@@ -18,6 +18,7 @@ are 1700000000, and the ids of errors `req_mock`.
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import time
@@ -33,7 +34,7 @@ import llm_mock
 from llm_mock import Citation, FileSearch, LLMMock, Logprob, Reply, ToolCall, WebSearch
 from llm_mock.boundaries.http.server import MockServer
 from tests.boundaries.http.corpus_files import load_file
-from tests.boundaries.http.request_senders import find_served_url
+from tests.boundaries.http.request_senders import BINARY, find_served_url
 
 FOLDER = Path(__file__).with_name("replies")
 USAGE = {"input_tokens": 11, "output_tokens": 2}
@@ -177,6 +178,7 @@ def mistral_error(message: str, kind: str, code: str | None = None) -> Any:
 
 
 UNKNOWN_MODEL = {
+    "invoke_model": (400, {"message": "The provided model identifier is invalid."}),
     "converse": (400, {"message": "The provided model identifier is invalid."}),
     "chat_completions": (
         404,
@@ -268,6 +270,20 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
         anthropic_error("invalid_request_error", "source: Input should be a valid dictionary"),
     ),
     ("converse", b"{", 400, {"message": NOT_JSON}),
+    ("invoke_model", b"{", 400, {"message": NOT_JSON}),
+    (
+        "invoke_model",
+        {"anthropic_version": None},
+        400,
+        {"message": "anthropic_version: Field required"},
+    ),
+    ("invoke_model", {"max_tokens": None}, 400, {"message": "max_tokens: Field required"}),
+    (
+        "invoke_model",
+        {"messages": []},
+        400,
+        {"message": "messages: at least one message is required"},
+    ),
     (
         "converse",
         {"messages": []},
@@ -293,10 +309,6 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
 """Bodies that are refused, with the status and the body of the error."""
 
 
-BINARY = ("converse",)
-"""The APIs whose streams are binary."""
-
-
 def read_binary_events(content: bytes) -> list[dict[str, Any]]:
     """Return the events of a stream of AWS by their types, which botocore finds in it."""
     eventstream = pytest.importorskip("botocore.eventstream")
@@ -307,7 +319,10 @@ def read_binary_events(content: bytes) -> list[dict[str, Any]]:
         kind = message.headers[":message-type"]
         assert message.headers[":content-type"] == "application/json"
         assert len(message.headers) == 3
-        events.append({message.headers[f":{kind}-type"]: json.loads(message.payload)})
+        event = {message.headers[f":{kind}-type"]: json.loads(message.payload)}
+        if "chunk" in event:
+            event = json.loads(base64.b64decode(event["chunk"]["bytes"]))
+        events.append(event)
     assert buffer._data == b""
     return events
 

@@ -62,30 +62,7 @@ class AnthropicMessages:
         body = validate_body(
             parse_json_body(sent.body), MESSAGES, self.provider.errors, "model", "messages"
         )
-        if not body["messages"]:
-            raise WireError(400, "messages: at least one message is required")
-        messages: list[Message] = []
-        system = _parse_content(body.get("system"))
-        for message in body["messages"]:
-            parts = _parse_content(message.get("content"))
-            if message.get("role") == "system":
-                system += parts
-            else:
-                messages += split_tool_results(parts, str(message.get("role")))
-        return HTTPRequest(
-            body["model"],
-            messages,
-            api="messages",
-            system=join_text(system),
-            tools=_parse_tools(body),
-            schema=_parse_schema(body),
-            options=extract_options(remove_format(body, "output_config", "format"), *PARSED_FIELDS),
-            stream=bool(body.get("stream")),
-            tool_choice=_parse_tool_choice(body.get("tool_choice")),
-            sent=sent,
-            body=body,
-            provider=self.provider.name,
-        )
+        return build_request(HTTPRequest, body, sent, "messages")
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
@@ -140,6 +117,46 @@ class AnthropicMessages:
 
 
 PROTOCOL = AnthropicMessages()
+
+
+def build_request(
+    request_type: type[HTTPRequest], body: JSONObject, sent: WireRequest, api: str
+) -> HTTPRequest:
+    """Return the call for a validated body.
+
+    Args:
+        request_type: the class of the call; Bedrock has one of its own.
+        body: the body, with the model.
+        sent: the HTTP request.
+        api: the name of the API.
+
+    Raises:
+        WireError: the body has no messages.
+    """
+    if not body["messages"]:
+        raise WireError(400, "messages: at least one message is required")
+    messages: list[Message] = []
+    system = _parse_content(body.get("system"))
+    for message in body["messages"]:
+        parts = _parse_content(message.get("content"))
+        if message.get("role") == "system":
+            system += parts
+        else:
+            messages += split_tool_results(parts, str(message.get("role")))
+    return request_type(
+        body["model"],
+        messages,
+        api=api,
+        system=join_text(system),
+        tools=_parse_tools(body),
+        schema=_parse_schema(body),
+        options=extract_options(remove_format(body, "output_config", "format"), *PARSED_FIELDS),
+        stream=bool(body.get("stream")),
+        tool_choice=_parse_tool_choice(body.get("tool_choice")),
+        sent=sent,
+        body=body,
+        provider=ANTHROPIC.name,
+    )
 
 
 def build_message_head(context: ResponseContext) -> JSONObject:

@@ -106,10 +106,11 @@ class BedrockRequest(HTTPRequest):
     __slots__ = ()
 
     def __init__(
-        self, model_id: str, messages: list[Message], *, sent: WireRequest, **fields: Any
+        self, model_id: str, messages: list[Message], *, sent: WireRequest | None, **fields: Any
     ) -> None:
         super().__init__(model_id, messages, sent=sent, **{**fields, "provider": BEDROCK.name})
-        signer = ACCESS_KEY.search(sent.headers.get("authorization", ""))
+        headers = {} if sent is None else sent.headers
+        signer = ACCESS_KEY.search(headers.get("authorization", ""))
         if signer is not None:
             # Not the signature, which differs with each request.
             self.key = None if signer[1] == PLACEHOLDER_KEY else signer[1]

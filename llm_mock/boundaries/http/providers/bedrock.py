@@ -80,6 +80,20 @@ class AWSFormat(ErrorFormat):
         return AWS_TYPES.get(error.status, "InternalServerException")
 
 
+def build_headers(
+    api: str, is_streamed: bool, input_tokens: int, output_tokens: int
+) -> dict[str, str]:
+    """Return the headers by which InvokeModel tells what its bodies say in different ways."""
+    if api != "invoke_model":
+        return {}
+    if is_streamed:
+        return {"x-amzn-bedrock-content-type": "application/json"}
+    return {
+        "x-amzn-bedrock-input-token-count": str(input_tokens),
+        "x-amzn-bedrock-output-token-count": str(output_tokens),
+    }
+
+
 BEDROCK = ProviderDescriptor(
     "bedrock",
     host_patterns=(
@@ -101,6 +115,7 @@ BEDROCK = ProviderDescriptor(
     # That of Anthropic, whose client for Bedrock reads it; boto3 does not.
     reads_retry_after_ms=True,
     stream_type=MEDIA_TYPE,
+    build_headers=build_headers,
     server=ServerAccess(
         prefix="bedrock",
         host="bedrock-runtime.us-east-1.amazonaws.com",

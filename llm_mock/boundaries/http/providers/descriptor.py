@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
@@ -72,6 +72,8 @@ class ProviderDescriptor(NamedTuple):
     """True if its SDK reads the header `retry-after-ms` before `retry-after`."""
     stream_type: str = SERVER_SENT_EVENTS
     """The media type of its streams."""
+    build_headers: Callable[[str, bool, int, int], dict[str, str]] | None = None
+    """Returns further headers for the API, whether it streams, and the tokens of the answer."""
     server: ServerAccess = ServerAccess()
     """The way in which programs find the mock server."""
 
