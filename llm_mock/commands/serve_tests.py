@@ -57,7 +57,7 @@ class ReportingMock(Mock):
         # Only once: those that a test configures stay together, in their order.
         if self.parent is not None:
             return
-        below = Mock(ModelBehaviour(), settings=self.settings)
+        below = Mock(ModelBehaviour())
         below.responses.replies = self.responses.replies
         self.responses.replies = Script(after=below.responses.replies)
         self.parent = below
