@@ -985,3 +985,21 @@ def test_openrouter_has_citations(mock_llm_responses: LLMMock) -> None:
     assert answer["provider"] == "llm-mock"
     [annotation] = answer["choices"][0]["message"]["annotations"]
     assert annotation["url_citation"]["title"] == "A"
+
+
+CITED = {
+    "Chat Completions": [PAGE],
+    "Responses": [PAGE, FILE],
+    "Anthropic": [PAGE],
+    "Gemini": [PAGE, FILE],
+    "Vertex AI": [PAGE, FILE],
+}
+
+
+@pytest.mark.parametrize("name", CITED)
+def test_a_source_that_the_api_can_cite_is_answered(name: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", Reply("Hi", citations=CITED[name]))
+    url, body = REQUESTS[name]
+    text = httpx.post(url, json=body).text
+    assert "https://a.example" in text
+    assert ("a.txt" in text) == (FILE in CITED[name])
