@@ -107,7 +107,7 @@ def test_the_response_takes_the_time_of_all_its_chunks_and_no_test_waits(
     text, milliseconds = read(ask(slow_mock()))
     assert text == TEXT
     assert milliseconds in TWO_SECONDS
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 2
 
 
 def test_without_a_latency_a_response_takes_what_it_takes() -> None:
