@@ -211,10 +211,6 @@ def _check_content(message: JSONObject, index: int, model: str) -> Iterator[Viol
             text = "Invalid value for 'content': expected a string, got null."
             yield Violation(EMPTY_CONTENT, make_error(text, f"messages.[{index}].content"))
         return
-    if not content:
-        error = make_empty_list_error(f"messages[{index}].content")
-        yield Violation(EMPTY_CONTENT, error)
-        return
     for position, part in enumerate(content):
         kind = part.get("type")
         if kind not in PART_TYPES:
