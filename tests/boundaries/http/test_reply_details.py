@@ -563,9 +563,8 @@ def test_log_probabilities_that_are_not_asked_for_are_an_error(
 
 
 def test_details_of_data_that_become_arguments_are_an_error(mock_llm_responses: LLMMock) -> None:
-    tools = [
-        {"type": "function", "function": {"name": "look", "parameters": {"properties": {"a": {}}}}}
-    ]
+    schema = {"type": "object", "properties": {"a": {}}}
+    tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
     mock_llm_responses.set("*", Reply(data={"a": 1}, citations=[PAGE]))
     url, body = REQUESTS["Chat Completions"]
     assert httpx.post(url, json={**body, "tools": tools}).status_code == 400

@@ -169,7 +169,10 @@ def test_a_structured_answer_by_a_tool_is_as_slow(mock_llm_responses: LLMMock) -
     mock_llm_responses.misbehave("slow-first-token")
     tool = {
         "type": "function",
-        "function": {"name": "f", "parameters": {"properties": {"city": {"type": "string"}}}},
+        "function": {
+            "name": "f",
+            "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+        },
     }
     client = openai.OpenAI(timeout=9, max_retries=0)
     with pytest.raises(openai.APITimeoutError):

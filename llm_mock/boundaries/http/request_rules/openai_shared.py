@@ -252,7 +252,8 @@ def check_parameters(function: dict[str, Any], param: str) -> Iterator[Violation
     if not isinstance(schema, dict):
         return
     name = function.get("name")
-    kind = schema.get("type")
+    # An empty schema is one of no parameters, as is none at all.
+    kind = schema.get("type", "None") if schema else None
     rule = TOOL_SCHEMA
     if isinstance(kind, str) and kind != "object":
         problem: str | None = (
