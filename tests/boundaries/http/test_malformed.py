@@ -160,6 +160,46 @@ MISTRAL = {
     "tools": [{"type": "function", "function": FUNCTION}],
     "tool_choice": "any",
 }
+AWS_IMAGE = {"image": {"format": "png", "source": {"bytes": PNG}}}
+CONVERSE = {
+    "system": [{"text": "Be brief."}, {"guardContent": {"text": {"text": "Be kind."}}}],
+    "messages": [
+        {
+            "role": "user",
+            "content": [
+                {"text": "Hello"},
+                AWS_IMAGE,
+                {"document": {"format": "pdf", "name": "a", "source": {"text": "a"}}},
+                {"document": {"name": "b", "source": {"content": [{"text": "b"}]}}},
+                {"video": {"format": "mp4", "source": {"s3Location": {"uri": "s3://a"}}}},
+                {"guardContent": AWS_IMAGE},
+                {"searchResult": {"content": [{"text": "c"}]}},
+                {"cachePoint": {"type": "default"}},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": [
+                {"reasoningContent": {"reasoningText": {"text": "d", "signature": "e"}}},
+                {"citationsContent": {"content": [{"text": "f"}]}},
+                {"toolUse": {"toolUseId": "t", "name": "weather", "input": {"a": 1}}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"toolResult": {"toolUseId": "t", "content": [{"json": {}}, AWS_IMAGE]}}],
+        },
+    ],
+    "inferenceConfig": {"maxTokens": 9, "stopSequences": ["a"]},
+    "toolConfig": {
+        "tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": SCHEMA}}}],
+        "toolChoice": {"tool": {"name": "weather"}},
+    },
+    "outputConfig": {"textFormat": {"structure": {"jsonSchema": {"schema": "{}", "name": "a"}}}},
+    "performanceConfig": {"latency": "optimized"},
+}
+CLAUDE = {name: value for name, value in MESSAGES.items() if name not in ("model", "stream")}
+AWS = "https://bedrock-runtime.us-east-1.amazonaws.com/model"
 CONTENT = {"parts": [{"text": "Hello"}]}
 GOOGLE = "https://generativelanguage.googleapis.com/v1beta/models/m"
 BODIES: dict[str, tuple[str, Any]] = {
@@ -168,6 +208,11 @@ BODIES: dict[str, tuple[str, Any]] = {
     "messages": ("https://api.anthropic.com/v1/messages", MESSAGES),
     "gemini": (f"{GOOGLE}:generateContent", GEMINI),
     "mistral": ("https://api.mistral.ai/v1/chat/completions", MISTRAL),
+    "converse": (f"{AWS}/m/converse", CONVERSE),
+    "converse, streamed": (f"{AWS}/m/converse-stream", CONVERSE),
+    "claude": (f"{AWS}/anthropic.m/invoke", {**CLAUDE, "anthropic_version": "a"}),
+    "nova": (f"{AWS}/amazon.nova-m/invoke", CONVERSE),
+    "llama": (f"{AWS}/meta.m/invoke", {"prompt": "a", "max_gen_len": 9, "temperature": 0.5}),
     "openrouter": ("https://openrouter.ai/api/v1/chat/completions", CHAT),
     "embeddings": (
         "https://api.openai.com/v1/embeddings",

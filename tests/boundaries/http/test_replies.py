@@ -270,6 +270,39 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
         anthropic_error("invalid_request_error", "source: Input should be a valid dictionary"),
     ),
     ("converse", b"{", 400, {"message": NOT_JSON}),
+    (
+        "converse",
+        {
+            "messages": [
+                {"role": "user", "content": [{"text": "Hello"}]},
+                {
+                    "role": "assistant",
+                    "content": [{"toolUse": {"toolUseId": "a", "name": "b", "input": {}}}],
+                },
+            ]
+        },
+        400,
+        {
+            "message": "The toolConfig field must be defined when using toolUse and toolResult "
+            "content blocks."
+        },
+    ),
+    (
+        "converse",
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": "b"}]}}],
+                }
+            ]
+        },
+        400,
+        {
+            "message": "The toolConfig field must be defined when using toolUse and toolResult "
+            "content blocks."
+        },
+    ),
     ("invoke_model", b"{", 400, {"message": NOT_JSON}),
     (
         "invoke_model",

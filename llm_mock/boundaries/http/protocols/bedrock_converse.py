@@ -57,6 +57,9 @@ NO_USER_MESSAGE = (
     "A conversation must start with a user message. Try again with a conversation that starts "
     "with a user message."
 )
+NO_TOOL_CONFIG = (
+    "The toolConfig field must be defined when using toolUse and toolResult content blocks."
+)
 STREAM_ERRORS = {
     400: "validationException",
     429: "throttlingException",
@@ -179,6 +182,8 @@ class Converse:
         # A prompt of the prompt management has its messages there.
         if not body.get("messages") and ":prompt/" not in operation.model:
             raise WireError(400, NO_USER_MESSAGE)
+        if not body.get("toolConfig") and _uses_tools(body):
+            raise WireError(400, NO_TOOL_CONFIG)
         return build_request(ConverseRequest, body, operation, sent, "converse")
 
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
@@ -252,6 +257,15 @@ def build_request(
         sent=sent,
         body=body,
     )
+
+
+def _uses_tools(body: JSONObject) -> bool:
+    """Return True if the conversation has a call of a tool, or its result."""
+    for message in body.get("messages") or ():
+        for block in message.get("content") or ():
+            if block.get("toolUse") or block.get("toolResult"):
+                return True
+    return False
 
 
 def build_content(reply: CompleteReply) -> list[JSONObject]:
@@ -394,13 +408,13 @@ def _parse_block(block: JSONObject) -> Iterator[Message]:
     text = block.get("text")
     if isinstance(text, str):
         yield make_text_part(text)
-    elif "toolUse" in block:
+    elif block.get("toolUse"):
         use = block["toolUse"]
         name = str(use.get("name"))
         yield make_tool_call_part(name, use.get("input"), use.get("toolUseId"))
-    elif "toolResult" in block:
+    elif block.get("toolResult"):
         yield from _parse_tool_result(block["toolResult"])
-    elif "reasoningContent" in block:
+    elif block.get("reasoningContent"):
         thought = block["reasoningContent"].get("reasoningText") or {}
         if thought.get("text"):
             yield {"type": "reasoning", "text": thought["text"]}
@@ -411,10 +425,10 @@ def _parse_block(block: JSONObject) -> Iterator[Message]:
 def _parse_other_block(block: JSONObject) -> Iterator[Message]:
     """Yield the parts of a block with files, or with texts for guardrails and citations."""
     for name, media_types in FILE_BLOCKS.items():
-        if name in block:
+        if block.get(name):
             yield from _parse_file(block[name], name, media_types)
     guarded = block.get("guardContent") or {}
-    if "text" in guarded:
+    if guarded.get("text"):
         yield make_text_part(str(guarded["text"].get("text") or ""))
     elif guarded:
         yield from _parse_block(guarded)
@@ -427,11 +441,11 @@ def _parse_file(file: JSONObject, kind: str, media_types: dict[str, str]) -> Ite
     # The names of most formats of pictures, sounds and films are those of their media types.
     media_type = media_types.get(format, f"{kind}/{format}")
     source = file.get("source") or {}
-    if "bytes" in source:
+    if source.get("bytes"):
         yield make_base64_part(source["bytes"], media_type)
-    elif "s3Location" in source:
+    elif source.get("s3Location"):
         yield make_attachment_part(media_type, source["s3Location"].get("uri"))
-    elif "text" in source:
+    elif source.get("text"):
         yield make_attachment_part(media_type, None, str(source["text"]).encode())
     else:
         # A document may be made of content blocks.
@@ -441,7 +455,7 @@ def _parse_file(file: JSONObject, kind: str, media_types: dict[str, str]) -> Ite
 def _parse_tool_result(result: JSONObject) -> Iterator[Message]:
     blocks = result.get("content") or []
     parts = _parse_content(blocks)
-    values = [block["json"] for block in blocks if "json" in block]
+    values = [block["json"] for block in blocks if block.get("json") is not None]
     output: object = join_text(parts)
     if values:
         # Most results have a single value, which needs no list.
@@ -472,6 +486,6 @@ def _parse_schema(body: JSONObject) -> JSONObject | None:
 def _parse_tool_choice(choice: JSONObject | None) -> str | None:
     if not choice:
         return None
-    if "tool" in choice:
+    if choice.get("tool"):
         return str(choice["tool"].get("name"))
     return "required" if "any" in choice else "auto"
