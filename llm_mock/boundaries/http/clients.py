@@ -13,7 +13,7 @@ ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
     r"|/embeddings|/moderations|/images/(generations|edits|variations)|/audio/speech"
     r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"
-    r"|/model/[^/]+/(converse(-stream)?|invoke(-with-response-stream)?))$"
+    r"|/model/[^/]+/(converse(-stream)?|invoke(-with-response-stream)?|count-tokens))$"
 )
 """The end of a path that the mock answers."""
 REFUSED_PATH = re.compile(
@@ -23,7 +23,7 @@ REFUSED_PATH = re.compile(
 )
 """The end of another path of a model API, whose requests are refused."""
 GEMINI_PATH = re.compile(r":(\w*[gG]enerateContent|\w*[eE]mbedContents?|countTokens)$")
-BEDROCK_PATH = re.compile(r"/model/[^/]+/(converse|invoke)[a-z-]*$")
+BEDROCK_PATH = re.compile(r"/model/[^/]+/(converse|invoke|count-tokens)[a-z-]*$")
 REALTIME_PATH = re.compile(r"(/realtime|[.]BidiGenerateContent)$")
 INPUT_FIELDS = ("messages", "input", "inputs", "prompt", "contents", "query", "document", "text")
 """The fields of a body that hold the input of a model."""

@@ -48,7 +48,9 @@ FINE_TUNED = "ft:"
 SHORTENED_MODELS = ("text-embedding-3-small", "text-embedding-3-large")
 """The models of OpenAI that give at most the default number of dimensions."""
 GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
-TOKEN_COUNT_PATH = re.compile(r"(/messages/count_tokens|:countTokens|/responses/input_tokens)$")
+TOKEN_COUNT_PATH = re.compile(
+    r"(/messages/count_tokens|:countTokens|/responses/input_tokens|/model/.+/count-tokens)$"
+)
 MEDIA_PATH = re.compile(
     r"/(moderations|images/(generations|edits|variations)"
     r"|audio/(speech|transcriptions|translations))$"
@@ -273,7 +275,7 @@ def _parse_model_of_path(path: str) -> str:
 
 
 def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
-    """Answer a request for the token count of a prompt, of OpenAI, Anthropic or Google."""
+    """Answer a request for the token count of a prompt."""
     if sent.path.endswith(":countTokens"):
         tokens = count_input_tokens(load_protocol("gemini").parse_request(sent, mock))
         return json_response({"totalTokens": tokens})
@@ -283,6 +285,10 @@ def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResp
 
         tokens = count_input_tokens(parse_partial_request(sent, mock, DEFAULT_MODEL))
         return json_response({"object": "response.input_tokens", "input_tokens": tokens})
+    if sent.path.endswith("/count-tokens"):
+        from llm_mock.boundaries.http.protocols.bedrock_invoke import parse_counted_request
+
+        return json_response({"inputTokens": count_input_tokens(parse_counted_request(sent, mock))})
     tokens = count_input_tokens(load_protocol("anthropic_messages").parse_request(sent, mock))
     return json_response({"input_tokens": tokens})
 

@@ -251,6 +251,47 @@ def test_chunks_in_the_json_of_the_company_are_sent_as_they_are(
         assert streamed.usage == USAGE
 
 
+# Token counts
+
+
+def count(body: Any) -> httpx.Response:
+    """Return the answer to a request for a count of tokens."""
+    url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{CLAUDE}/count-tokens"
+    return httpx.post(url, json=body)
+
+
+def test_tokens_are_counted(mock_llm_calls: LLMMock) -> None:
+    # Four characters are a token.
+    messages = [{"role": "user", "content": [{"text": "Hello, world"}]}]
+    assert count({"input": {"converse": {"messages": messages}}}).json() == {"inputTokens": 3}
+    body = base64.b64encode(json.dumps(BODIES[CLAUDE]).encode()).decode()
+    assert count({"input": {"invokeModel": {"body": body}}}).json() == {"inputTokens": 2}
+    assert mock_llm_calls.calls == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"input": "a"},
+        {"input": {}},
+        {"input": {"converse": "a"}},
+        {"input": {"invokeModel": "a"}},
+        {"input": {"invokeModel": {}}},
+    ],
+)
+def test_nothing_to_count_is_refused(body: Any, mock_llm_calls: LLMMock) -> None:
+    answer = count(body)
+    assert answer.status_code == 400
+    assert "Value null at 'input' failed to satisfy constraint" in answer.json()["message"]
+    assert answer.headers["x-amzn-errortype"] == "ValidationException"
+
+
+def test_a_counted_body_is_base64(mock_llm_calls: LLMMock) -> None:
+    answer = count({"input": {"invokeModel": {"body": "a"}}})
+    assert (answer.status_code, answer.json()) == (400, {"message": "Invalid base64 data."})
+
+
 # Anthropic's client
 
 

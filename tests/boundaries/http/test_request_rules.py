@@ -168,6 +168,14 @@ COMMON_OPTIONS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 """Options of an API, and their names in `llm`'s plugins, by which cassettes are compared."""
 
 
+def test_options_of_converse_have_the_names_of_llm() -> None:
+    config = {"maxTokens": 9, "topP": 0.5, "stopSequences": ["a"]}
+    body = {"messages": [{"role": "user", "content": [{"text": "a"}]}], "inferenceConfig": config}
+    request = parse("https://a/model/m/converse", body, "bedrock")
+    expected = {"max_tokens": 9, "top_p": 0.5, "stop_sequences": ["a"]}
+    assert request.common_options() == {**expected, "model": "m"}
+
+
 @pytest.mark.parametrize(("url", "body", "expected"), COMMON_OPTIONS)
 def test_options_have_the_names_of_llm(
     url: str, body: dict[str, Any], expected: dict[str, Any]

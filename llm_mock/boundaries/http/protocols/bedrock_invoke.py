@@ -283,6 +283,31 @@ class BedrockInvoke:
 PROTOCOL = BedrockInvoke()
 
 
+def parse_counted_request(sent: WireRequest, mock: Mock) -> HTTPRequest:
+    """Return the call whose tokens `POST /model/ID/count-tokens` asks for.
+
+    Raises:
+        WireError: the body has no call, or one that is not valid.
+    """
+    counted = parse_json_body(sent.body).get("input")
+    if not isinstance(counted, dict):
+        raise BEDROCK.errors.build_missing_field_error("input")
+    path = sent.path.removesuffix("count-tokens")
+    converse = counted.get("converse")
+    if isinstance(converse, dict):
+        inner = sent._replace(path=f"{path}converse", body=to_json(converse))
+        return bedrock_converse.PROTOCOL.parse_request(inner, mock)
+    invoked = counted.get("invokeModel")
+    encoded = invoked.get("body") if isinstance(invoked, dict) else None
+    if not isinstance(encoded, str):
+        raise BEDROCK.errors.build_missing_field_error("input")
+    try:
+        body = base64.b64decode(encoded)
+    except binascii.Error:
+        raise WireError(400, "Invalid base64 data.") from None
+    return PROTOCOL.parse_request(sent._replace(path=f"{path}invoke", body=body), mock)
+
+
 def _get_format(context: ResponseContext) -> BodyFormat:
     request = context.request
     body_format = find_format(request.model_id, request.body)
