@@ -103,8 +103,8 @@ class Reply:
         tool_calls: `ToolCall` or `llm.ToolCall` objects that the model makes after its text, or a
             single one. One that the offered tools could not accept is an error, unless it is a
             `BrokenToolCall`. An id that is None is filled in.
-        reasoning: the reasoning before the text; a call through `llm` needs llm 0.32 for it, or
-            raises `LLMTooOld`.
+        reasoning: the reasoning before the text, empty where the provider does not show it; a call
+            through `llm` needs llm 0.32 for it, or raises `LLMTooOld`.
         attachments: `llm.Attachment` objects that the model returns.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`, or with `input`
             and `output`. None or an empty mapping sends none, as some servers do. By default one

@@ -27,6 +27,10 @@ READERS = {
 """The names of the APIs in records, by the files of the corpus."""
 
 
+REPEATED = ("tools", "tool_choice", "logprobs", "logprobsResult", "groundingMetadata")
+"""The fields that repeat the request or texts of the answer."""
+
+
 class Read(NamedTuple):
     """What was read in an answer."""
 
@@ -82,20 +86,24 @@ def remove_repetitions(value: Any) -> Any:
         return [remove_repetitions(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {name: item for name, item in value.items() if name not in ("tools", "tool_choice")}
+    kept = {name: item for name, item in value.items() if name not in REPEATED}
     if "reasoning_content" in kept:
         kept.pop("reasoning", None)
-    if "choices" in kept:
-        kept["choices"] = kept["choices"][:1]
+    for name in ("choices", "candidates"):
+        if name in kept:
+            kept[name] = kept[name][:1]
     return {name: remove_repetitions(item) for name, item in kept.items()}
 
 
 def expect(case: Case) -> Read:
     """Return what is to be read in the answers of a case of the corpus of replies."""
-    reply = case.fields["reply"]
-    text = reply.get("text") or "".join(reply.get("chunks", ()))
+    reply = choose_candidate(case.fields["reply"])
+    parts = reply.get("parts", ())
+    texts = reply.get("chunks") or [part for part in parts if isinstance(part, str)]
+    text = reply.get("text") or "".join(texts)
     calls = {}
-    for position, call in enumerate(reply.get("tool_calls", ()), start=1):
+    made = reply.get("tool_calls") or [part for part in parts if "name" in part]
+    for position, call in enumerate(made, start=1):
         call_id = prefix_id(case, call.get("tool_call_id") or f"call_1_{position}")
         arguments = call.get("arguments")
         calls[call_id] = [call["name"], json.dumps(arguments) if arguments else "{}"]
@@ -110,6 +118,7 @@ def expect(case: Case) -> Read:
     usage = {"input": tokens["input_tokens"], "output": tokens["output_tokens"]}
     if "details" in tokens:
         usage["details"] = tokens["details"]
+    usage |= expect_searches(case, parts)
     reason = reply.get("finish_reason")
     if case.api == "converse":
         text = reply.get("refusal") or text
@@ -124,6 +133,19 @@ def expect(case: Case) -> Read:
     elif "refusal" in reply and case.api in ("converse", "gemini", "invoke_model", "messages"):
         reason = "content_filter"
     return Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
+
+
+def expect_searches(case: Case, parts: list[Any]) -> dict[str, Any]:
+    """Return the details of the usage for searches in the web, which Anthropic counts."""
+    if case.api != "messages" or not any("WebSearch" in part for part in parts):
+        return {}
+    return {"details": {"server_tool_use": {"web_search_requests": 1}}}
+
+
+def choose_candidate(reply: dict[str, Any]) -> dict[str, Any]:
+    """Return a reply, or its first candidate, which alone is read."""
+    first = reply.get("candidates", [{}])[0]
+    return {**reply, **({"text": first} if isinstance(first, str) else first)}
 
 
 def prefix_id(case: Case, call_id: str) -> str:

@@ -35,7 +35,7 @@ class DetailedResponses(OpenAIResponses):
         if reply.refusal is not None:
             return super().build_body(context, reply)
         output: list[JSONObject] = []
-        if reply.reasoning:
+        if context.answer.reply.reasoning is not None or reply.reasoning:
             output.append(build_reasoning_item(context, reply.reasoning))
         cited_spans = iter(find_cited_spans(context.answer.reply))
         for part in reply.parts:

@@ -67,7 +67,7 @@ class AnthropicMessages:
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
         content: list[JSONObject] = []
-        if reply.reasoning:
+        if context.answer.reply.reasoning is not None or reply.reasoning:
             thinking = {"thinking": reply.reasoning, "signature": SIGNATURE}
             content.append({"type": "thinking", **thinking})
         if reply.refusal is None:
@@ -275,7 +275,9 @@ def build_block(
         return ("text", None), start, {"type": "text_delta", "text": chunk}
     if chunk.type == "reasoning":
         start = {"type": "thinking", "thinking": "", "signature": ""}
-        return ("thinking", None), start, {"type": "thinking_delta", "thinking": chunk.chunk}
+        # Thinking that is not shown has its signature alone.
+        delta = {"type": "thinking_delta", "thinking": chunk.chunk} if chunk.chunk else None
+        return ("thinking", None), start, delta
     if chunk.type not in ("tool_call_name", "tool_call_args"):
         return None, {}, None
     call_id = _make_tool_use_id(chunk.tool_call_id or "")

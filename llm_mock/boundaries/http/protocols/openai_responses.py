@@ -125,7 +125,7 @@ class OpenAIResponses:
     def build_body(self, context: ResponseContext, reply: CompleteReply) -> JSONObject:
         """Return the body of a response that is not streamed."""
         output: list[JSONObject] = []
-        if reply.reasoning:
+        if context.answer.reply.reasoning is not None or reply.reasoning:
             output.append(build_reasoning_item(context, reply.reasoning))
         if reply.refusal is not None:
             output.append(build_refusal_item(context, reply.refusal, len(output)))
@@ -565,6 +565,8 @@ class ResponseStream:
         if isinstance(chunk, str):
             return self._add_text("message", "", chunk)
         if chunk.type == "reasoning":
+            if self.context.answer.reply.reasoning == "":
+                return self._add_hidden_reasoning()
             return self._add_text("reasoning", "", chunk.chunk)
         if chunk.type == "refusal":
             return self._add_text("refusal", "", chunk.chunk)
@@ -574,6 +576,14 @@ class ResponseStream:
         if chunk.type == "tool_call_args":
             return self._add_text("function_call", chunk.tool_call_id or "", chunk.chunk)
         return []
+
+    def _add_hidden_reasoning(self) -> list[bytes]:
+        """Return the events for reasoning of which no summary is shown."""
+        item = build_reasoning_item(self.context, "")
+        fields = {"output_index": len(self.output), "item": item}
+        self.output.append(item)
+        added = self.encode("response.output_item.added", fields)
+        return [added, self.encode("response.output_item.done", fields)]
 
     def _add_text(self, kind: str, call_id: str, text: str) -> list[bytes]:
         """Add a text to the item of a type and a call, which is opened first if need be."""
