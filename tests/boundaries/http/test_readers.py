@@ -132,7 +132,13 @@ def expect(case: Case) -> Read:
             reason = "error"
     elif "refusal" in reply and case.api in ("converse", "gemini", "invoke_model", "messages"):
         reason = "content_filter"
-    return Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
+    read = Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
+    return expect_block(read) if reply.get("finish_reason") == "prompt_blocked" else read
+
+
+def expect_block(read: Read) -> Read:
+    """Return what is to be read if the prompt is blocked, so that there is no output."""
+    return read._replace(finish_reason="prompt_blocked", usage={"input": read.usage["input"]})
 
 
 def expect_searches(case: Case, parts: list[Any]) -> dict[str, Any]:
@@ -620,7 +626,7 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
     "gemini, a prompt that is blocked": (
         "generate_content",
         [{"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 3}}],
-        Read(usage={"input": 3}),
+        Read(usage={"input": 3}, finish_reason="prompt_blocked", has_ended=True),
     ),
 }
 """Answers that our own protocols do not write, each with what is read in it."""

@@ -28,6 +28,10 @@ class GeminiReader(ResponseReader):
         for response in select_dicts(responses):
             self.model = response.get("modelVersion") or self.model
             self._read_usage(response.get("usageMetadata"))
+            if get_nested_dict(response, "promptFeedback").get("blockReason"):
+                # There are no candidates then.
+                self.finish_reason = "prompt_blocked"
+                self.has_ended = True
             for candidate in select_dicts(response.get("candidates"))[:1]:
                 yield from self._find_candidate_slots(candidate)
 
