@@ -85,9 +85,10 @@ def test_a_response_of_json_has_its_length_and_type() -> None:
 
 
 def test_a_response_of_events_has_its_type_and_no_length() -> None:
-    status, headers, body, _ = event_stream_response([b"a"], {"x": "y"})
+    status, headers, body, _ = event_stream_response([b"a"])
     assert (status, body) == (200, [b"a"])
-    assert headers == [("content-type", "text/event-stream; charset=utf-8"), ("x", "y")]
+    assert headers == [("content-type", "text/event-stream; charset=utf-8")]
+    assert event_stream_response([], "a/b").headers == [("content-type", "a/b")]
 
 
 def test_an_event_is_text_or_json_with_or_without_a_name() -> None:
