@@ -10,18 +10,19 @@ from collections.abc import Callable
 def in_threads(count: int, function: Callable[[int], object]) -> None:
     """Call a function in that many threads at once; it must not raise."""
     errors: list[BaseException] = []
-    start = threading.Barrier(count)
+    interval = sys.getswitchinterval()
+    # Switching often, they meet each other where they can. Only from here on, because a thread
+    # that is interrupted while it starts may be lost under coverage.
+    start = threading.Barrier(count, action=lambda: sys.setswitchinterval(1e-6), timeout=60)
 
     def call(number: int) -> None:
-        start.wait()
         try:
+            start.wait()
             function(number)
         except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=call, args=(number,)) for number in range(count)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)  # so that they meet each other where they can
     try:
         for thread in threads:
             thread.start()
