@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -13,7 +14,10 @@ from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.cassettes import Cassette, CassetteConfig
 from llm_mock.cassettes.recording_command import RecordMode
 from llm_mock.core.context import activate
+from tests.openai_server import QuietServer
 from tests.provider_server import ProviderServer, served
+
+Server = TypeVar("Server", bound=QuietServer)
 
 
 class Run:
@@ -44,9 +48,16 @@ def run(tmp_path: Path) -> Run:
     return Run(tmp_path / "cassette.yaml")
 
 
+@contextmanager
+def serve_as_provider(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Run a server on this machine, and take its host for a provider's."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with served(server):
+        monkeypatch.setattr(http_settings, "hosts", (f"127.0.0.1:{server.server_port}",))
+        yield server
+
+
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with served(ProviderServer()) as server:
-        monkeypatch.setattr(http_settings, "hosts", (server.host,))
+    with serve_as_provider(ProviderServer(), monkeypatch) as server:
         yield server

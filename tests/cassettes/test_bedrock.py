@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from llm_mock.boundaries.http.event_stream import encode_event, encode_exception
-from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.cassettes import Cassette
 from tests.boundaries.http.request_senders import KEY, has_converse
-from tests.cassettes.conftest import Run
+from tests.cassettes.conftest import Run, serve_as_provider
 from tests.cassettes.test_received_bytes import ByteServer
-from tests.openai_server import served
 
 if not has_converse():
     pytest.skip("needs botocore 1.40 or newer", allow_module_level=True)
@@ -46,9 +44,7 @@ STREAM = "application/vnd.amazon.eventstream"
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ByteServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with served(ByteServer()) as server:
-        monkeypatch.setattr(http_settings, "hosts", (f"127.0.0.1:{server.server_port}",))
+    with serve_as_provider(ByteServer(), monkeypatch) as server:
         yield server
 
 

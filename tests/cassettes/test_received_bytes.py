@@ -13,10 +13,9 @@ import openai
 import pytest
 import requests
 
-from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.cassettes import Cassette
-from tests.cassettes.conftest import Run
-from tests.openai_server import QuietServer, served
+from tests.cassettes.conftest import Run, serve_as_provider
+from tests.openai_server import QuietServer
 
 MESSAGE = {"role": "assistant", "content": "Hello"}
 CHOICE = {"index": 0, "message": MESSAGE, "finish_reason": "stop"}
@@ -57,9 +56,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[ByteServer]:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with served(ByteServer()) as server:
-        monkeypatch.setattr(http_settings, "hosts", (f"127.0.0.1:{server.server_port}",))
+    with serve_as_provider(ByteServer(), monkeypatch) as server:
         yield server
 
 

@@ -22,10 +22,10 @@ from llm_mock.errors import InvalidFile
 from llm_mock.support.redaction import REDACTED_SECRET
 from tests.cassettes import sdk_calls
 from tests.cassettes.attachments import ATTACHMENTS
-from tests.cassettes.conftest import Run
+from tests.cassettes.conftest import Run, serve_as_provider
 from tests.cassettes.sdk_calls import new_openai, said, user
 from tests.expected import compare_bytes, compare_json
-from tests.openai_server import OpenAIServer, served
+from tests.openai_server import OpenAIServer
 from tests.provider_server import KEY, ProviderServer
 
 FOLDER = Path(__file__).parent / "written"
@@ -374,10 +374,8 @@ def test_todays_version_writes_this_file(
 ) -> None:
     scenario = SCENARIOS[name]
     run.path = run.path.with_name(f"{name}.yaml")
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with served(scenario.server()) as server:
+    with serve_as_provider(scenario.server(), monkeypatch) as server:
         host = f"127.0.0.1:{server.server_port}"
-        monkeypatch.setattr(http_settings, "hosts", (host,))
         results = run("all", lambda: scenario.use(f"http://{host}"))
     assert run.problems == []
     for path in sorted(run.path.parent.iterdir()):

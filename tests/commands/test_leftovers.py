@@ -102,6 +102,11 @@ def test_no_command_leaves_anything_behind(project: Path) -> None:
     assert_nothing_left(leftovers)
 
 
+def list_times(folder: Path) -> dict[Path, int]:
+    """Return when each file below a folder was written."""
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
 def use_server(process: subprocess.Popen[bytes], stop: signal.Signals) -> bytes:
     """Ask `llm-mock serve`, stop it by a signal, and return what it answered."""
     assert process.stdout is not None
@@ -178,7 +183,7 @@ def test_a_command_that_runs_until_it_is_stopped_leaves_nothing_behind(
     case: str, project: Path
 ) -> None:
     arguments, use, expected = LONG_COMMANDS[case]
-    files = {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}
+    files = list_times(project)
     command = [sys.executable, "-m", "llm_mock", *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
@@ -189,5 +194,4 @@ def test_a_command_that_runs_until_it_is_stopped_leaves_nothing_behind(
                 os.killpg(process.pid, 0)  # its session has no other process
         finally:
             process.kill()
-    left = {path: path.stat().st_mtime_ns for path in project.rglob("*") if path.is_file()}
-    assert left == files
+    assert list_times(project) == files
