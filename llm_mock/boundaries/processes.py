@@ -222,6 +222,9 @@ class CassetteInOtherProcess:
         mock.note_problem(message)
         raise LLMMockError(message)
 
+    def note_left_alone(self, request: str, fix: str) -> None:
+        """Ignore a call to a host that is left alone, which is not recorded here either way."""
+
 
 def check_sendable(script: Script) -> None:
     """Raise if a configured reply cannot be sent to another process.

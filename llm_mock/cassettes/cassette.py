@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,7 +75,11 @@ class Cassette:
             self._content = storage.CassetteContent(storage.RecordedCalls(path))
         self.saved = 0
         """The number of recorded calls that were written."""
+        self.left_alone: dict[str, str] = {}
+        """The requests to models at hosts that are left alone, each with what to change."""
         self._recordings: list[Recording] = []
+        self.on_replay: Callable[[schema.RecordedCall, Request], None] | None = None
+        """Called with each recorded call that is replayed, and the request."""
         # Calls may come from several threads. Files are written outside of the first lock, so
         # that no call waits for the disk.
         self._lock = threading.Lock()
@@ -151,12 +155,18 @@ class Cassette:
             if position is None:
                 content = self._content if self._exists else None
                 raise CassetteMiss(explain_miss(self.path, cleaned, content, self.config))
-            response = self.calls[position].response
-            return self._build_reply(response, mock, record, request)
+            call = self.calls[position]
+            if self.on_replay is not None:
+                self.on_replay(call, request)
+            return self._build_reply(call.response, mock, record, request)
         except LLMMockError as error:
             # The application may catch the exception, so the test fails by the problem.
             mock.note_problem(str(error))
             raise
+
+    def note_left_alone(self, request: str, fix: str) -> None:
+        """Note a call to a host that is left alone, and what to change to record it."""
+        self.left_alone[request] = fix
 
     def _get_keys(
         self, original: schema.RecordedRequest, cleaned: schema.RecordedRequest

@@ -131,7 +131,7 @@ class RecordedReply(Reply):
         return Received(
             api=recorded.http.api,
             streamed=recorded.http.streamed,
-            status=200,
+            status=recorded.http.status,
             headers=recorded.http.headers,
             body=copy.deepcopy(recorded.raw),
             unfinished=recorded.unfinished,

@@ -217,13 +217,24 @@ class RecordedHTTP(_StrictModel):
     The field `json` of the recorded response is its body, with `…` for the texts of `events`.
     """
 
-    api: Literal[
-        "chat.completions", "responses", "messages", "generate_content", "converse", "invoke_model"
-    ]
-    """The API that was called."""
+    api: str
+    """The API that was called; `endpoint` for all that ask no model for text."""
+    status: Annotated[int, pydantic.Field(ge=200, le=399)] = 200
     streamed: bool = False
     """Whether `json` is a list of server-sent events."""
     headers: dict[str, str] = {}
+
+    @pydantic.field_validator("api")
+    @classmethod
+    def _check_api(cls, api: str) -> str:
+        # Imported late: the cassettes of `llm` have no HTTP responses.
+        from llm_mock.boundaries.http.routing import list_apis
+
+        known = list_apis()
+        if api not in known:
+            *others, last = map(repr, known)
+            raise ValueError(f"should be {', '.join(others)} or {last}")
+        return api
 
     @pydantic.field_validator("headers")
     @classmethod

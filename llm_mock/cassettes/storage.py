@@ -397,12 +397,25 @@ def _dump_call(call: JSONObject) -> str:
             event["chunks"] = Inline(event["chunks"])
     is_streamed = response.get("http", {}).get("streamed")
     body = response.get("json")
+    if response.get("http", {}).get("api") == "endpoint":
+        response["json"] = _put_vectors_in_line(body)
     if is_streamed and isinstance(body, list):
         # One server-sent event a line.
         response["json"] = [
             InlineFields(event) if isinstance(event, dict) else event for event in body
         ]
     return dump([call])
+
+
+def _put_vectors_in_line(value: object) -> object:
+    """Return a JSON value with its lists of numbers in one line each, such as embeddings."""
+    if isinstance(value, dict):
+        return {name: _put_vectors_in_line(item) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    if value and all(type(item) in (int, float) for item in value):
+        return Inline(value)
+    return [_put_vectors_in_line(item) for item in value]
 
 
 def _place_attachments(

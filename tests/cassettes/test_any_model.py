@@ -323,6 +323,16 @@ def test_a_prompt_with_secrets_is_found_on_any_machine(
     assert not known_at_first or STORED not in run.path.read_text()
 
 
+def test_a_prompt_with_a_secret_that_has_a_quote_is_found(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_PASSWORD", 'Lw6yQ"f1aZm4')
+    for mode, executed in (("once", echo), ("none", never)):
+        answer = run(mode, partial(ask, 'Use Lw6yQ"f1aZm4 now.', executed))
+        assert answer.startswith("You said: ")
+    assert "f1aZm4" not in run.path.read_text()
+
+
 def test_a_secret_that_comes_in_pieces_is_not_recorded_and_the_other_pieces_are(run: Run) -> None:
     pieces = [
         "It ",

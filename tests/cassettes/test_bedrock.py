@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -40,6 +40,7 @@ EVENTS: list[Any] = [
     {"metadata": {"usage": USAGE, "metrics": {"latencyMs": 7}}},
 ]
 STREAM = "application/vnd.amazon.eventstream"
+Ask = Callable[[ByteServer], list[Any]]
 
 
 @pytest.fixture
@@ -114,27 +115,34 @@ CHUNKS = [
 ]
 
 
+def stream_invoke(provider: ByteServer) -> list[Any]:
+    """Return the chunks of InvokeModelWithResponseStream."""
+    answer = make_client(provider).invoke_model_with_response_stream(
+        modelId="meta.llama3-1-8b-instruct-v1:0", body=json.dumps({"prompt": "Hello"})
+    )
+    return [json.loads(event["chunk"]["bytes"]) for event in answer["body"]]
+
+
+def encode_chunks(chunks: list[Any]) -> bytes:
+    """Return the chunks of InvokeModel as a stream."""
+    encoded = [base64.b64encode(json.dumps(chunk).encode()).decode() for chunk in chunks]
+    return encode([{"chunk": {"bytes": data}} for data in encoded])
+
+
 def test_a_stream_of_invoke_model_is_recorded_and_replayed(run: Run, provider: ByteServer) -> None:
-    encoded = [base64.b64encode(json.dumps(chunk).encode()).decode() for chunk in CHUNKS]
-    provider.content = encode([{"chunk": {"bytes": data}} for data in encoded])
+    provider.content = encode_chunks(CHUNKS)
     provider.headers["content-type"] = STREAM
-
-    def ask() -> list[object]:
-        answer = make_client(provider).invoke_model_with_response_stream(
-            modelId="meta.llama3-1-8b-instruct-v1:0", body=json.dumps({"prompt": "Hello"})
-        )
-        return [json.loads(event["chunk"]["bytes"]) for event in answer["body"]]
-
-    assert run("all", ask) == CHUNKS
+    assert run("all", lambda: stream_invoke(provider)) == CHUNKS
     assert run.problems == []
-    assert run("none", ask) == CHUNKS
+    assert run("none", lambda: stream_invoke(provider)) == CHUNKS
     [call] = run.calls
     assert (call["response"], call["finish_reason"]) == ("Hi!", "length")
     assert call.usage == {"input_tokens": 5, "output_tokens": 2}
 
 
-def test_an_error_within_a_stream_is_replayed(run: Run, provider: ByteServer) -> None:
-    provider.content = encode(EVENTS[:2])
+@pytest.mark.parametrize("ask", [stream, stream_invoke], ids=["Converse", "InvokeModel"])
+def test_an_error_within_a_stream_is_replayed(ask: Ask, run: Run, provider: ByteServer) -> None:
+    provider.content = encode(EVENTS[:2]) if ask is stream else encode_chunks(CHUNKS[:1])
     provider.content += encode_exception("throttlingException", b'{"message": "slow down"}')
     provider.headers["content-type"] = STREAM
     for mode in ("all", "none"):
@@ -142,7 +150,7 @@ def test_an_error_within_a_stream_is_replayed(run: Run, provider: ByteServer) ->
             botocore.exceptions.EventStreamError,
             match=re.escape("An error occurred (throttlingException)") + ".*: slow down",
         ):
-            run(mode, lambda: stream(provider))  # type: ignore[arg-type]
+            run(mode, lambda: ask(provider))  # type: ignore[arg-type]
         assert run.problems == []
 
 

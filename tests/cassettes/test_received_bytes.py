@@ -186,3 +186,35 @@ def test_nothing_is_sent_to_a_provider_without_a_key(run: Run) -> None:
     assert run.problems[0].startswith("The call of 'm' could not be recorded: LLMMockError: ")
     assert problem in run.problems[0]
     assert not run.path.exists()
+
+
+# In Latin-1: no valid UTF-8
+CAFE = '"caf\xe9"'.encode("latin-1")
+DELTA = b'{"id": "1", "choices": [{"index": 0, "delta": {"content": X}}]}'
+LINE = b'{"model": "m", "message": {"role": "assistant", "content": X}, "done": false}'
+
+
+@pytest.mark.parametrize(
+    ("media_type", "path", "content"),
+    [
+        ("application/json", "/v1/chat/completions", COMPLETION.replace(b'"Hello"', b"X")),
+        ("text/event-stream", "/v1/chat/completions", b"data: " + DELTA + b"\n\ndata: [DONE]\n\n"),
+        ("application/x-ndjson", "/api/chat", LINE + b"\n"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_are_recorded_as_replacement_characters(
+    media_type: str, path: str, content: bytes, run: Run, provider: ByteServer
+) -> None:
+    provider.content = content.replace(b"X", CAFE)
+    provider.headers["content-type"] = media_type
+    url = f"http://127.0.0.1:{provider.server_port}{path}"
+    stream = media_type != "application/json"
+
+    def ask() -> bytes:
+        body = {**QUESTION, "stream": stream}
+        return requests.post(url, json=body, headers={"user-agent": "OpenAI/Python 2"}).content
+
+    assert run("all", ask) == provider.content
+    [recorded] = Cassette(run.path).calls
+    assert [event.text for event in recorded.response.events] == ["caf\N{REPLACEMENT CHARACTER}"]
+    assert run.problems == []

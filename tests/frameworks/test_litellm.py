@@ -33,9 +33,17 @@ MODELS = {
     "openrouter/deepseek/deepseek-chat": "deepseek/deepseek-chat",
     "deepseek/deepseek-chat": "deepseek-chat",
     "xai/grok-4": "grok-4",
+    "vertex_ai/claude-opus-4-5": "claude-opus-4-5",
 }
 
 every_model = pytest.mark.parametrize(("name", "model"), MODELS.items(), ids=MODELS)
+
+
+@pytest.fixture(autouse=True)
+def place_of_vertex(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name a project and a region, without which litellm does not ask Vertex AI."""
+    monkeypatch.setenv("VERTEXAI_PROJECT", "p")
+    monkeypatch.setenv("VERTEXAI_LOCATION", "us-east5")
 
 
 @every_model

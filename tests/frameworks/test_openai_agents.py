@@ -80,3 +80,48 @@ def test_an_error_of_the_provider(api: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("rate-limit")
     with pytest.raises(RateLimitError):
         agents.Runner.run_sync(agents.Agent(name="a", model="gpt-5"), "Hello")
+
+
+def test_a_tool_is_run_over_a_websocket(mock_llm_responses: LLMMock) -> None:
+    call = ToolCall("weather", {"city": "Bern"})
+    for number in range(2):
+        mock_llm_responses.add("gpt-5", Reply(tool_calls=[call]))
+        mock_llm_responses.add("gpt-5", f"It is sunny, {number}.", tool_result="sunny in Bern")
+    agent = agents.Agent(name="a", model="gpt-5", tools=[weather])
+
+    async def run() -> list[str]:
+        async with agents.responses_websocket_session() as session:
+            outputs = []
+            for _ in range(2):
+                streamed = session.run_streamed(agent, "How is it?")
+                async for _ in streamed.stream_events():
+                    pass
+                outputs.append(streamed.final_output)
+            return outputs
+
+    assert asyncio.run(run()) == ["It is sunny, 0.", "It is sunny, 1."]
+    for call_of_model in mock_llm_responses.calls:
+        assert call_of_model.request.url == "wss://api.openai.com/v1/responses"
+
+
+def test_a_realtime_session_has_text(mock_llm_responses: LLMMock) -> None:
+    realtime = pytest.importorskip("agents.realtime")
+    mock_llm_responses.set("gpt-realtime", "Hello!")
+    settings = {"model_name": "gpt-realtime", "output_modalities": ["text"]}
+    runner = realtime.RealtimeRunner(
+        realtime.RealtimeAgent(name="a", instructions="Be brief."),
+        config={"model_settings": settings},
+    )
+
+    async def run() -> str:
+        async with await runner.run() as session:
+            await session.send_message("Say hello")
+            async for event in session:
+                if event.type == "agent_end":
+                    break
+                assert event.type != "error", event
+            return str(session._history[-1])
+
+    assert "Hello!" in asyncio.run(asyncio.wait_for(run(), 30))
+    call = mock_llm_responses.last_call
+    assert (call.system, call.prompt) == ("Be brief.", "Say hello")

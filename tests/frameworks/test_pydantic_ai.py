@@ -76,3 +76,18 @@ def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: LLMMock
 def test_embeddings_of_openai(mock_llm_calls: LLMMock) -> None:
     found = Embedder("openai:text-embedding-3-small").embed_query_sync("Hello")
     assert len(found.embeddings) == 1
+
+
+def test_claude_on_vertex_ai(mock_llm_responses: LLMMock) -> None:
+    pytest.importorskip("google.auth")
+    from anthropic import AsyncAnthropicVertex
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    mock_llm_responses.set("claude-opus-4-5", Reply(chunks=["Hel", "lo!"]))
+    client = AsyncAnthropicVertex(region="us-east5", project_id="p")
+    provider = AnthropicProvider(anthropic_client=client)
+    agent = Agent(AnthropicModel("claude-opus-4-5", provider=provider))
+    assert agent.run_sync("Say hello").output == "Hello!"
+    assert list(agent.run_stream_sync("Say hello").stream_text(debounce_by=None))[-1] == "Hello!"
+    assert mock_llm_responses.last_call["provider"] == "vertex"

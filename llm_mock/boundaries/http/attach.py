@@ -32,9 +32,10 @@ TRANSPORTS = {
     "socket": "connection_guard",
     "uvloop": "connection_guard",
     "websocket": "connection_guard",
-    "websockets.asyncio.client": "connection_guard",
+    "websockets.asyncio.client": "websockets",
     "websockets.legacy.client": "connection_guard",
-    "websockets.sync.client": "connection_guard",
+    "websockets.sync.client": "websockets",
+    "websockets.trio.client": "connection_guard",
     # After `socket`, whose functions these two replace themselves.
     "pytest_recording.network": "connection_guard",
     "pytest_socket": "connection_guard",
@@ -55,6 +56,9 @@ def attach() -> None:
     attach_aws_retries = functools.partial(_attach_to, "aws_retries")
     for module in ("botocore.retryhandler", "botocore.retries.standard"):
         attach_on_import(module, attach_aws_retries)
+    attach_lookups = functools.partial(_attach_to, "model_lookups")
+    for provider in ("_common", "hf_inference"):
+        attach_on_import(f"huggingface_hub.inference._providers.{provider}", attach_lookups)
 
 
 def _attach_to(name_of_module: str, library: ModuleType) -> None:

@@ -58,6 +58,17 @@ def _make_object(*groups: dict[str, Shape], **fields: Shape) -> Shape:
     return Shape(dict, fields=merged | fields)
 
 
+def make_tool_calls(arguments: Shape, **fields: Shape) -> Shape:
+    """Return the shape of a message's tool calls.
+
+    Args:
+        arguments: the shape of their arguments.
+        fields: further fields of a call.
+    """
+    function = _make_object(name=TEXT, arguments=arguments)
+    return Shape(list, items=_make_object(id=TEXT, function=function, **fields))
+
+
 TEXT = Shape(str)
 FLAG = Shape(bool)
 INTEGER = Shape(int)
@@ -83,11 +94,13 @@ _CHAT_PART = _make_object(
     thinking=Shape(list, items=_make_object(text=TEXT)),
 )
 _CHAT_FUNCTION = _make_object(_make_fields(TEXT, "name", "description"), parameters=ANY_OBJECT)
-_CHAT_TOOL_CALL = _make_object(
-    _make_fields(TEXT, "id", "type"),
-    index=INTEGER,
+FUNCTION_TOOLS = Shape(list, items=_make_object(type=TEXT, function=_CHAT_FUNCTION))
+"""The tools of a request in the form of Chat Completions, which others have taken over."""
+_CHAT_TOOL_CALLS = make_tool_calls(
     # Mistral's SDK sends arguments as an object.
-    function=_make_object(name=TEXT, arguments=TEXT_OR_OBJECT),
+    TEXT_OR_OBJECT,
+    type=TEXT,
+    index=INTEGER,
     custom=_make_object(_make_fields(TEXT, "name", "input")),
 )
 _CHAT_MESSAGE = _make_object(
@@ -95,7 +108,7 @@ _CHAT_MESSAGE = _make_object(
     refusal=TEXT,
     content=Shape(str, list, items=_CHAT_PART),
     function_call=_make_object(_make_fields(TEXT, "name", "arguments")),
-    tool_calls=Shape(list, items=_CHAT_TOOL_CALL),
+    tool_calls=_CHAT_TOOL_CALLS,
 )
 _ALLOWED_TOOLS = _make_object(mode=TEXT, tools=Shape(list, items=ANY_OBJECT))
 CHAT = _make_object(
@@ -106,7 +119,7 @@ CHAT = _make_object(
     tool_choice=Shape(str, dict, fields={"allowed_tools": _ALLOWED_TOOLS}),
     stop=Shape(str, list),
     messages=Shape(list, items=_CHAT_MESSAGE),
-    tools=Shape(list, items=_make_object(type=TEXT, function=_CHAT_FUNCTION)),
+    tools=FUNCTION_TOOLS,
     functions=Shape(list, items=_CHAT_FUNCTION),
     response_format=_make_object(type=TEXT, json_schema=_make_object(name=TEXT, schema=ANY_OBJECT)),
 )
@@ -266,6 +279,21 @@ BEDROCK_PROMPT = _make_object(
     stop=TEXTS,
 )
 """The body of a request of Meta's and Mistral's models on Bedrock."""
+
+INTERACTION = _make_object(
+    _make_fields(TEXT, "model", "agent", "system_instruction", "previous_interaction_id"),
+    _make_fields(FLAG, "stream", "store", "background"),
+    input=Shape(str, list, dict, items=ANY_OBJECT),
+    tools=Shape(list, items=_make_object(_make_fields(TEXT, "type", "name", "description"))),
+    response_format=Shape(dict, list, items=ANY_OBJECT),
+    generation_config=_make_object(
+        _make_fields(NUMBER, "temperature", "top_p"),
+        _make_fields(INTEGER, "max_output_tokens", "seed"),
+        stop_sequences=TEXTS,
+        tool_choice=TEXT_OR_OBJECT,
+    ),
+)
+"""The body of a request of Google's Interactions."""
 
 EMBEDDINGS = _make_object(
     _make_fields(TEXT, "model", "encoding_format"),

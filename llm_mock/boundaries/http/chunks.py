@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 REFUSAL_REASONS = dict.fromkeys(
-    ("messages", "generate_content", "converse", "invoke_model"), "content_filter"
+    ("messages", "generate_content", "interactions", "converse", "invoke_model"), "content_filter"
 )
 """The finish reasons of refusals, by API; OpenAI ends them as any other answer."""
 
@@ -264,6 +264,6 @@ def collect_reply(context: ResponseContext) -> CompleteReply:
 def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
     """Return the tool whose arguments a structured reply is; None if the reply is text."""
     # UNSET first, as most replies are text: this runs in each call.
-    if reply.data is UNSET or not request.tools or reply.tool_calls:
+    if reply.data is UNSET or reply.tool_calls:
         return None
     return request.find_data_tool(reply.data)

@@ -7,25 +7,35 @@ import re
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from llm_mock.boundaries.http.providers.registry import get_registry
+from llm_mock.boundaries.http.providers.registry import find_owner, get_registry
 
 ANSWERED_PATH = re.compile(
     r"(/chat/completions|/responses|/responses/input_tokens|/messages|/messages/count_tokens"
     r"|/embeddings|/moderations|/images/(generations|edits|variations)|/audio/speech"
     r"|:(generateContent|streamGenerateContent|embedContent|batchEmbedContents|countTokens)"
+    r"|/publishers/(anthropic|mistralai)/models/[^/]+:(rawPredict|streamRawPredict)"
+    r"|/v1\w*/(.+/)?interactions"
     r"|/model/[^/]+/(converse(-stream)?|invoke(-with-response-stream)?|count-tokens))$"
 )
 """The end of a path that the mock answers."""
 REFUSED_PATH = re.compile(
-    r"(/completions|/rerank|/ocr"
-    r"|/api/(chat|generate|embed)|/v2/chat|/fim/completions|/realtime"
+    r"(/completions|/rerank|/ocr|/fim/completions|/realtime"
     r"|[.]BidiGenerateContent)$"
 )
 """The end of another path of a model API, whose requests are refused."""
 GEMINI_PATH = re.compile(r":(\w*[gG]enerateContent|\w*[eE]mbedContents?|countTokens)$")
 BEDROCK_PATH = re.compile(r"/model/[^/]+/(converse|invoke|count-tokens)[a-z-]*$")
-REALTIME_PATH = re.compile(r"(/realtime|[.]BidiGenerateContent)$")
-INPUT_FIELDS = ("messages", "input", "inputs", "prompt", "contents", "query", "document", "text")
+VERTEX_PATH = re.compile(r"/publishers/(anthropic|mistralai)/models/[^/]+:\w*[rR]awPredict$")
+"""A path of Vertex AI for a model of another company, in the format of that company."""
+CLOUD_PATH = re.compile(f"{BEDROCK_PATH.pattern}|{VERTEX_PATH.pattern}")
+"""A path with the model of a cloud, whose body may be any object."""
+REALTIME_PATH = re.compile(r"(/realtime|/v\d+/responses|[.]BidiGenerateContent)$")
+WEBSOCKET_PATH = re.compile(r"/(responses|realtime)$")
+"""The end of the path of a WebSocket that the mock answers."""
+INPUT_FIELDS = (
+    *("messages", "input", "inputs", "prompt", "contents", "query", "document", "text"),
+    "texts",
+)
 """The fields of a body that hold the input of a model."""
 GENERATED_USER_AGENT = re.compile(r"^\w+/(Python|JS)\b")
 """The user agent of any SDK that Stainless generates; many are of no model provider."""
@@ -100,12 +110,18 @@ def _match_user_agent(user_agent: str) -> str | None:
 @functools.lru_cache(maxsize=256)
 def is_model_path(path: str) -> bool:
     """Return True if a path may belong to a model API."""
-    return bool(ANSWERED_PATH.search(path) or REFUSED_PATH.search(path))
+    known = ANSWERED_PATH.search(path) or REFUSED_PATH.search(path)
+    return known is not None or find_owner(path) is not None
 
 
 def is_realtime_path(path: str) -> bool:
     """Return True if a WebSocket at a path talks to a model."""
     return REALTIME_PATH.search(path) is not None
+
+
+def is_websocket_path(path: str) -> bool:
+    """Return True if the mock answers WebSockets at a path."""
+    return WEBSOCKET_PATH.search(path) is not None
 
 
 def is_unmistakable_path(path: str) -> bool:
@@ -135,7 +151,7 @@ def is_model_body(path: str, body: bytes) -> bool:
     names_model = isinstance(content.get("model"), str) or "/deployments/" in path
     if path.endswith("/chat/completions"):
         return isinstance(content.get("messages"), list) or names_model
-    if BEDROCK_PATH.search(path):
+    if CLOUD_PATH.search(path):
         return True
     return names_model and any(field in content for field in INPUT_FIELDS)
 
@@ -150,11 +166,13 @@ def choose_dialect(path: str, sdk: str | None) -> str:
     # OpenAI's Assistants API has `/threads/ID/messages`, which is something else.
     if path.endswith(("/messages", "/messages/count_tokens")) and "/threads/" not in path:
         return "anthropic"
-    if GEMINI_PATH.search(path):
+    if GEMINI_PATH.search(path) or path.endswith("/interactions"):
         return "google"
     if BEDROCK_PATH.search(path):
         return "bedrock"
+    if VERTEX_PATH.search(path):
+        return "vertex"
     if path.endswith("/responses"):
         return "openai"
     # Most gateways and local servers offer OpenAI's API.
-    return sdk or "openai"
+    return find_owner(path) or sdk or "openai"

@@ -48,15 +48,15 @@ class ServerContext:
     """The state that all connections of a server share.
 
     Args:
-        respond: makes the response to a request of a connection; it awaits `enter_task` before it
-            waits.
+        respond: makes the response to a request of a connection, None if it made a WebSocket of
+            it; it awaits `enter_task` before it waits.
         refuse: makes the response to a malformed request; its head is None if it was not read.
         keep_alive: True if a connection may serve several requests, if the client wants that.
     """
 
     def __init__(
         self,
-        respond: Callable[[RequestHead, bytes, Connection], Awaitable[WireResponse]],
+        respond: Callable[[RequestHead, bytes, Connection], Awaitable[WireResponse | None]],
         refuse: Callable[[RequestHead | None, WireError], WireResponse],
         keep_alive: bool,
     ) -> None:
@@ -83,6 +83,8 @@ class Connection(asyncio.Protocol):
         """Done when the client has read what was sent; None if it has."""
         self._is_refused = False
         self._has_sent_continue = False
+        self._websocket: asyncio.WriteTransport | None = None
+        """Takes in all that the client sends, once the connection is a WebSocket."""
 
     # Callbacks of asyncio
 
@@ -98,6 +100,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Read bytes of the client, and answer its request if it is complete."""
         if self._is_refused:
+            return
+        if self._websocket is not None:
+            self._websocket.write(data)
             return
         self._reader.feed(data)
         if self._task is None:
@@ -122,12 +127,24 @@ class Connection(asyncio.Protocol):
             self._timer.cancel()
         if self._task is not None:
             self._task.cancel()
+        if self._websocket is not None:
+            self._websocket.close()
 
     @property
     def peer_address(self) -> str:
         """The IP address of the client; empty if the connection has none."""
         peer = self._transport.get_extra_info("peername")
         return str(peer[0]) if isinstance(peer, tuple) else ""
+
+    def open_websocket(
+        self, open_websocket: Callable[[asyncio.Transport], asyncio.WriteTransport]
+    ) -> None:
+        """Hand the connection over to a WebSocket, which answers the request that is being read.
+
+        Args:
+            open_websocket: gets the transport, and returns what takes in the data of the client.
+        """
+        self._websocket = open_websocket(self._transport)
 
     def abort(self) -> None:
         """Close the connection at once."""
@@ -205,6 +222,9 @@ class Connection(asyncio.Protocol):
         stays_open = False
         try:
             response = await self._context.respond(head, body, self)
+            if response is None:
+                stays_open = True
+                return
             stays_open = self._context.keep_alive and head.has_keep_alive
             if response.delay.served:
                 await enter_task()

@@ -5,23 +5,27 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
-from llm_mock.boundaries.http.clients import BEDROCK_PATH
+from llm_mock.boundaries.http.clients import BEDROCK_PATH, VERTEX_PATH
 from llm_mock.boundaries.http.http1 import RequestHead
 from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
 from llm_mock.boundaries.http.providers.bedrock import BEDROCK
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
 from llm_mock.boundaries.http.providers.google import GOOGLE
 from llm_mock.boundaries.http.providers.openai import OPENAI
-from llm_mock.boundaries.http.providers.registry import get_registry
+from llm_mock.boundaries.http.providers.registry import find_owner, get_descriptor, get_registry
+from llm_mock.boundaries.http.providers.vertex import VERTEX, find_host
 from llm_mock.boundaries.http.wire import WireRequest
 
 MESSAGES_PATH = re.compile(r"^(?!.*/threads/).*/messages(/|$)")
 """A path of Anthropic's Messages; the threads of OpenAI have messages too."""
 GEMINI_METHOD = re.compile(r":[a-z]+[A-Z]\w*$")
 """The end of a path that calls a method of Google; ids of models may have a colon too."""
+NO_UPSTREAMS: Mapping[str, Upstream] = MappingProxyType({})
 PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 """The variables that redirect requests to this machine."""
 
@@ -90,15 +94,49 @@ def _bypass_proxies(url: str, environment: Mapping[str, str]) -> dict[str, str]:
     return {"no_proxy": hosts, "NO_PROXY": hosts}
 
 
-def resolve_request(head: RequestHead, body: bytes) -> tuple[WireRequest, str]:
-    """Return a request as its provider would receive it, and the provider."""
+class Upstream(NamedTuple):
+    """A server to which requests are sent, in place of the provider's."""
+
+    scheme: str
+    host: str
+    port: int | None
+    path: str
+    """The path before that of each request; without a slash at its end."""
+
+
+def resolve_request(
+    head: RequestHead, body: bytes, upstreams: Mapping[str, Upstream] = NO_UPSTREAMS
+) -> tuple[WireRequest, str]:
+    """Return a request as its provider would receive it, and the provider.
+
+    Args:
+        head: the head of the request.
+        body: the body.
+        upstreams: the servers that get the requests below the first parts of paths.
+    """
     first_part, _, rest = head.path[1:].partition("/")
     provider = _get_prefixes().get(first_part)
     path = f"/{rest}"
+    upstream = upstreams.get(first_part)
+    if upstream is not None:
+        dialect = provider or _infer_provider(head._replace(path=path))
+        sent = WireRequest(
+            head.method,
+            upstream.host,
+            upstream.path + path,
+            head.query,
+            head.headers,
+            body,
+            upstream.scheme,
+            upstream.port,
+        )
+        return sent, dialect.name
     if provider is None:
         provider = _infer_provider(head)
         path = head.path
     host = provider.server.host or provider.domains[0]
+    if provider is VERTEX:
+        host = find_host(path)
     sent = WireRequest(head.method, host, path, head.query, head.headers, body)
     return sent, provider.name
 
@@ -115,10 +153,13 @@ def _infer_provider(head: RequestHead) -> ProviderDescriptor:
     path = head.path
     if BEDROCK_PATH.search(path):
         return BEDROCK
+    if VERTEX_PATH.search(path):
+        return VERTEX
     if "anthropic-version" in head.headers or MESSAGES_PATH.search(path):
         return ANTHROPIC
     if "x-goog-api-key" in head.headers or path.startswith("/v1beta"):
         return GOOGLE
     if GEMINI_METHOD.search(path):
         return GOOGLE
-    return OPENAI
+    owner = find_owner(path)
+    return OPENAI if owner is None else get_descriptor(owner)

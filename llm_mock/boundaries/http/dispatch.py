@@ -152,7 +152,7 @@ async def respond_async(
 
 def _parse_or_respond(
     sent: WireRequest, provider: str, mock: Mock, can_send: bool
-) -> ModelRequest | WireResponse | PendingResponse | None:
+) -> ModelRequest | WireResponse | PendingResponse | WireRecording | None:
     """Parse a request to a model; return the response if no reply of the mock is needed.
 
     None stands for a request that passes through to the provider.
@@ -185,8 +185,10 @@ def parse_request(
     provider: str,
     mock: Mock,
     served: bool = False,
-) -> ModelRequest | WireResponse | PendingResponse:
+) -> ModelRequest | WireResponse | PendingResponse | WireRecording:
     """Parse a request; return the response if it does not call a model or is malformed.
+
+    A recording stands for a request that is to be sent to the provider.
 
     Args:
         sent: the request.
@@ -215,6 +217,10 @@ def parse_request(
     try:
         return ModelRequest(protocol, protocol.parse_request(sent, mock), sent, mock)
     except WireError as error:
+        # With a cassette the provider itself judges what the mock cannot read.
+        recorded = _answer_from_cassette(sent, provider, mock)
+        if recorded is not None:
+            return recorded
         # Imported late: few requests are malformed.
         from llm_mock.boundaries.http.refusals import note_malformed
 
@@ -224,14 +230,29 @@ def parse_request(
 
 def _answer_other_request(
     sent: WireRequest, provider: str, mock: Mock, served: bool
-) -> WireResponse:
+) -> WireResponse | WireRecording:
     """Return the response to a request that does not call a model with a conversation."""
+    recorded = _answer_from_cassette(sent, provider, mock)
+    if recorded is not None:
+        return recorded
     # Imported late: most programs call models alone.
     from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
     from llm_mock.boundaries.http.refusals import refuse_unknown_path
 
     response = answer_other_endpoint(sent, provider, mock)
     return response or refuse_unknown_path(sent, provider, mock, served)
+
+
+def _answer_from_cassette(
+    sent: WireRequest, provider: str, mock: Mock
+) -> WireResponse | WireRecording | None:
+    """Return the recorded response or the recording of a request; None without a cassette."""
+    if mock.cassette is None:
+        return None
+    # Imported late: few tests have a cassette.
+    from llm_mock.boundaries.http.endpoint_recording import answer_from_cassette
+
+    return answer_from_cassette(sent, provider, mock)
 
 
 def _check_request(parsed: ModelRequest) -> None:
@@ -295,7 +316,7 @@ def _build_response(
         seconds = reply.seconds
     add_request_id(response, descriptor.errors)
     if descriptor.build_headers is not None:
-        add_provider_headers(response, descriptor, context)
+        add_provider_headers(response, descriptor.build_headers, context)
     if not seconds:
         return response
     return response._replace(delay=choose_wait_type(answer)(seconds))
@@ -331,6 +352,9 @@ def _build_special_response(protocol: WireProtocol, context: ResponseContext) ->
         response = build_raw_response(protocol, context)
     else:
         response = build_detailed_response(protocol, context)
+    build_headers = protocol.provider.build_headers
+    if build_headers is not None:
+        add_provider_headers(response, build_headers, context)
     return add_headers(response, context)
 
 

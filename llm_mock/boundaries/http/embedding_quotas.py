@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from llm_mock.boundaries.http.protocols.protocol import make_text_part
 from llm_mock.boundaries.http.request import HTTPRequest
 from llm_mock.core.call import Call
 from llm_mock.core.tokens import count_input_tokens
@@ -38,7 +37,7 @@ class EmbeddingQuota:
             Exception: the provider's error, as a limit is exceeded.
         """
         record = self._record
-        parts = [make_text_part(item) for item in items]
+        parts = [{"type": "text", "text": item} for item in items]
         request = HTTPRequest(
             record["model_id"],
             [{"role": "user", "parts": parts}],

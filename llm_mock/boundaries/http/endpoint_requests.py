@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qsl
 
 from llm_mock.behaviour.provider_errors import resolve_error
-from llm_mock.behaviour.refusals import REFUSALS
+from llm_mock.behaviour.refusals import find_error_dialect
 from llm_mock.boundaries.http.errors import ReplyFunctionError, convert_to_wire_error
 from llm_mock.boundaries.http.protocols.protocol import extract_options, make_text_part
 from llm_mock.boundaries.http.providers.registry import get_descriptor
@@ -140,8 +140,7 @@ def create_call_request(
         options=extract_options(fields, "model", *INPUT_FIELDS),
         sent=sent,
         body=fields,
-        # All others have OpenAI's error format here.
-        provider=provider if provider in REFUSALS else "openai",
+        provider=find_error_dialect(provider),
     )
 
 

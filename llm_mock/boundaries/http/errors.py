@@ -44,22 +44,6 @@ BODY_HEADERS = ("content-length", "content-type", "content-encoding", "transfer-
 """The headers that describe how a body was sent, and not what went wrong."""
 
 
-AWS_STATUSES = {
-    "AccessDeniedException": 403,
-    "ExpiredTokenException": 403,
-    "InternalServerException": 500,
-    "ModelErrorException": 424,
-    "ModelNotReadyException": 429,
-    "ModelStreamErrorException": 424,
-    "ModelTimeoutException": 408,
-    "ResourceNotFoundException": 404,
-    "ServiceQuotaExceededException": 400,
-    "ServiceUnavailableException": 503,
-    "ThrottlingException": 429,
-    "UnrecognizedClientException": 403,
-    "ValidationException": 400,
-}
-"""The statuses of the errors of Bedrock."""
 SDK_PROVIDERS = {"anthropic": "anthropic", "google": "google", "mistralai": "mistral"}
 """The provider of each SDK that only asks its own; that of OpenAI asks many."""
 FAST_RETRY = 0.05
@@ -186,13 +170,12 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
     status, body = _read_status_and_body(error, response)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
-    headers = _get_error_headers(response)
+    headers = _get_error_headers(error if response is None else response)
     content = _get_content(error, response)
     # OpenAI, Anthropic and Google nest the details in `error`, others have them at the top.
     details = body.get("error", body) if isinstance(body, dict) else None
     if not isinstance(details, dict):
-        message = getattr(error, "message", "") or error
-        return WireError(status, str(message), headers=headers, content=content)
+        return WireError(status, _get_message(error), headers=headers, content=content)
     return WireError(
         status,
         str(details.get("message") or error),
@@ -206,11 +189,19 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
     )
 
 
+def _get_message(error: Exception) -> str:
+    """Return the message of an SDK's exception; `error` is its name in that of Ollama."""
+    return str(getattr(error, "message", "") or getattr(error, "error", "") or error)
+
+
 def _convert_aws_error(response: JSONObject) -> WireError | None:
     """Return the response that an exception of botocore holds; None if it holds none."""
     details = response.get("Error")
     if not isinstance(details, dict) or not isinstance(details.get("Code"), str):
         return None
+    # Imported late: few applications call Bedrock.
+    from llm_mock.boundaries.http.providers.bedrock import AWS_STATUSES
+
     code = details["Code"]
     metadata = response.get("ResponseMetadata") or {}
     # Tests often leave the status out, which follows from the code.
@@ -221,12 +212,14 @@ def _convert_aws_error(response: JSONObject) -> WireError | None:
 
 def _read_status_and_body(error: Exception, response: object) -> tuple[object, object]:
     """Return the status of an SDK's exception, and the JSON value of its body, or None."""
-    # Cohere's exceptions have a status without a response.
+    # Cohere's exceptions have the parts of the response, but no response.
     status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
     body = getattr(error, "details", None)
     if status is None and isinstance(body, dict):
         # Google's exceptions can be made without a response, or have one of aiohttp.
         return getattr(error, "code", None), body
+    if response is None:
+        return status, getattr(error, "body", None)
     return status, _parse_json_body(response)
 
 
@@ -248,6 +241,7 @@ def _get_text_or_none(value: object) -> str | None:
 
 
 def _get_error_headers(response: object) -> dict[str, str]:
+    """Return the headers of a response, or of an exception that has them itself."""
     headers = dict(getattr(response, "headers", None) or {})
     kept = {}
     for name, value in headers.items():

@@ -44,7 +44,7 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
         WireError: the provider cannot be reached.
     """
     loop = asyncio.get_running_loop()
-    connection = http.client.HTTPSConnection(sent.host, timeout=TIMEOUT_SECONDS)
+    connection = _create_connection(sent)
     try:
         # On a thread, as http.client blocks, and the server has other clients to answer.
         response = await loop.run_in_executor(None, _send, connection, sent, recording)
@@ -62,8 +62,15 @@ async def forward(sent: WireRequest, recording: WireRecording) -> WireResponse:
     return WireResponse(response.status, headers, _yield_chunks(chunks, recording))
 
 
+def _create_connection(sent: WireRequest) -> http.client.HTTPConnection:
+    host = sent.host if sent.port is None else f"{sent.host}:{sent.port}"
+    if sent.scheme == "http":
+        return http.client.HTTPConnection(host, timeout=TIMEOUT_SECONDS)
+    return http.client.HTTPSConnection(host, timeout=TIMEOUT_SECONDS)
+
+
 def _send(
-    connection: http.client.HTTPSConnection, sent: WireRequest, recording: WireRecording
+    connection: http.client.HTTPConnection, sent: WireRequest, recording: WireRecording
 ) -> http.client.HTTPResponse:
     headers = {}
     for name, value in sent.headers.items():
@@ -77,14 +84,28 @@ def _send(
         return connection.getresponse()
 
 
+def send_recorded(
+    sent: WireRequest, recording: WireRecording
+) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    """Send a request to its provider, and return the connection and the head of the response."""
+    connection = _create_connection(sent)
+    return connection, _send(connection, sent, recording)
+
+
+def receive_body(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the chunks of the body of a response."""
+    while True:
+        chunk = response.read1(65_536)
+        if not chunk:
+            return
+        yield chunk
+
+
 def _read_chunks(
-    connection: http.client.HTTPSConnection, response: http.client.HTTPResponse, chunks: Chunks
+    connection: http.client.HTTPConnection, response: http.client.HTTPResponse, chunks: Chunks
 ) -> None:
     try:
-        while True:
-            chunk = response.read1(65_536)
-            if not chunk:
-                break
+        for chunk in receive_body(response):
             chunks.put(chunk)
         chunks.put(None)
     # Raised again by the reader of the queue: nobody sees an exception of this thread.

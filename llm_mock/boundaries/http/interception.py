@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.clients import (
@@ -29,7 +29,13 @@ from llm_mock.boundaries.http.providers.hosts import (
     normalize_host,
 )
 from llm_mock.boundaries.http.settings import http_settings
-from llm_mock.core.context import current_mock, is_mocked, is_passing_through
+from llm_mock.core.context import (
+    current_mock,
+    current_mock_if_created,
+    has_passthrough,
+    is_mocked,
+    is_passing_through,
+)
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.wire import WireRequest
@@ -44,6 +50,18 @@ Headers = Iterable[tuple[Any, Any]]
 def is_answering() -> bool:
     """Return True if the mock answers in place of every provider."""
     return http_settings.mode == "answer" and is_mocked() and not is_passing_through()
+
+
+def may_call_for_real() -> bool:
+    """Return True if a call of a model may reach its provider, as it is recorded or let through."""
+    if has_passthrough():
+        return True
+    mock = current_mock()
+    while mock is not None:
+        if mock.cassette is not None and mock.cassette.mode != "none":
+            return True
+        mock = mock.parent
+    return False
 
 
 def find_provider(
@@ -90,12 +108,15 @@ def _find_provider_at_unlisted_host(
     host: str, port: int | None, target: str, headers: Headers, method_and_scheme: str
 ) -> str | None:
     if is_listed(host, port, http_settings.hosts, "!"):
+        if method_and_scheme:
+            _note_taken_out(host, port, target, method_and_scheme, headers)
         return None
     client = read_client(headers)
     path = target.partition("?")[0]
     if is_this_machine(host):
-        if client.sdk is not None and method_and_scheme and host:
-            _note_not_mocked(host, port, path, method_and_scheme)
+        if http_settings.is_offline:
+            return _find_provider_in_dry_run(client, host, port, path)
+        _note_local_call(host, port, path, method_and_scheme, client)
         return None
     if http_settings.telemetry == "drop" and is_telemetry(host, path):
         return TELEMETRY
@@ -103,6 +124,30 @@ def _find_provider_at_unlisted_host(
     if provider is not None:
         return provider
     return _find_provider_by_client(client, host, port, path)
+
+
+def _find_provider_in_dry_run(client: Client, host: str, port: int | None, path: str) -> str | None:
+    """Return the provider of a request to a server on this machine that may be a gateway."""
+    provider = _find_provider_by_client(client, host, port, path)
+    # Checked last, as finding the owner of a port takes long.
+    if provider is None or not _may_be_gateway(host, port):
+        return None
+    return provider
+
+
+def _may_be_gateway(host: str, port: int | None) -> bool:
+    """Return True for a server on this machine that this run did not start.
+
+    Real models may be behind it, with the real key of the person who makes a dry run.
+    """
+    # The owner of a unix socket is not known.
+    if not host or "/" in host or "%2f" in host.lower():
+        return False
+    # Imported here, as few runs need it.
+    from llm_mock.boundaries.http.local_servers import is_foreign
+
+    # Without a server, too: the result must not depend on whether a gateway is running.
+    return is_foreign(port or 80, if_unknown=True) is not False
 
 
 def _find_provider_by_client(client: Client, host: str, port: int | None, path: str) -> str | None:
@@ -121,29 +166,112 @@ def _find_provider_by_client(client: Client, host: str, port: int | None, path: 
     return None
 
 
-def _note_not_mocked(host: str, port: int | None, path: str, method_and_scheme: str) -> None:
-    """Note that an SDK calls a server on this machine, unless this test run started the server."""
-    # Imported here, as few runs need it.
-    from llm_mock.boundaries.http.local_servers import is_foreign
+class LeftAloneRequest(NamedTuple):
+    """A request to a server that the mock leaves alone."""
 
-    method, scheme = method_and_scheme.split(" ")
-    port = port or (443 if scheme == "https" else 80)
-    foreign = is_foreign(port)
-    if foreign is False:
+    host: str
+    port: int | None
+    path: str
+    method_and_scheme: str
+    """Such as `POST http`."""
+
+    def get_port(self) -> int:
+        """Return the port, by default that of the scheme."""
+        return self.port or (443 if self.method_and_scheme.endswith(" https") else 80)
+
+    def get_server(self) -> str:
+        """Return the host and the port, as ini `llm_mock_hosts` names them."""
+        return f"{self.host}:{self.get_port()}"
+
+    def describe(self) -> str:
+        """Return the method and the URL without its query."""
+        method, scheme = self.method_and_scheme.split(" ")
+        return f"{method} {scheme}://{self.get_server()}{self.path}"
+
+    def is_foreign(self) -> bool | None:
+        """Return True if this run did not start the server; None without a server."""
+        # Imported here, as few runs need it.
+        from llm_mock.boundaries.http.local_servers import is_foreign
+
+        return is_foreign(self.get_port())
+
+
+def _note_local_call(
+    host: str, port: int | None, path: str, method_and_scheme: str, client: Client
+) -> None:
+    """Note a call of a model on this machine, which the mock leaves alone."""
+    if not method_and_scheme or not host:
         return
-    server = f"{host}:{port}"
-    request = f"{method} {scheme}://{server}{path}"
+    has_cassette = _has_cassette()
+    if client.sdk is None and not (has_cassette and is_unmistakable_path(path)):
+        return
+    request = LeftAloneRequest(host, port, path, method_and_scheme)
+    foreign = request.is_foreign()
+    # Without a server there is no answer that a cassette could hold.
+    if has_cassette and foreign is not None:
+        _note_not_recorded(request, foreign)
+    elif client.sdk is not None and foreign is not False:
+        _note_not_mocked(request, foreign)
+
+
+def _note_not_mocked(request: LeftAloneRequest, foreign: bool | None) -> None:
+    server = request.get_server()
+    url = request.describe()
     advice = (
         f"To have the mock answer, add {server} to ini llm_mock_hosts; to leave the server alone, "
         f"add !{server} there."
     )
     # Without a server the connection fails by itself, which the test may intend.
     if foreign is None:
-        message = f"not mocked: {request}. No server listens there. {advice}"
+        message = f"not mocked: {url}. No server listens there. {advice}"
         current_mock().note_refusal(message)
         return
-    message = f"not mocked: {request}. This test run did not start that server. {advice}"
-    current_mock().note_not_mocked(request, message)
+    message = f"not mocked: {url}. This test run did not start that server. {advice}"
+    current_mock().note_not_mocked(url, message)
+
+
+def _has_cassette() -> bool:
+    mock = current_mock_if_created()
+    return mock is not None and mock.cassette is not None
+
+
+def _note_not_recorded(request: LeftAloneRequest, foreign: bool) -> None:
+    """Note a call that the cassette of the test can neither record nor replay.
+
+    Args:
+        request: the call.
+        foreign: False if this run started the server; then it is no problem.
+    """
+    own_server = sys.modules.get("llm_mock.boundaries.http.server")
+    # The server of the mock itself records and replays.
+    if own_server is not None and request.get_port() in own_server.served_ports:
+        return
+    server = request.get_server()
+    url = request.describe()
+    mock = current_mock()
+    if foreign:
+        mock.note_problem(
+            f"The cassette of this test cannot hold {url}, because {server} is left alone. To "
+            f"record and replay its calls, add {server} to ini llm_mock_hosts; to call it for "
+            f"real in each run, add !{server} there."
+        )
+    mock.cassette.note_left_alone(url, f"Add {server} to ini llm_mock_hosts.")
+
+
+def _note_taken_out(
+    host: str, port: int | None, target: str, method_and_scheme: str, headers: Headers
+) -> None:
+    """Note a call to a host that the project took out, in a test with a cassette."""
+    if not _has_cassette():
+        return
+    request = LeftAloneRequest(host, port, target.partition("?")[0], method_and_scheme)
+    if read_client(headers).sdk is None and not is_unmistakable_path(request.path):
+        return
+    entry = f"!{request.host}"
+    if entry not in http_settings.hosts:
+        entry = f"!{request.get_server()}"
+    fix = f"Remove {entry} from ini llm_mock_hosts."
+    current_mock().cassette.note_left_alone(request.describe(), fix)
 
 
 def identify_provider(sent: WireRequest) -> str | None:
@@ -207,7 +335,13 @@ def refuse_request(
 
 def _note_refusal(name: str) -> str:
     """Note that a connection is refused, and return the message."""
-    if http_settings.is_offline:
+    if http_settings.is_offline and is_this_machine(name):
+        message = (
+            f"Connection to {name} refused: real models may be behind a server that this dry run "
+            "did not start, and nothing was sent. To leave the server alone, add !HOST:PORT to ini "
+            "llm_mock_hosts."
+        )
+    elif http_settings.is_offline:
         message = (
             f"Connection to {name} refused: a dry run connects to no other machine, and nothing "
             "was sent. Run without it, or mock this call in the application."
@@ -215,7 +349,8 @@ def _note_refusal(name: str) -> str:
     else:
         message = (
             f"Connection to {name} refused: llm_mock cannot answer on it, and nothing was sent. "
-            "The mock answers requests of httpx, httpx2, requests, urllib3, botocore and aiohttp. "
+            "The mock answers requests of httpx, httpx2, requests, urllib3, botocore and aiohttp, "
+            "and Responses and Realtime over WebSockets of websockets 13.1 or later and aiohttp. "
             "To reach the provider, mark the test with @pytest.mark.llm_live."
         )
     current_mock().note_problem(message)
@@ -231,7 +366,11 @@ def _is_left_alone(host: str, port: int | None) -> bool:
     name = normalize_host(host)
     if is_listed(name, port, http_settings.hosts):
         return False
-    return is_this_machine(host) or is_listed(name, port, http_settings.hosts, "!")
+    if is_listed(name, port, http_settings.hosts, "!"):
+        return True
+    if not is_this_machine(host):
+        return False
+    return not (http_settings.is_offline and _may_be_gateway(host, port))
 
 
 def is_provider_host(host: str, port: int | None) -> bool:

@@ -26,18 +26,25 @@ _cache: dict[int, tuple[float, bool | None]] = {}
 """The results by port, with their times."""
 
 
-def is_foreign(port: int) -> bool | None:
+def is_foreign(port: int, if_unknown: bool = False) -> bool | None:
     """Return True if the server at a port was not started by this run; None without a server.
 
     The servers of the run are those of this process, of the process of the run, and of all
-    processes below that one. If the owner is unknown, the server counts as the run's own.
+    processes below that one.
+
+    Args:
+        port: the port.
+        if_unknown: the result if the owner cannot be found out.
     """
     now = time.monotonic()
     cached_at, foreign = _cache.get(port, (-CACHE_SECONDS, None))
     if now - cached_at < CACHE_SECONDS:
         return foreign
     has_proc = (PROC / "net/tcp").exists()
-    foreign = _is_foreign_by_proc(port) if has_proc else _is_foreign_by_psutil(port)
+    if has_proc:
+        foreign = _is_foreign_by_proc(port)
+    else:
+        foreign = _is_foreign_by_psutil(port, if_unknown)
     # Not cached without a server, as one may start at any moment.
     if foreign is not None:
         _cache[port] = now, foreign
@@ -117,12 +124,12 @@ def _was_started_by_test(process: int) -> bool:
     return any(variable.startswith(TEST_VARIABLE) for variable in environment.split(b"\0"))
 
 
-def _is_foreign_by_psutil(port: int) -> bool | None:
+def _is_foreign_by_psutil(port: int, if_unknown: bool) -> bool | None:
     try:
         # Not a dependency of the package: used if the project has it.
         psutil: Any = importlib.import_module("psutil")
     except ImportError:
-        return False
+        return if_unknown
     process = psutil.Process()
     if "PYTEST_XDIST_WORKER" in os.environ:
         process = process.parent() or process

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+from llm_mock.core.model_names import is_glob
 from llm_mock.support.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
 
 CREATED = 1_700_000_000
 """The time when each model was created, in seconds, for APIs that have one."""
@@ -23,3 +28,12 @@ class ModelFormat:
 
 
 OPENAI_MODELS = ModelFormat()
+
+
+def list_known_models(mock: Mock) -> list[str]:
+    """Return the models with configured replies and those that were called, sorted."""
+    known = {name for name in mock.get_named_ids() if not is_glob(name)}
+    # A call of an endpoint without a model is recorded under the path.
+    called = {call["model_id"] for call in mock.calls}
+    known.update(name for name in called if not name.startswith("/"))
+    return sorted(known)

@@ -6,34 +6,46 @@ import base64
 import re
 import struct
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
-from llm_mock.behaviour.provider_errors import resolve_error
-from llm_mock.behaviour.refusals import REFUSALS
+from llm_mock.behaviour.refusals import find_error_dialect
 from llm_mock.boundaries.http.body_types import EMBEDDINGS, GEMINI_EMBEDDINGS
+from llm_mock.boundaries.http.embeddings import (
+    EMBEDDINGS_PATH,
+    GEMINI_EMBEDDINGS_PATH,
+    embed_texts,
+    has_named_embedding_model,
+)
+from llm_mock.boundaries.http.model_formats import list_known_models
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
 from llm_mock.boundaries.http.protocols.protocol import parse_json_body, validate_body
+from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.providers.google import GOOGLE
 from llm_mock.boundaries.http.providers.openai import OPENAI
-from llm_mock.boundaries.http.providers.registry import get_descriptor
-from llm_mock.boundaries.http.request import read_key
-from llm_mock.boundaries.http.routing import find_protocol, load_protocol
+from llm_mock.boundaries.http.providers.registry import (
+    find_own_endpoint,
+    find_provider,
+    get_descriptor,
+)
+from llm_mock.boundaries.http.routing import (
+    find_protocol,
+    load_protocol,
+    load_protocol_module,
+)
 from llm_mock.boundaries.http.wire import (
     WireRequest,
     WireResponse,
     add_request_id,
+    error_response,
     exception_response,
     json_response,
 )
 from llm_mock.boundaries.http.wire_error import WireError
-from llm_mock.core.keys import make_passed_key
 from llm_mock.core.mock import Mock
-from llm_mock.core.model_names import is_glob
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens
-from llm_mock.core.vectors import EmbeddingRecord, find_dimensions
+from llm_mock.core.vectors import find_dimensions
 from llm_mock.support.json_types import JSONObject
 
 MAX_DIMENSIONS = 100_000
@@ -47,9 +59,9 @@ FINE_TUNED = "ft:"
 """The begin of the name of a fine-tuned model; others cannot be deleted."""
 SHORTENED_MODELS = ("text-embedding-3-small", "text-embedding-3-large")
 """The models of OpenAI that give at most the default number of dimensions."""
-GEMINI_EMBEDDING_PATH = re.compile(r":(embedContent|batchEmbedContents)$")
 TOKEN_COUNT_PATH = re.compile(
-    r"(/messages/count_tokens|:countTokens|/responses/input_tokens|/model/.+/count-tokens)$"
+    r"(/messages/count_tokens|:countTokens|/responses/input_tokens|/model/.+/count-tokens"
+    r"|/publishers/anthropic/models/count-tokens:rawPredict)$"
 )
 MEDIA_PATH = re.compile(
     r"/(moderations|images/(generations|edits|variations)"
@@ -77,7 +89,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     model = body["model"]
     dimensions = _find_requested_dimensions(body)
     texts = [_convert_to_text(item) for item in items]
-    vectors, headers = _embed(sent, provider, mock, model, texts, dimensions)
+    vectors, headers = embed_texts(sent, provider, mock, model, texts, dimensions)
     data = []
     for index, vector in enumerate(vectors):
         embedding = _encode_vector(vector, body.get("encoding_format"))
@@ -130,15 +142,15 @@ def _find_chat_dialect(sent: WireRequest, provider: str) -> ProviderDescriptor:
     return OPENAI if protocol is None else protocol.provider
 
 
-def find_other_model(sent: WireRequest) -> str | None:
+def find_other_model(sent: WireRequest, provider: str) -> str | None:
     """Return the model of a request for embeddings or media; None for other requests."""
-    if sent.path.endswith("/embeddings"):
+    if has_named_embedding_model(sent, provider):
         try:
             return str(parse_json_body(sent.body).get("model"))
         except WireError:
             # It is a request for embeddings all the same.
             return "unknown"
-    if GEMINI_EMBEDDING_PATH.search(sent.path):
+    if GEMINI_EMBEDDINGS_PATH.search(sent.path):
         return _parse_model_of_path(sent.path)
     if sent.method == "POST" and MEDIA_PATH.search(sent.path):
         # Imported late: few programs call these.
@@ -162,64 +174,11 @@ def answer_gemini_embeddings(sent: WireRequest, provider: str, mock: Mock) -> Wi
     config = first.get("embedContentConfig") or {}
     size = first.get("outputDimensionality", config.get("outputDimensionality"))
     dimensions = _parse_dimensions(size, "outputDimensionality")
-    vectors, _ = _embed(sent, provider, mock, model, texts, dimensions)
+    vectors, _ = embed_texts(sent, provider, mock, model, texts, dimensions)
     values = [{"values": vector} for vector in vectors]
     if batch is None:
         return json_response({"embedding": values[0]})
     return json_response({"embeddings": values})
-
-
-def _embed(
-    sent: WireRequest,
-    provider: str,
-    mock: Mock,
-    model: str,
-    items: list[str],
-    dimensions: int | None,
-) -> tuple[list[list[float]], dict[str, str]]:
-    """Return the vectors of a batch with the headers of its quota, and record it.
-
-    The record is like that of a batch of `llm`.
-    """
-    model_id = mock.responses.get_model_id(model)
-    state = mock.embedding_state(model_id)
-    key = read_key(sent.headers)
-    # The record has the name that the client sent, the replies are found by the model's id.
-    record = EmbeddingRecord(
-        timestamp=datetime.now().isoformat(),
-        model_id=model,
-        items=items,
-        key=make_passed_key(key) if key else None,
-        error=None,
-    )
-    state.calls.append(record)
-    # All others have OpenAI's error format here.
-    words = provider if provider in REFUSALS else "openai"
-    try:
-        headers = _count_for_quota(sent, words, mock, model_id, items)
-        return mock.embed_items(model_id, items, dimensions), headers
-    except Exception as configured:
-        error = resolve_error(configured, model, words)
-        record["error"] = str(error) or type(error).__name__
-        raise error from None
-
-
-def _count_for_quota(
-    sent: WireRequest, provider: str, mock: Mock, model_id: str, items: list[str]
-) -> dict[str, str]:
-    """Count a batch for the quota of its model, and return the rate-limit headers.
-
-    Raises:
-        Exception: the provider's error, as a limit is exceeded.
-    """
-    if mock.quotas is None:
-        return {}
-    # Imported late: few tests set quotas.
-    from llm_mock.boundaries.http.embedding_quotas import EmbeddingQuota
-
-    quota = EmbeddingQuota(mock.quotas, model_id, provider)
-    quota.count(sent, items)
-    return quota.build_headers()
 
 
 def _parse_dimensions(value: object, name: str) -> int | None:
@@ -289,8 +248,12 @@ def answer_token_count(sent: WireRequest, provider: str, mock: Mock) -> WireResp
         from llm_mock.boundaries.http.protocols.bedrock_invoke import parse_counted_request
 
         return json_response({"inputTokens": count_input_tokens(parse_counted_request(sent, mock))})
-    tokens = count_input_tokens(load_protocol("anthropic_messages").parse_request(sent, mock))
-    return json_response({"input_tokens": tokens})
+    try:
+        request = load_protocol("anthropic_messages").parse_request(sent, mock)
+    except WireError as error:
+        # Vertex AI passes on what Claude says; otherwise Google words its errors.
+        return error_response(ANTHROPIC.errors, error)
+    return json_response({"input_tokens": count_input_tokens(request)})
 
 
 def acknowledge_request(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
@@ -298,21 +261,19 @@ def acknowledge_request(sent: WireRequest, provider: str, mock: Mock) -> WireRes
     return json_response({})
 
 
-def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
+def answer_models(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
     """Answer `GET …/models` and `GET …/models/MODEL`.
 
     The list has the models with configured replies and those that were called. A single model is
     always there.
     """
     models = get_descriptor(provider).models
+    if models is None:
+        return None
     match = MODEL_ID_OF_PATH.search(sent.path)
     if match:
         return json_response(models.describe(unquote(match[1])))
-    known = {name for name in mock.get_named_ids() if not is_glob(name)}
-    # A call of an endpoint without a model is recorded under the path.
-    called = {call["model_id"] for call in mock.calls}
-    known.update(name for name in called if not name.startswith("/"))
-    return json_response(models.build_list(sorted(known)))
+    return json_response(models.build_list(list_known_models(mock)))
 
 
 def delete_model(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
@@ -349,10 +310,18 @@ def answer_stored_object(sent: WireRequest, provider: str, mock: Mock) -> WireRe
     return answer_stored(sent, provider, mock)
 
 
+def answer_stored_interaction(sent: WireRequest, provider: str, mock: Mock) -> WireResponse | None:
+    """Answer a request about what Google keeps on its server; None for other requests."""
+    # Imported late: few applications use state.
+    from llm_mock.boundaries.http.stored_interactions import answer_interaction
+
+    return answer_interaction(sent, mock)
+
+
 Handler = Callable[[WireRequest, str, Mock], WireResponse | None]
 ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
-    ("POST", re.compile(r"/embeddings$"), answer_embeddings),
-    ("POST", GEMINI_EMBEDDING_PATH, answer_gemini_embeddings),
+    ("POST", EMBEDDINGS_PATH, answer_embeddings),
+    ("POST", GEMINI_EMBEDDINGS_PATH, answer_gemini_embeddings),
     ("POST", TOKEN_COUNT_PATH, answer_token_count),
     ("POST", MEDIA_PATH, answer_media),
     # The traces of the OpenAI Agents SDK.
@@ -362,6 +331,7 @@ ENDPOINTS: tuple[tuple[str, re.Pattern[str], Handler], ...] = (
     ("GET", re.compile(r"/models(/.+)?$"), answer_models),
     ("DELETE", re.compile(r"/models/.+$"), delete_model),
     ("*", STORED_PATH, answer_stored_object),
+    ("*", re.compile(r"/v1\w*/(.+/)?interactions/[^/]+(/cancel)?$"), answer_stored_interaction),
 )
 """The method, the path and the handler of each endpoint."""
 
@@ -372,15 +342,24 @@ def answer_other_endpoint(sent: WireRequest, provider: str, mock: Mock) -> WireR
     Raises:
         ConnectionFailure: the reply is that the connection fails.
     """
+    handler = _find_handler(sent, provider)
+    if handler is None:
+        return None
+    errors = get_descriptor(provider).errors
+    try:
+        response = handler(sent, provider, mock)
+        return None if response is None else add_request_id(response, errors)
+    except Exception as error:
+        return exception_response(errors, error, find_error_dialect(provider))
+
+
+def _find_handler(sent: WireRequest, provider: str) -> Handler | None:
+    own = find_own_endpoint(find_provider(provider), sent.method, sent.path)
+    if own is not None:
+        module, _, name = own.handler.partition(":")
+        own_handler: Handler = getattr(load_protocol_module(module), name)
+        return own_handler
     for method, path, handler in ENDPOINTS:
-        if method not in (sent.method, "*") or not path.search(sent.path):
-            continue
-        errors = get_descriptor(provider).errors
-        try:
-            response = handler(sent, provider, mock)
-            return None if response is None else add_request_id(response, errors)
-        except Exception as error:
-            # All others have OpenAI's error format here.
-            words = provider if provider in REFUSALS else "openai"
-            return exception_response(errors, error, words)
+        if method in (sent.method, "*") and path.search(sent.path):
+            return handler
     return None

@@ -35,12 +35,13 @@ MODEL_SDKS = (
     "google.cloud.aiplatform",
     "google.genai",
     "litellm",
+    "mistralai",
     "openai",
     "pydantic_ai",
     "vertexai",
 )
 """The packages that look for credentials of a cloud only to call models."""
-CREDENTIAL_PACKAGES = ("llm_mock", "boto3", "botocore", "google.auth")
+CREDENTIAL_PACKAGES = ("llm_mock", "boto3", "botocore", "google.auth", "google.oauth2")
 """The packages between one of `MODEL_SDKS` and the search for credentials."""
 PLACEHOLDER_REGION = "us-east-1"
 """The region of AWS if neither an argument, a variable nor a profile names one."""
@@ -63,6 +64,8 @@ def attach() -> None:
     attach_on_import("anthropic.lib.bedrock._client", _attach_to_anthropic_bedrock)
     attach_on_import("google.auth", _attach_to_google_auth)
     attach_on_import("google.auth._default", _attach_to_google_metadata)
+    for transport in ("requests", "urllib3"):
+        attach_on_import(f"google.auth.transport.{transport}", _attach_to_google_transport)
 
 
 def _attach_to_clients(module: ModuleType) -> None:
@@ -99,6 +102,10 @@ def _attach_to_google_metadata(default: ModuleType) -> None:
     # takes some seconds elsewhere.
     if hasattr(default, "_get_gce_credentials"):
         replace(default, "_get_gce_credentials", _load_google_instance_credentials)
+
+
+def _attach_to_google_transport(transport: ModuleType) -> None:
+    replace(transport.Request, "__call__", _request_google_token)
 
 
 def _init_client(
@@ -200,6 +207,23 @@ def _load_google_instance_credentials(
     if _is_for_models.get() and _is_answering():
         return None, None
     return original(*args, **kwargs)
+
+
+def _request_google_token(original: Callable[..., object], *args: Any, **kwargs: Any) -> Any:
+    """Return the answer to google-auth's request for a token; for models a placeholder.
+
+    Credentials of the machine or of the application are refreshed before the first call.
+    """
+    __tracebackhide__ = True
+    if not _are_for_models():
+        return original(*args, **kwargs)
+    # Imported late, as few projects have credentials of Google.
+    from llm_mock.boundaries.http.google_tokens import TokenResponse
+    from llm_mock.boundaries.http.interception import may_call_for_real
+
+    if may_call_for_real():
+        return original(*args, **kwargs)
+    return TokenResponse()
 
 
 def _make_google_placeholder() -> Any:

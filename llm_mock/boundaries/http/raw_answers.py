@@ -11,7 +11,6 @@ from llm_mock.boundaries.http.protocols.openai_responses import store_provider_r
 from llm_mock.boundaries.http.readers.text_slots import TextSlots
 from llm_mock.boundaries.http.routing import create_reader
 from llm_mock.boundaries.http.streaming import (
-    add_provider_headers,
     choose_wait_type,
     encode_errors,
     start_stream,
@@ -50,10 +49,8 @@ def build_raw_response(protocol: WireProtocol, context: ResponseContext) -> Wire
     if context.request.stream:
         events = encode_errors(protocol, context, _encode_events(context, items))
         response = start_stream(answer, events, protocol.provider.stream_type)
-        add_provider_headers(response, protocol.provider, context)
         return add_request_id(response, errors)
     response = add_request_id(json_response(items[0]), errors)
-    add_provider_headers(response, protocol.provider, context)
     seconds = sum(answer.waits or ())
     return response._replace(delay=choose_wait_type(answer)(seconds)) if seconds else response
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SUPPORTED_ENCODINGS = ("gzip", "deflate", "identity")
 """The content encodings that a recording can decode."""
 ZLIB_ENCODINGS = ("gzip", "x-gzip", "deflate")
+JSON_LINES = "application/x-ndjson"
+"""The media type of a stream whose events are lines of JSON."""
 END_OF_EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 COMMON_ERRORS = {
     400: "BadRequestError",
@@ -61,9 +63,20 @@ SDK_ERRORS = {
 
 
 def start_recording(
-    call: PassthroughCall, request: HTTPRequest, sent: WireRequest, mock: Mock
+    call: PassthroughCall,
+    request: HTTPRequest,
+    sent: WireRequest,
+    mock: Mock,
+    recording_class: type[WireRecording] | None = None,
 ) -> WireRecording:
     """Return the recording of a call that is made for real.
+
+    Args:
+        call: the call, which takes the answer.
+        request: the parsed request.
+        sent: the HTTP request.
+        mock: the mock that stores the response.
+        recording_class: the class of the recording, by default that of calls of models.
 
     Raises:
         LLMMockError: the application has no key for the provider.
@@ -79,7 +92,7 @@ def start_recording(
         )
         call.report_not_made(problem)
         raise problem
-    return WireRecording(call, request, sent, mock)
+    return (recording_class or WireRecording)(call, request, sent, mock)
 
 
 class WireRecording:
@@ -94,6 +107,9 @@ class WireRecording:
         mock: the mock that stores the response, if its API does so.
     """
 
+    api: str | None = None
+    """The API under which the response is recorded; None for that of the request."""
+
     def __init__(
         self, call: PassthroughCall, request: HTTPRequest, sent: WireRequest, mock: Mock
     ) -> None:
@@ -101,13 +117,15 @@ class WireRecording:
         self._request = request
         self._sent = sent
         self._mock = mock
-        self._reader = create_reader(request.api)
+        self._reader = create_reader(self.api or request.api)
         self._text_slots = TextSlots(self._reader)
         self._status = 0
         self._headers: dict[str, str] = {}
         self._is_streamed = False
         self._is_binary = False
         """True for a stream of AWS."""
+        self._are_lines = False
+        """True for a stream of Ollama."""
         self._has_ended = False
         self._data = b""
         """The decoded body; of a stream, the part after its last event."""
@@ -138,6 +156,10 @@ class WireRecording:
             return {}
         return {"accept-encoding": ", ".join(supported) or "identity"}
 
+    def refuse(self, problem: Exception) -> None:
+        """Report that the request is not sent."""
+        self._call.report_not_made(problem)
+
     @contextmanager
     def guard_send(self) -> Iterator[None]:
         """Record an error that is raised while the request is sent."""
@@ -155,7 +177,9 @@ class WireRecording:
         self._headers = {name.lower(): value for name, value in headers}
         content_type = self._headers.get("content-type", "")
         self._is_binary = content_type.startswith(event_stream.MEDIA_TYPE)
-        is_stream = self._is_binary or content_type.startswith("text/event-stream")
+        self._are_lines = content_type.startswith(JSON_LINES)
+        is_events = content_type.startswith("text/event-stream")
+        is_stream = self._is_binary or self._are_lines or is_events
         self._is_streamed = status < 400 and is_stream
         encoding = self._headers.get("content-encoding", "identity").strip().lower()
         if encoding in ZLIB_ENCODINGS:
@@ -255,6 +279,9 @@ class WireRecording:
             for message in messages:
                 self._take_event(self._request.decode_event(message))
             return
+        if self._are_lines:
+            self._read_lines()
+            return
         *events, self._data = END_OF_EVENT.split(self._data)
         for event in events:
             lines = event.decode(errors="replace").splitlines()
@@ -262,6 +289,12 @@ class WireRecording:
             data = [line[5:].removeprefix(" ") for line in data_lines]
             if data:
                 self._take_event(parse_json_or_text("\n".join(data)))
+
+    def _read_lines(self) -> None:
+        *lines, self._data = self._data.split(b"\n")
+        for line in lines:
+            if line.strip():
+                self._take_event(parse_json_or_text(line.decode(errors="replace")))
 
     def _take_event(self, event: object) -> None:
         self._extract_texts(event)
@@ -288,8 +321,9 @@ class WireRecording:
         if not self._status or self._status >= 400:
             return None
         return {
-            "api": self._request.api,
+            "api": self.api or self._request.api,
             "streamed": self._is_streamed,
+            "status": self._status,
             "headers": self._headers,
         }
 

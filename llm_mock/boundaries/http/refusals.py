@@ -40,7 +40,7 @@ def refuse_request(
         return _drop_telemetry(sent)
     if outdated:
         return _refuse_client_version(outdated, provider, mock)
-    other_model = find_other_model(sent)
+    other_model = find_other_model(sent, provider)
     if other_model is None:
         return None
     return refuse_model_call(sent, other_model, get_descriptor(provider).errors, mock)
@@ -135,9 +135,9 @@ def refuse_unknown_path(
     if served:
         message = (
             f"{problem}. The server supports chat/completions, responses, messages, "
-            "generateContent, converse, embeddings, models, token counts, moderations, images and "
-            "audio. Check the base URL that the program was given, or configure an answer: "
-            f"mock.on({sent.method!r}, {sent.path!r}, …)."
+            "generateContent, interactions, converse, embeddings, models, token counts, "
+            "moderations, images and audio. Check the base URL that the program was given, or "
+            f"configure an answer: mock.on({sent.method!r}, {sent.path!r}, …)."
         )
     else:
         message = (

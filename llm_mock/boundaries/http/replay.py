@@ -44,7 +44,9 @@ def replay_response(context: ResponseContext) -> WireResponse | None:
     if not received.streamed:
         return _build_response(received, to_json(restore_body(reply)))
     headers = {"content-type": "text/event-stream; charset=utf-8", **received.headers}
-    return WireResponse(200, list(headers.items()), _build_events(reply, received, request))
+    return WireResponse(
+        received.status, list(headers.items()), _build_events(reply, received, request)
+    )
 
 
 def _has_requested_form(received: Received, request: HTTPRequest) -> bool:

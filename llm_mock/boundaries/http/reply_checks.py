@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from llm_mock.boundaries.http.providers.registry import get_registry
+
 if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
     from llm_mock.support.json_types import JSONObject
@@ -23,6 +25,7 @@ SERVICE_TIERS = {
     "Anthropic": ("standard", "priority", "batch"),
     "Gemini": ("standard", "flex", "priority"),
     "Bedrock": (),
+    "Interactions": (),
     "Mistral": ("standard", "priority"),
     "Vertex AI": (),
 }
@@ -35,6 +38,8 @@ CITED_SOURCES = {
     "Anthropic": ("url", "document_index"),
     "Gemini": ("url", "file_id"),
     "Bedrock": (),
+    "Cohere": ("document_index",),
+    "Interactions": (),
     "Mistral": (),
     "Vertex AI": ("url", "file_id"),
 }
@@ -43,6 +48,7 @@ CITED_SOURCES = {
 
 LOGPROBS_OPTIONS = {
     "Chat Completions": "logprobs=True",
+    "Cohere": "logprobs=True",
     "Responses": 'include=["message.output_text.logprobs"] or top_logprobs',
     "Gemini": "responseLogprobs",
     "Mistral": "logprobs=True",
@@ -88,8 +94,12 @@ class CalledAPI(NamedTuple):
         """The name of the API in messages and in the tables of this module."""
         if self.provider in OTHER_NAMES:
             return OTHER_NAMES[self.provider]
+        if self.api in get_registry().apis:
+            return str(self.provider).capitalize()
         if self.api == "generate_content":
             return "Vertex AI" if "aiplatform" in self.host else "Gemini"
+        if self.api == "interactions":
+            return "Interactions"
         if self.api == "messages":
             return "Anthropic"
         return "Responses" if self.api == "responses" else "Chat Completions"
@@ -120,7 +130,7 @@ def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
     tier = reply.service_tier
     if tier is None:
         return None
-    tiers = SERVICE_TIERS[called.name]
+    tiers = SERVICE_TIERS.get(called.name, ())
     if tier in tiers or (called.name in OPENAI_APIS and not called.is_openai):
         return None
     known = " or ".join(map(repr, tiers)) or "none"
@@ -128,7 +138,7 @@ def _find_unknown_tier(reply: Reply, called: CalledAPI) -> str | None:
 
 
 def _find_unknown_source(reply: Reply, called: CalledAPI) -> str | None:
-    known = CITED_SOURCES[called.name]
+    known = CITED_SOURCES.get(called.name, ())
     for citation in reply.citations:
         if citation.source not in known:
             words = " or ".join(known)
@@ -136,10 +146,13 @@ def _find_unknown_source(reply: Reply, called: CalledAPI) -> str | None:
             return f"has a citation with {citation.source}, but {called.name} {can}."
         if citation.document_index is not None:
             # Imported late: most answers cite web pages.
-            from llm_mock.boundaries.http.cited_documents import find_document_problem
+            from llm_mock.boundaries.http import cited_documents
 
             index, text = citation.document_index, citation.cited_text
-            problem = find_document_problem(called.body, index, text)
+            if called.name == "Cohere":
+                problem = cited_documents.find_cohere_document_problem(called.body, index, text)
+            else:
+                problem = cited_documents.find_document_problem(called.body, index, text)
             if problem is not None:
                 return problem
     return None

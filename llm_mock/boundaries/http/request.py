@@ -34,8 +34,8 @@ COMMON_NAMES = {"max_completion_tokens": "max_tokens", "max_output_tokens": "max
 """The names that `llm` has for options of OpenAI's APIs, where they differ."""
 CANDIDATE_COUNTS = {"chat.completions": "n", "generate_content": "candidateCount"}
 """The options with the number of answers, by API."""
-NAMED_EVENT_APIS = ("messages", "responses")
-"""The APIs whose stream events are named after their type."""
+EVENT_NAMES = {"messages": "type", "responses": "type", "interactions": "event_type"}
+"""The field that names an event of a stream, for the APIs whose events have names."""
 CAMEL_CASE_APIS = ("generate_content", "converse")
 """The APIs whose options are in camel case."""
 Message = JSONObject
@@ -284,8 +284,9 @@ class HTTPRequest(Request):
     def encode_event(self, item: JSON) -> bytes:
         """Encode an event of the provider's own for a streamed response."""
         name = None
-        if self.api in NAMED_EVENT_APIS and isinstance(item, dict):
-            name = item.get("type")
+        field = EVENT_NAMES.get(self.api)
+        if field is not None and isinstance(item, dict):
+            name = item.get(field)
         return server_sent_event(item, name if isinstance(name, str) else None)
 
     def decode_event(self, message: EventMessage) -> JSON:

@@ -7,7 +7,11 @@ import importlib
 import re
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.boundaries.http.providers.registry import find_provider
+from llm_mock.boundaries.http.providers.registry import (
+    find_own_api,
+    find_provider,
+    get_registry,
+)
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
@@ -19,17 +23,28 @@ MODEL_PATHS = (
     # OpenAI's Assistants API has `/threads/ID/messages`, which is something else.
     (re.compile(r"^(?!.*/threads/).*/messages$"), "anthropic_messages"),
     (re.compile(r":(generateContent|streamGenerateContent)$"), "gemini"),
+    (
+        re.compile(r"/anthropic/models/(?!count-tokens:)[^/]+:(rawPredict|streamRawPredict)$"),
+        "anthropic_vertex",
+    ),
+    (re.compile(r"/v1\w*/(.+/)?interactions$"), "gemini_interactions"),
+    (re.compile(r"/mistralai/models/[^/]+:(rawPredict|streamRawPredict)$"), "mistral_chat"),
     (re.compile(r"/model/.+/converse(-stream)?$"), "bedrock_converse"),
     (re.compile(r"/model/.+/invoke(-with-response-stream)?$"), "bedrock_invoke"),
 )
-"""The paths of the APIs that call a model, with their modules in `protocols`."""
+"""The paths of the APIs that call a model, with their modules in `protocols`.
+
+Those that only one provider has are in its descriptor.
+"""
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
     "messages": "anthropic_messages",
     "generate_content": "gemini",
+    "interactions": "gemini_interactions",
     "converse": "bedrock_converse",
     "invoke_model": "bedrock_invoke",
+    "endpoint": "endpoint",
 }
 """The modules in `readers`, by the name of the API in `HTTPRequest.api`."""
 
@@ -40,10 +55,13 @@ def find_protocol(method: str, path: str, provider: str) -> WireProtocol | None:
     """Return the protocol of a request that calls a model; None for other requests."""
     if method != "POST":
         return None
+    descriptor = find_provider(provider)
+    own = find_own_api(descriptor, path)
+    if own is not None:
+        return load_protocol(own.protocol)
     for pattern, name in MODEL_PATHS:
         if not pattern.search(path):
             continue
-        descriptor = find_provider(provider)
         variant = name if descriptor is None else descriptor.protocols.get(name, name)
         return None if variant is None else load_protocol(variant)
     return None
@@ -51,9 +69,13 @@ def find_protocol(method: str, path: str, provider: str) -> WireProtocol | None:
 
 def load_protocol(name: str) -> WireProtocol:
     """Return the protocol of a module in `protocols`."""
-    module: Any = importlib.import_module(f"{__package__}.protocols.{name}")
-    protocol: WireProtocol = module.PROTOCOL
+    protocol: WireProtocol = load_protocol_module(name).PROTOCOL
     return protocol
+
+
+def load_protocol_module(name: str) -> Any:
+    """Return a module in `protocols`, which is imported when it is first needed."""
+    return importlib.import_module(f"{__package__}.protocols.{name}")
 
 
 def create_reader(api: str) -> ResponseReader:
@@ -62,7 +84,16 @@ def create_reader(api: str) -> ResponseReader:
     Args:
         api: the API, as `HTTPRequest.api` names it.
     """
-    name = READERS[api]
-    module: Any = importlib.import_module(f"{__package__}.readers.{name}")
+    name = READERS.get(api)
+    if name is None:
+        folder, name = "protocols", get_registry().apis[api].protocol
+    else:
+        folder = "readers"
+    module: Any = importlib.import_module(f"{__package__}.{folder}.{name}")
     reader: ResponseReader = module.READER()
     return reader
+
+
+def list_apis() -> list[str]:
+    """Return the names of all APIs whose answers can be recorded."""
+    return [*READERS, *get_registry().apis]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import socket
 import threading
@@ -14,9 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.boundaries.http.clients import is_websocket_path
 from llm_mock.boundaries.http.connection import Connection, ServerContext, enter_task
-from llm_mock.boundaries.http.dialects import make_environment, resolve_request
-from llm_mock.boundaries.http.dispatch import parse_request, respond_async
+from llm_mock.boundaries.http.dialects import (
+    NO_UPSTREAMS,
+    Upstream,
+    make_environment,
+    resolve_request,
+)
+from llm_mock.boundaries.http.dispatch import ModelRequest, parse_request, respond_async
 from llm_mock.boundaries.http.errors import refusal_headers
 from llm_mock.boundaries.http.forwarding import forward
 from llm_mock.boundaries.http.http1 import RequestHead
@@ -38,8 +45,15 @@ if TYPE_CHECKING:
 
 BACKLOG = 128
 """The connections that may wait to be accepted."""
+NO_WEBSOCKETS = (
+    "The server answers WebSockets with the library websockets 13.1 or later. Install it beside "
+    "llm-mock (pip install 'websockets>=13.1'), or call the API over HTTP."
+)
 LOCAL_NAMES = ("localhost", "host.docker.internal", "host.containers.internal")
 """Names of this machine; the last two are those inside of containers."""
+
+served_ports: set[int] = set()
+"""The ports of the servers that run in this process."""
 
 
 class RoutedRequest(NamedTuple):
@@ -87,6 +101,8 @@ class MockServer:
             that no page in a browser can call the server by a name that it lets resolve to this
             machine (DNS rebinding).
         router: finds the mocks of requests that name a test; None if `mock` answers all.
+        upstreams: the servers to which requests are forwarded in place of the provider's, by the
+            first part of the path.
 
     Raises:
         OSError: the server cannot listen there.
@@ -100,7 +116,9 @@ class MockServer:
         keep_alive: bool = False,
         any_host: bool = False,
         router: RequestRouter | None = None,
+        upstreams: Mapping[str, Upstream] = NO_UPSTREAMS,
     ) -> None:
+        self._upstreams = upstreams
         self._mock = mock
         self._router = router
         self._any_host = any_host
@@ -109,7 +127,9 @@ class MockServer:
         # Bound here and not on the thread, so that the caller sees the error and knows the port.
         self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         url_host = f"[{host}]" if ":" in host else host
-        self.url = f"http://{url_host}:{self._socket.getsockname()[1]}"
+        self._port = self._socket.getsockname()[1]
+        served_ports.add(self._port)
+        self.url = f"http://{url_host}:{self._port}"
         """The base URL, without a path: any provider's path can follow."""
         # Not the loop of the policy: an application may have replaced it by uvloop.
         self._loop = asyncio.SelectorEventLoop()
@@ -143,6 +163,11 @@ class MockServer:
         """The `endpoint_url` of a client for Amazon Bedrock, and its `base_url` in `anthropic`."""
         return f"{self.url}/bedrock"
 
+    @property
+    def vertex_url(self) -> str:
+        """The `base_url` of Anthropic's clients for Vertex AI."""
+        return f"{self.url}/vertex/v1"
+
     def environment(self, **variables: str) -> dict[str, str]:
         """Return the environment for a program that is to call this server.
 
@@ -172,6 +197,7 @@ class MockServer:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._end)
         self._thread.join()
+        served_ports.discard(self._port)
 
     def __enter__(self) -> MockServer:
         return self
@@ -219,21 +245,25 @@ class MockServer:
 
     async def _respond(
         self, head: RequestHead, body: bytes, connection: Connection
-    ) -> WireResponse:
+    ) -> WireResponse | None:
         if self._router is None or not self._router.concerns(head):
-            return await self._answer(head, body, self._mock)
+            return await self._answer(head, body, self._mock, connection)
         try:
             routed = self._router.route(head, body, connection.peer_address)
         except WireError as error:
             return _refuse_malformed(head, error)
         if isinstance(routed, WireResponse):
             return routed
-        return await self._answer(routed.head, body, routed.mock)
+        return await self._answer(routed.head, body, routed.mock, connection)
 
     async def _answer(
-        self, head: RequestHead, body: bytes, get_mock: Callable[[], Mock | None]
-    ) -> WireResponse:
-        sent, provider = resolve_request(head, body)
+        self,
+        head: RequestHead,
+        body: bytes,
+        get_mock: Callable[[], Mock | None],
+        connection: Connection,
+    ) -> WireResponse | None:
+        sent, provider = resolve_request(head, body, self._upstreams)
         # Before anything can be reported about the request.
         _hide_credentials(sent)
         if not self._any_host and not is_local_host(head.host):
@@ -241,6 +271,8 @@ class MockServer:
         # Programs and people look at this path to see if the server is up.
         if sent.path == "/" and head.method in ("GET", "HEAD"):
             return json_response({"llm-mock": self.url})
+        if head.method == "GET" and _wants_websocket(sent):
+            return _open_websocket(sent, provider, get_mock, connection)
         try:
             mock = get_mock()
             if mock is None:
@@ -264,6 +296,28 @@ class MockServer:
         return error_response(get_descriptor(provider).errors, error)
 
 
+def _wants_websocket(sent: WireRequest) -> bool:
+    return "upgrade" in sent.headers and is_websocket_path(sent.path)
+
+
+def _open_websocket(
+    sent: WireRequest,
+    provider: str,
+    get_mock: Callable[[], Mock | None],
+    connection: Connection,
+) -> WireResponse | None:
+    """Make a WebSocket of a connection; return the response if that cannot be done."""
+    # Imported late: few clients use WebSockets, and the library need not be installed.
+    try:
+        from llm_mock.boundaries.http.websockets.served import ServedSession, open_websocket
+    except ImportError:
+        error = WireError(426, NO_WEBSOCKETS, headers=refusal_headers(NO_WEBSOCKETS))
+        return error_response(get_descriptor(provider).errors, error)
+    session = ServedSession(provider, sent, get_mock, _respond_with)
+    connection.open_websocket(functools.partial(open_websocket, session, sent))
+    return None
+
+
 async def _respond_with(mock: Mock, sent: WireRequest, provider: str) -> WireResponse:
     """Return a mock's response to a request."""
     request = parse_request(sent, provider, mock, served=True)
@@ -272,7 +326,10 @@ async def _respond_with(mock: Mock, sent: WireRequest, provider: str) -> WireRes
     if isinstance(request, PendingResponse):
         await enter_task()
         return await request.wait()
-    response = await respond_async(request, enter_task)
+    if isinstance(request, ModelRequest):
+        response = await respond_async(request, enter_task)
+    else:
+        response = request
     if isinstance(response, WireResponse):
         return response
     await enter_task()

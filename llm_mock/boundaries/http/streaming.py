@@ -17,7 +17,7 @@ from llm_mock.core.events import RealWait, Silence, Wait
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.chunks import ResponseContext
     from llm_mock.boundaries.http.protocols.protocol import WireProtocol
-    from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
+    from llm_mock.boundaries.http.providers.descriptor import HeaderBuilder
     from llm_mock.core.answer import Answer
 
 
@@ -60,14 +60,13 @@ def apply_pace(answer: Answer, events: Iterator[bytes | Wait]) -> Iterator[bytes
 
 
 def add_provider_headers(
-    response: WireResponse, provider: ProviderDescriptor, context: ResponseContext
+    response: WireResponse, build_headers: HeaderBuilder, context: ResponseContext
 ) -> None:
     """Add the headers that only this provider sends with an answer."""
-    if provider.build_headers is not None:
-        request = context.request
-        tokens = (context.input_tokens, context.output_tokens)
-        headers = provider.build_headers(request.api, bool(request.stream), *tokens)
-        response.headers.extend(headers.items())
+    request = context.request
+    tokens = (context.input_tokens, context.output_tokens)
+    headers = build_headers(request.api, bool(request.stream), *tokens)
+    response.headers.extend(headers.items())
 
 
 def encode_errors(

@@ -25,6 +25,7 @@ OLDEST = {
     "openai": "1.55.3",
     "requests": "2.28",
     "urllib3": "1.26",
+    "websockets": "13.1",
 }
 """The oldest supported version of each library, by the name of its distribution."""
 USER_AGENTS = {

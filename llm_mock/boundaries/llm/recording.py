@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import copy
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import llm
 
@@ -16,6 +18,9 @@ from llm_mock.core.protocols import AnswerMetadata, PassthroughCall
 
 if TYPE_CHECKING:
     from llm.models import _BaseResponse  # private: the common base of both kinds
+
+    from llm_mock.boundaries.llm.request import LLMRequest
+    from llm_mock.core.mock import Mock
 
 
 def record(call: PassthroughCall, response: _BaseResponse) -> Iterator[Any]:
@@ -34,6 +39,40 @@ async def record_async(call: PassthroughCall, response: _BaseResponse) -> AsyncI
         async for chunk in chunks:
             call.take(chunk)
             yield chunk
+
+
+def repeat_call(
+    request: LLMRequest,
+    conversation: llm.Conversation | None,
+    call: PassthroughCall,
+    mock: Mock,
+) -> None:
+    """Make a call once more for real, to verify a cassette.
+
+    Args:
+        request: the call.
+        conversation: the conversation as it was before the call; None without one.
+        call: takes the answer.
+        mock: gets problems, by the call.
+    """
+    # A copy, as the plugin of the model may change it.
+    prompt = copy.copy(request.native)
+    model = prompt.model
+    if is_async(model):
+        async_conversation = cast("llm.AsyncConversation", conversation)
+        async_response = llm.AsyncResponse(
+            prompt, model, False, conversation=async_conversation, key=request.key
+        )
+        asyncio.run(_drain(record_async(call, async_response)))
+        return
+    response = llm.Response(prompt, model, False, conversation=conversation, key=request.key)
+    for _ in record(call, response):
+        pass
+
+
+async def _drain(chunks: AsyncIterator[object]) -> None:
+    async for _ in chunks:
+        pass
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +92,13 @@ class LLMRequest(Request):
     def system_message(self) -> str:
         """Return the system prompt, which may be in an earlier message of the conversation."""
         return self.system or versions.get_system_message(self.native)
+
+    def copy_conversation(self) -> llm.Conversation | None:
+        """Return the conversation as it is now; None without one."""
+        conversation: llm.Conversation | None = copy.copy(self._conversation)
+        if conversation is not None:
+            conversation.responses = [*conversation.responses]
+        return conversation
 
 
 class TextRequest(LLMRequest):

@@ -214,3 +214,179 @@ GEMINI_EMBEDDINGS: Rows = {
     **_GEMINI_EMBEDDING,
     "requests": ("list", {"[]": ("dict", _GEMINI_EMBEDDING)}),
 }
+
+# https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+_AWS_SOURCE: Rows = {
+    **_texts("bytes", "text"),
+    "s3Location": ("dict", _texts("uri")),
+    "content": AGAIN,
+}
+_AWS_FILE: Rows = {**_texts("format", "name"), "source": ("dict", _AWS_SOURCE)}
+_AWS_CONTENT: Rows = {"content": AGAIN}
+_AWS_REASONING: Rows = {
+    "reasoningText": ("dict", _texts("text", "signature")),
+    "redactedContent": "str",
+}
+_AWS_BLOCK: Rows = {
+    "text": "str",
+    **dict.fromkeys(("image", "document", "video", "audio"), ("dict", _AWS_FILE)),
+    "toolUse": ("dict", _texts("toolUseId", "name")),
+    "toolResult": ("dict", {**_texts("toolUseId", "status"), **_AWS_CONTENT}),
+    "reasoningContent": ("dict", _AWS_REASONING),
+    "guardContent": ("dict", {"text": ("dict", _texts("text")), "image": ("dict", _AWS_FILE)}),
+    "searchResult": ("dict", _AWS_CONTENT),
+    "citationsContent": ("dict", _AWS_CONTENT),
+}
+_AWS_BLOCKS = ("list", {"[]": ("dict", _AWS_BLOCK)})
+_AWS_TOOL: Rows = {
+    "toolSpec": (
+        "dict",
+        {**_texts("name", "description"), "inputSchema": ("dict", {"json": "dict"})},
+    )
+}
+_AWS_FORMAT: Rows = {
+    "type": "str",
+    "structure": ("dict", {"jsonSchema": ("dict", _texts("schema", "name"))}),
+}
+CONVERSE: Rows = {
+    "additionalModelRequestFields": "dict",
+    "performanceConfig": "dict",
+    "serviceTier": "dict",
+    "messages": ("list", {"[]": ("dict", {"role": "str", "content": _AWS_BLOCKS})}),
+    "system": _AWS_BLOCKS,
+    "inferenceConfig": (
+        "dict",
+        {
+            "temperature": "int float",
+            "topP": "int float",
+            "maxTokens": "int",
+            "stopSequences": ("list", {"[]": "str"}),
+        },
+    ),
+    "toolConfig": (
+        "dict",
+        {
+            "tools": ("list", {"[]": ("dict", _AWS_TOOL)}),
+            "toolChoice": (
+                "dict",
+                {"auto": "dict", "any": "dict", "tool": ("dict", _texts("name"))},
+            ),
+        },
+    ),
+    "outputConfig": ("dict", {"textFormat": ("dict", _AWS_FORMAT)}),
+}
+# https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-meta.html and -mistral
+BEDROCK_PROMPT: Rows = {
+    "prompt": "str",
+    "temperature": "int float",
+    "top_p": "int float",
+    "max_gen_len": "int",
+    "max_tokens": "int",
+    "top_k": "int",
+    "stop": ("list", {"[]": "str"}),
+}
+
+# https://ai.google.dev/api/interactions-api
+INTERACTION: Rows = {
+    **_texts("model", "agent", "system_instruction", "previous_interaction_id"),
+    **dict.fromkeys(("stream", "store", "background"), "bool"),
+    "input": ("str list dict", {"[]": "dict"}),
+    "tools": ("list", {"[]": ("dict", _texts("type", "name", "description"))}),
+    "response_format": ("list dict", {"[]": "dict"}),
+    "generation_config": (
+        "dict",
+        {
+            "temperature": "int float",
+            "top_p": "int float",
+            "max_output_tokens": "int",
+            "seed": "int",
+            "stop_sequences": ("list", {"[]": "str"}),
+            "tool_choice": "str dict",
+        },
+    ),
+}
+
+_FUNCTION_TOOLS = (
+    "list",
+    {"[]": ("dict", {"type": "str", "function": ("dict", _CHAT_FUNCTION)})},
+)
+# https://github.com/ollama/ollama: ChatRequest, GenerateRequest and EmbedRequest of api/types.go
+_OLLAMA_COMMON: Rows = {
+    "model": "str",
+    "format": "str dict",
+    "options": "dict",
+    "stream": "bool",
+    "think": "str bool",
+    "keep_alive": "str int float",
+    "logprobs": "bool",
+    "top_logprobs": "int",
+}
+_OLLAMA_CALL: Rows = {"id": "str", "function": ("dict", {"name": "str", "arguments": "dict"})}
+_OLLAMA_MESSAGE: Rows = {
+    **_texts("role", "content", "thinking", "tool_name", "tool_call_id"),
+    "images": ("list", {"[]": "str"}),
+    "tool_calls": ("list", {"[]": ("dict", _OLLAMA_CALL)}),
+}
+OLLAMA_CHAT: Rows = {
+    **_OLLAMA_COMMON,
+    "messages": ("list", {"[]": ("dict", _OLLAMA_MESSAGE)}),
+    "tools": _FUNCTION_TOOLS,
+}
+OLLAMA_GENERATE: Rows = {
+    **_OLLAMA_COMMON,
+    **_texts("prompt", "suffix", "system", "template"),
+    "images": ("list", {"[]": "str"}),
+    "raw": "bool",
+    "context": ("list", {"[]": "int"}),
+}
+OLLAMA_EMBED: Rows = {
+    "model": "str",
+    "input": ("str list", {"[]": "str"}),
+    "dimensions": "int",
+    "truncate": "bool",
+    "options": "dict",
+    "keep_alive": "str int float",
+}
+
+# https://docs.cohere.com/reference/chat, /reference/embed and /reference/rerank
+_COHERE_CONTENT = (
+    "str list",
+    {
+        "[]": (
+            "dict",
+            {**_texts("type", "text", "thinking"), "image_url": "dict", "document": "dict"},
+        )
+    },
+)
+_COHERE_CALL: Rows = {
+    **_texts("id", "type"),
+    "function": ("dict", _texts("name", "arguments")),
+}
+_COHERE_MESSAGE: Rows = {
+    **_texts("role", "tool_plan", "tool_call_id"),
+    "content": _COHERE_CONTENT,
+    "tool_calls": ("list", {"[]": ("dict", _COHERE_CALL)}),
+}
+COHERE_CHAT: Rows = {
+    **_texts("model", "safety_mode", "tool_choice"),
+    "messages": ("list", {"[]": ("dict", _COHERE_MESSAGE)}),
+    "tools": _FUNCTION_TOOLS,
+    "documents": ("list", {"[]": "str dict"}),
+    **dict.fromkeys(("response_format", "citation_options", "thinking"), "dict"),
+    "stop_sequences": ("list", {"[]": "str"}),
+    **dict.fromkeys(("stream", "strict_tools", "logprobs"), "bool"),
+    **dict.fromkeys(("max_tokens", "seed", "k", "priority"), "int"),
+    **dict.fromkeys(("temperature", "p", "frequency_penalty", "presence_penalty"), "int float"),
+}
+COHERE_EMBED: Rows = {
+    **_texts("model", "input_type", "truncate"),
+    **dict.fromkeys(("texts", "images", "embedding_types"), ("list", {"[]": "str"})),
+    "inputs": ("list", {"[]": ("dict", {"content": _COHERE_CONTENT})}),
+    "output_dimension": "int",
+}
+COHERE_RERANK: Rows = {
+    **_texts("model", "query"),
+    "documents": ("list", {"[]": "str dict"}),
+    "top_n": "int",
+    "return_documents": "bool",
+}

@@ -31,6 +31,8 @@ from tests.boundaries.http import test_replies as replies
 from tests.boundaries.http.request_senders import BINARY
 
 OPENAI, MISTRAL = "https://api.openai.com/v1", "https://api.mistral.ai/v1"
+COHERE = "https://api.cohere.com"
+JSON_LINES = "application/x-ndjson"
 ANTHROPIC = "https://api.anthropic.com/v1"
 GEMINI = "https://generativelanguage.googleapis.com/v1beta/models"
 MESSAGES = [{"role": "user", "content": "Hello"}]
@@ -78,7 +80,11 @@ class Event(NamedTuple):
 
 
 def read_events(response: httpx.Response) -> Iterator[Event]:
-    """Yield the events of a stream."""
+    """Yield the events of a stream; those of Ollama are lines."""
+    if response.headers["content-type"] == JSON_LINES:
+        for line in response.text.splitlines():
+            yield Event(None, json.loads(line))
+        return
     for block in response.text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines())
         if fields and fields["data"] != "[DONE]":
@@ -172,6 +178,23 @@ BODIES: dict[str, tuple[str, dict[str, Any]]] = {
             "model": "m",
             "messages": MESSAGES,
             "tools": [{"type": "function", "function": FUNCTION}],
+        },
+    ),
+    "cohere": (
+        f"{COHERE}/v2/chat",
+        {
+            "model": "m",
+            "messages": MESSAGES,
+            "tools": [{"type": "function", "function": FUNCTION}],
+        },
+    ),
+    "ollama": (
+        "https://ollama.com/api/chat",
+        {
+            "model": "m",
+            "messages": MESSAGES,
+            "tools": [{"type": "function", "function": FUNCTION}],
+            "stream": False,
         },
     ),
 }
@@ -644,6 +667,33 @@ def ask_mistral(ask: Ask, mock: LLMMock) -> None:
     ask("POST", f"{MISTRAL}/audio/speech", json={"input": "Hello", "voice_id": "v"})
 
 
+def ask_cohere(ask: Ask, mock: LLMMock) -> None:
+    """Ask Cohere for all but chats."""
+    mock.set("command-a", "Hello!")
+    kinds = ["float", "int8", "uint8", "binary", "ubinary", "base64"]
+    body = {"model": "m", "texts": ["a", "b"], "input_type": "search_query"}
+    ask("POST", f"{COHERE}/v2/embed", json={**body, "embedding_types": kinds})
+    ask("POST", f"{COHERE}/v2/embed", json=body)
+    ask("POST", f"{COHERE}/v1/embed", json=body)
+    query = {"model": "m", "query": "a", "documents": ["a", "b"]}
+    ask("POST", f"{COHERE}/v2/rerank", json=query)
+    ask("POST", f"{COHERE}/v1/rerank", json={**query, "return_documents": True})
+    ask("GET", f"{COHERE}/v1/models")
+    ask("GET", f"{COHERE}/v1/models/command-a")
+
+
+def ask_ollama(ask: Ask, mock: LLMMock) -> None:
+    """Ask Ollama for all but chats."""
+    mock.set("m", Reply("Hello!", reasoning="Hm"))
+    url = "https://ollama.com/api"
+    ask("POST", f"{url}/generate", json={"model": "m", "prompt": "Hello"})
+    ask("POST", f"{url}/generate", json={"model": "m", "prompt": "Hello", "stream": False})
+    ask("POST", f"{url}/embed", json={"model": "m", "input": ["a", "b"]})
+    ask("POST", f"{url}/embed", json={"model": "m", "input": ""})
+    ask("GET", f"{url}/tags")
+    ask("POST", f"{url}/show", json={"model": "m"})
+
+
 def list_others() -> Iterator[Exchange]:
     """Yield the exchanges that only one provider has."""
     table: dict[str, tuple[Send, ...]] = {
@@ -662,6 +712,8 @@ def list_others() -> Iterator[Exchange]:
         "api.anthropic.com": (ask_for_settings_of_anthropic, ask_anthropic),
         "generativelanguage.googleapis.com": (ask_for_settings_of_gemini, ask_google),
         "api.mistral.ai": (ask_for_settings_of_mistral, ask_mistral),
+        "api.cohere.com": (ask_cohere,),
+        "ollama.com": (ask_ollama,),
     }
     for host, functions in table.items():
         for function in functions:

@@ -42,6 +42,8 @@ class Publisher(NamedTuple):
     """The begin of the path of a URL that the paths of the document leave out."""
     error: str | None = None
     """The schema of its errors; None if the document has none."""
+    event: str | None = None
+    """The schema of an event; None if the document has one for each endpoint that streams."""
     has_event_names: bool = False
     """True if the schema of a stream is of the event's name and data, not of the data alone."""
     nullable: Mapping[str, str] = MappingProxyType({})
@@ -89,6 +91,20 @@ PUBLISHERS = {
         },
         optional={"ChatCompletionResponse.1.data": "required without being a property"},
     ),
+    "api.cohere.com": Publisher(
+        "LLM_MOCK_COHERE_OPENAPI",
+        "cohere-openapi.yaml of https://github.com/cohere-ai/cohere-developer-experience",
+        prefix="",
+        event="StreamedChatResponseV2",
+        unknown={
+            f"ChatMessageStartEvent.1.delta.message.{name}": "in recorded streams"
+            for name in ("content", "tool_plan", "tool_calls", "citations")
+        },
+        optional={
+            "EmbedByTypeResponse.api_version": "required without being a property",
+            "EmbedFloatsResponse.api_version": "required without being a property",
+        },
+    ),
 }
 """The publishers, by their hosts."""
 
@@ -116,6 +132,8 @@ class Document:
         if status >= 400:
             name = self._publisher.error
             return name and {"$ref": f"#/components/schemas/{name}"}
+        if media_type == "text/event-stream" and self._publisher.event is not None:
+            return {"$ref": f"#/components/schemas/{self._publisher.event}"}
         path = path.removeprefix(self._publisher.prefix)
         for template in (path, f"{path}#stream", *self._match_templates(path)):
             responses = self._paths.get(template, {}).get(method.lower(), {}).get("responses", {})
@@ -201,7 +219,9 @@ def _find_owner(schemas: dict[str, Any], field: str) -> tuple[dict[str, Any], st
         if step.isdecimal():
             owner = owner.get("allOf", [{}] * 9)[int(step)]
         else:
-            owner = owner.get("properties", {}).get(step.removesuffix("[]"), {}).get("items", {})
+            owner = owner.get("properties", {}).get(step.removesuffix("[]"), {})
+            if step.endswith("[]"):
+                owner = owner.get("items", {})
     return owner, last
 
 

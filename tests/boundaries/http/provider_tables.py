@@ -247,10 +247,7 @@ BASE_URL_VARIABLES = {
     "dashscope": "DASHSCOPE_BASE_URL",
     "deepseek": "DEEPSEEK_API_BASE DEEPSEEK_BASE_URL",
     "fireworks": "FIREWORKS_BASE_URL",
-    "google": (
-        "ANTHROPIC_VERTEX_BASE_URL GEMINI_API_BASE GEMINI_BASE_URL GOOGLE_GEMINI_BASE_URL "
-        "GOOGLE_VERTEX_BASE_URL"
-    ),
+    "google": ("GEMINI_API_BASE GEMINI_BASE_URL GOOGLE_GEMINI_BASE_URL GOOGLE_VERTEX_BASE_URL"),
     "groq": "GROQ_API_BASE GROQ_BASE_URL",
     "huggingface": "HUGGINGFACE_API_BASE",
     "mistral": "MISTRAL_API_BASE MISTRAL_AUDIO_BASE_URL MISTRAL_BASE_URL MISTRAL_ENDPOINT",
@@ -263,6 +260,7 @@ BASE_URL_VARIABLES = {
     "openrouter": "OPENROUTER_API_BASE OPENROUTER_BASE_URL",
     "portkey": "PORTKEY_BASE_URL",
     "together": "TOGETHER_API_BASE TOGETHER_BASE_URL",
+    "vertex": "ANTHROPIC_VERTEX_BASE_URL",
     "watsonx": "WATSONX_API_BASE WATSONX_URL",
     "x.ai": "XAI_API_BASE XAI_BASE_URL",
 }
@@ -489,8 +487,11 @@ AWS_TYPES = {
 REQUEST_ID_HEADERS = {
     "anthropic": "request-id",
     "bedrock": "x-amzn-requestid",
+    "cohere": "x-debug-trace-id",
     "google": None,
     "mistral": "mistral-correlation-id",
+    "ollama": None,
+    "vertex": "request-id",
 }
 """The header with the id of a request; all others have that of OpenAI, `x-request-id`."""
 
@@ -509,6 +510,13 @@ FINISH_REASONS = {
         "length": "max_tokens",
         "content_filter": "content_filtered",
     },
+    # The values of `ChatFinishReason` in Cohere's SDK, which has none for a filter.
+    "cohere": {
+        "stop": "COMPLETE",
+        "tool_calls": "TOOL_CALL",
+        "length": "MAX_TOKENS",
+        "content_filter": "ERROR",
+    },
     # The values of `FinishReason` in Google's SDK; a call of a function ends with STOP, too.
     "google": {
         "stop": "STOP",
@@ -516,6 +524,8 @@ FINISH_REASONS = {
         "length": "MAX_TOKENS",
         "content_filter": "SAFETY",
     },
+    # The values in Ollama's documentation; a call of a tool ends with `stop`, too.
+    "ollama": {"tool_calls": "stop"},
     # The values of `ChatCompletionChoiceFinishReason` in Mistral's SDK.
     "mistral": {
         "stop": "stop",
@@ -523,10 +533,18 @@ FINISH_REASONS = {
         "length": "length",
         "content_filter": "error",
     },
+    # Those of Anthropic.
+    "vertex": {
+        "stop": "end_turn",
+        "tool_calls": "tool_use",
+        "length": "max_tokens",
+        "content_filter": "refusal",
+    },
 }
 """The finish reasons of each provider, by those of Chat Completions; all others have these."""
 
 PROTOCOLS = {
+    "cerebras": {"/chat/completions": "cerebras_chat"},
     "mistral": {"/chat/completions": "mistral_chat", "/messages": None},
     "openai": {"/messages": None},
     "openrouter": {"/chat/completions": "openrouter_chat"},
@@ -538,15 +556,29 @@ COMMON_PROTOCOLS = {
     "/messages": "anthropic_messages",
     "/models/m:generateContent": "gemini",
     "/models/m:streamGenerateContent": "gemini",
+    "/publishers/anthropic/models/m:rawPredict": "anthropic_vertex",
+    "/publishers/anthropic/models/m:streamRawPredict": "anthropic_vertex",
+    "/v1beta/interactions": "gemini_interactions",
+    "/publishers/mistralai/models/m:rawPredict": "mistral_chat",
+    "/publishers/mistralai/models/m:streamRawPredict": "mistral_chat",
 }
-RETRY_AFTER_MS = ("anthropic", "bedrock", "mistral", "openai")
+OWN_PROTOCOLS = {
+    "/v2/chat": ("cohere", "cohere_chat"),
+    "/api/chat": ("ollama", "ollama"),
+    "/api/generate": ("ollama", "ollama"),
+}
+"""The paths of APIs that only one provider has, with the provider and the protocol."""
+RETRY_AFTER_MS = ("anthropic", "bedrock", "cohere", "mistral", "openai", "vertex")
 """The providers whose SDKs read the header `retry-after-ms`."""
 
 SERVER_ENVIRONMENT = {
     "ANTHROPIC_API_KEY": "no-key-needed-by-llm-mock",
     "ANTHROPIC_BASE_URL": "http://127.0.0.1:1/anthropic",
     "ANTHROPIC_BEDROCK_BASE_URL": "http://127.0.0.1:1/bedrock",
+    "ANTHROPIC_VERTEX_BASE_URL": "http://127.0.0.1:1/vertex/v1",
     "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:1/bedrock",
+    "CO_API_KEY": "no-key-needed-by-llm-mock",
+    "CO_API_URL": "http://127.0.0.1:1/cohere",
     "GEMINI_API_KEY": "no-key-needed-by-llm-mock",
     "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1/gemini",
     "MISTRAL_API_KEY": "no-key-needed-by-llm-mock",
@@ -560,9 +592,12 @@ OPTIONAL_SERVER_ENVIRONMENT = {
     "AWS_BEARER_TOKEN_BEDROCK": "no-key-needed-by-llm-mock",
     "AZURE_OPENAI_API_KEY": "no-key-needed-by-llm-mock",
     "AZURE_OPENAI_ENDPOINT": "http://127.0.0.1:1",
+    "COHERE_API_KEY": "no-key-needed-by-llm-mock",
     "DEEPSEEK_API_KEY": "no-key-needed-by-llm-mock",
     "GROQ_API_KEY": "no-key-needed-by-llm-mock",
     "GROQ_BASE_URL": "http://127.0.0.1:1",
+    "OLLAMA_API_KEY": "no-key-needed-by-llm-mock",
+    "OLLAMA_HOST": "http://127.0.0.1:1/ollama",
     "OPENAI_API_BASE": "http://127.0.0.1:1/openai/v1",
     "OPENROUTER_API_KEY": "no-key-needed-by-llm-mock",
     "TOGETHER_API_KEY": "no-key-needed-by-llm-mock",
@@ -575,9 +610,12 @@ REMOVED_VARIABLES = ("ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
 SERVER_PREFIXES = {
     "anthropic": "api.anthropic.com",
     "bedrock": "bedrock-runtime.us-east-1.amazonaws.com",
+    "cohere": "api.cohere.com",
     "gemini": "generativelanguage.googleapis.com",
     "mistral": "api.mistral.ai",
+    "ollama": "ollama.com",
     "openai": "api.openai.com",
+    "vertex": "aiplatform.googleapis.com",
 }
 """The first part of paths at the server, and the host that the request then has."""
 
@@ -600,5 +638,6 @@ OLDEST = {
     "openai": "1.55.3",
     "requests": "2.28",
     "urllib3": "1.26",
+    "websockets": "13.1",
 }
 """The oldest supported versions, which docs/differences.md and the README promise."""

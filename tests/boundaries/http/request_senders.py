@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import importlib.metadata
+import importlib.util
+import inspect
 import json
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -22,6 +25,7 @@ from tests.boundaries.http.request_corpus import KEY, PREFIXES, Case
 KEY_HEADERS = {
     "messages": {"x-api-key": KEY},
     "gemini": {"x-goog-api-key": KEY},
+    "interactions": {"x-goog-api-key": KEY},
 }
 PYDANTIC_CASE = "schema of a pydantic class"
 """The case whose schema the SDKs make of a class."""
@@ -86,6 +90,14 @@ def call_messages(client: Any, case: Case, is_async: bool) -> Any:
     return client.messages.create(**body)
 
 
+def call_vertex(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `anthropic`, which itself takes the model from the body."""
+    body = dict(case.body)
+    # Its default depends on the version of the SDK.
+    version = {"anthropic_version": body.pop("anthropic_version")}
+    return client.messages.create(model=case.call["model"], **body, extra_body=version)
+
+
 def call_gemini(client: Any, case: Case, is_async: bool) -> Any:
     """Send a request by `google-genai`, which has all but the contents in its `config`."""
     body = dict(case.body)
@@ -102,6 +114,11 @@ def call_gemini(client: Any, case: Case, is_async: bool) -> Any:
         contents=contents,
         config=types.GenerateContentConfig.model_validate(config),
     )
+
+
+def call_interactions(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `google-genai`."""
+    return (client.aio if is_async else client).interactions.create(**case.body)
 
 
 def call_mistral(client: Any, case: Case, is_async: bool) -> Any:
@@ -152,6 +169,19 @@ def decode_bytes(value: Any) -> Any:
     return decoded
 
 
+def call_cohere(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `cohere`, which has a method for streams."""
+    body = {name: value for name, value in case.body.items() if name != "stream"}
+    method = client.chat_stream if case.call["stream"] else client.chat
+    return method(**body)
+
+
+def call_ollama(client: Any, case: Case, is_async: bool) -> Any:
+    """Send a request by `ollama`, which has one method for both kinds of answers."""
+    method = client.generate if case.url.endswith("/generate") else client.chat
+    return method(**case.body)
+
+
 class SDK(NamedTuple):
     """An SDK, for one API."""
 
@@ -176,6 +206,18 @@ def make_anthropic(server_url: str | None) -> anthropic.Anthropic:
     return anthropic.Anthropic(api_key=KEY, base_url=url, max_retries=0)
 
 
+def make_vertex(server_url: str | None, is_async: bool = False) -> Any:
+    """Return a client of `anthropic` for Vertex AI."""
+    make: Any = anthropic.AsyncAnthropicVertex if is_async else anthropic.AnthropicVertex
+    return make(
+        region="global",
+        project_id="p",
+        access_token=KEY,
+        base_url=server_url and f"{server_url}/vertex/v1",
+        max_retries=0,
+    )
+
+
 def make_gemini(server_url: str | None = None) -> genai.Client:
     """Return a client of `google-genai`."""
     options = {"base_url": f"{server_url}/gemini"} if server_url else None
@@ -187,6 +229,36 @@ def make_mistral(server_url: str | None = None) -> Mistral:
     return Mistral(api_key=KEY, server_url=server_url and f"{server_url}/mistral")
 
 
+def make_cohere(server_url: str | None = None) -> Any:
+    """Return a client of `cohere`."""
+    cohere = pytest.importorskip("cohere")
+    return cohere.ClientV2(KEY, base_url=server_url and f"{server_url}/cohere", max_retries=0)
+
+
+def make_async_cohere() -> Any:
+    """Return an asynchronous client of `cohere`."""
+    return pytest.importorskip("cohere").AsyncClientV2(KEY, max_retries=0)
+
+
+def make_ollama(server_url: str | None = None) -> Any:
+    """Return a client of `ollama`."""
+    ollama = pytest.importorskip("ollama")
+    url = f"{server_url}/ollama" if server_url else "https://ollama.com"
+    return ollama.Client(url, headers=BEARER)
+
+
+def make_async_ollama() -> Any:
+    """Return an asynchronous client of `ollama`."""
+    return pytest.importorskip("ollama").AsyncClient("https://ollama.com", headers=BEARER)
+
+
+def has_ollama() -> bool:
+    """Return True if `ollama` is installed, in a version that names tools and thinks."""
+    if importlib.util.find_spec("ollama") is None:
+        return False
+    return tuple(map(int, importlib.metadata.version("ollama").split(".")[:2])) >= (0, 5)
+
+
 def has_converse() -> bool:
     """Return True if `botocore` is installed, in a version that knows the whole of Converse."""
     try:
@@ -194,6 +266,15 @@ def has_converse() -> bool:
     except ImportError:
         return False
     return tuple(map(int, botocore.__version__.split(".")[:2])) >= (1, 40)
+
+
+def has_cohere() -> bool:
+    """Return True if `cohere` is installed, in a version whose clients have all arguments."""
+    try:
+        import cohere
+    except ImportError:
+        return False
+    return int(cohere.__version__.partition(".")[0]) >= 7
 
 
 def make_bedrock(server_url: str | None = None) -> Any:
@@ -232,8 +313,17 @@ SDKS = {
         r"(Async)?Anthropic/Python",
     ),
     "gemini": SDK(make_gemini, make_gemini, call_gemini, r"google-genai-sdk/"),
+    "ollama": SDK(make_ollama, make_async_ollama, call_ollama, r"ollama-python/"),
+    "cohere": SDK(make_cohere, make_async_cohere, call_cohere, r"cohere/"),
     "converse": SDK(make_bedrock, make_bedrock, call_converse, r"Botocore/"),
     "invoke_model": SDK(make_bedrock, make_bedrock, call_invoke_model, r"Botocore/"),
+    "interactions": SDK(make_gemini, make_gemini, call_interactions, r"google-genai-sdk/"),
+    "vertex": SDK(
+        make_vertex,
+        lambda: make_vertex(None, is_async=True),
+        call_vertex,
+        r"(Async)?AnthropicVertex/Python",
+    ),
     "mistral": SDK(make_mistral, make_mistral, call_mistral, r"mistral-client-python/"),
 }
 
@@ -245,9 +335,21 @@ def read_stream(answer: Any) -> None:
             pass
 
 
+def is_installed(api: str) -> bool:
+    """Return True if the SDK for an API is installed."""
+    if api == "cohere":
+        return has_cohere()
+    if api == "ollama":
+        return has_ollama()
+    return api not in BINARY or has_converse()
+
+
 async def send_async(sdk: SDK, client: Any, case: Case) -> None:
     """Send a request by an asynchronous client, and read the whole answer."""
-    answer = await sdk.call(client, case, True)
+    answer = sdk.call(client, case, True)
+    # Some SDKs return a stream at once.
+    if inspect.isawaitable(answer):
+        answer = await answer
     if hasattr(answer, "__aiter__"):
         async for _ in answer:
             pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import types
@@ -24,6 +25,12 @@ from openai.types.chat.chat_completion_store_message import ChatCompletionStoreM
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from tests.boundaries.http.exchanges import is_error
+from tests.boundaries.http.request_senders import has_cohere, has_ollama
+
+try:
+    from google.genai import interactions
+except ImportError:
+    interactions = None  # type: ignore[assignment]
 
 DIFFERENCES = {
     "ChatCompletionMessage.reasoning_content": "sent by others who speak OpenAI's protocol",
@@ -31,6 +38,14 @@ DIFFERENCES = {
     "ChatCompletionStoreMessage.role": "OpenAI's example has the role of the request",
     "ChatCompletionStoreMessage.name": "in OpenAI's example, not in its SDK",
     "ChoiceDelta.annotations": "as OpenAI and OpenRouter send them",
+    **{
+        f"ChatMessageStartEventDeltaMessage.{name}": "in recorded streams of Cohere"
+        for name in ("content", "tool_plan", "tool_calls", "citations")
+    },
+    "Interaction.object": "in Google's reference, not in its SDK",
+    "ToolCall.id": "in Ollama's api/types.go, not in its SDK",
+    "Function.index": "in Ollama's api/types.go, not in its SDK",
+    "Model.name": "in Ollama's documentation, not in its SDK",
     "Logprob.bytes": "the types of deltas leave them out",
     "LogprobTopLogprob.bytes": "the types of deltas leave them out",
     "Response.store": "in OpenAI's reference, not in its SDK",
@@ -137,6 +152,44 @@ class AnswerType(NamedTuple):
     """The type of an answer in one piece; None if the SDK has none."""
     event: Any = None
     """The type of an event of a stream."""
+
+
+def list_cohere_types() -> list[AnswerType]:
+    """Return the types of Cohere; None where a version with all types is not installed."""
+    if not has_cohere():
+        return [AnswerType(r"api\.cohere\.com/.*", "POST", None)]
+    import cohere
+    import cohere.v2
+
+    return [
+        AnswerType(
+            r"api\.cohere\.com/v2/chat",
+            "POST",
+            cohere.v2.V2ChatResponse,
+            cohere.v2.V2ChatStreamResponse,
+        ),
+        AnswerType(r"api\.cohere\.com/v2/embed", "POST", cohere.EmbedByTypeResponse),
+        AnswerType(r"api\.cohere\.com/v2/rerank", "POST", cohere.v2.V2RerankResponse),
+        AnswerType(r"api\.cohere\.com/v1/rerank", "POST", cohere.RerankResponse),
+        AnswerType(r"api\.cohere\.com/v1/embed", "POST", cohere.EmbedResponse),
+        AnswerType(r"api\.cohere\.com/v1/models", "GET", cohere.ListModelsResponse),
+        AnswerType(r"api\.cohere\.com/v1/models/.+", "GET", cohere.GetModelResponse),
+    ]
+
+
+def list_ollama_types() -> list[AnswerType]:
+    """Return the types of Ollama; None where a version with all types is not installed."""
+    if not has_ollama():
+        return [AnswerType(r"ollama\.com/.*", "POST|GET", None)]
+    ollama = importlib.import_module("ollama")
+    generated = ollama.GenerateResponse
+    return [
+        AnswerType(r"ollama\.com/api/chat", "POST", ollama.ChatResponse, ollama.ChatResponse),
+        AnswerType(r"ollama\.com/api/generate", "POST", generated, generated),
+        AnswerType(r"ollama\.com/api/embed", "POST", ollama.EmbedResponse),
+        AnswerType(r"ollama\.com/api/tags", "GET", ollama.ListResponse),
+        AnswerType(r"ollama\.com/api/show", "POST", ollama.ShowResponse),
+    ]
 
 
 GEMINI = r"generativelanguage\.googleapis\.com/v1beta/models"
@@ -274,6 +327,14 @@ TYPES = (
     ),
     AnswerType(f"{GEMINI}/[^/]+:countTokens", "POST", google.CountTokensResponse),
     AnswerType(f"{GEMINI}/[^/]+:batchEmbedContents", "POST", google.EmbedContentResponse),
+    AnswerType(
+        r"generativelanguage\.googleapis\.com/v1beta/interactions(/[^/]+)?",
+        "POST|GET",
+        interactions and interactions.Interaction,
+        interactions and interactions.InteractionSSEEvent,
+    ),
+    # The SDK has no type for the answer to a deletion.
+    AnswerType(r"generativelanguage\.googleapis\.com/v1beta/interactions/[^/]+", "DELETE", None),
     # The SDK renames the fields of models before it validates them.
     AnswerType(f"{GEMINI}(/[^/:]+)?", "GET", None),
     AnswerType(
@@ -296,6 +357,8 @@ TYPES = (
         mistral.TranscriptionStreamEventsData,
     ),
     AnswerType(r"api\.mistral\.ai/v1/audio/speech", "POST", mistral.SpeechResponse),
+    *list_cohere_types(),
+    *list_ollama_types(),
 )
 """The types of answers; of several that fit, the last one counts."""
 

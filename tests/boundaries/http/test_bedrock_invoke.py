@@ -189,6 +189,18 @@ def test_tokens_are_told_in_headers(mock_llm_responses: LLMMock) -> None:
     assert "x-amzn-bedrock-input-token-count" not in answer.headers
 
 
+@pytest.mark.parametrize("further", [{"headers": {"x-own": "1"}}, {"body": WHOLE[LLAMA]}])
+def test_tokens_are_told_beside_details_of_a_reply(
+    further: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    text = () if "body" in further else ("Hello",)
+    mock_llm_responses.set(LLAMA, Reply(*text, **further, usage=USAGE))
+    url = f"https://bedrock-runtime.us-east-1.amazonaws.com/model/{LLAMA}/invoke"
+    headers = httpx.post(url, json=BODIES[LLAMA]).headers
+    assert headers["x-amzn-bedrock-output-token-count"] == "2"
+    assert headers.get("x-own") == further.get("headers", {}).get("x-own")
+
+
 @every_model
 def test_the_server_answers_by_path(
     model: str, llm_mock_server: MockServer, mock_llm_responses: LLMMock

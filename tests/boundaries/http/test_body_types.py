@@ -8,13 +8,30 @@ from typing import Any
 import pytest
 
 from llm_mock.boundaries.http import body_types
+from llm_mock.boundaries.http.protocols import cohere_chat, ollama
 from llm_mock.boundaries.http.protocols.protocol import find_mismatch, validate_body
 from llm_mock.boundaries.http.providers.registry import get_registry
 from llm_mock.boundaries.http.wire_error import WireError
 from tests.boundaries.http import body_tables
 
 Path = tuple[str, ...]
-BODIES = ("CHAT", "RESPONSES", "MESSAGES", "GEMINI", "EMBEDDINGS", "GEMINI_EMBEDDINGS")
+BODIES: dict[str, body_types.Shape] = {
+    "CHAT": body_types.CHAT,
+    "RESPONSES": body_types.RESPONSES,
+    "MESSAGES": body_types.MESSAGES,
+    "GEMINI": body_types.GEMINI,
+    "EMBEDDINGS": body_types.EMBEDDINGS,
+    "GEMINI_EMBEDDINGS": body_types.GEMINI_EMBEDDINGS,
+    "CONVERSE": body_types.CONVERSE,
+    "BEDROCK_PROMPT": body_types.BEDROCK_PROMPT,
+    "INTERACTION": body_types.INTERACTION,
+    "OLLAMA_CHAT": ollama.BODIES[ollama.CHAT_API],
+    "OLLAMA_GENERATE": ollama.BODIES[ollama.GENERATE_API],
+    "OLLAMA_EMBED": ollama.EMBED_BODY,
+    "COHERE_CHAT": cohere_chat.CHAT_BODY,
+    "COHERE_EMBED": cohere_chat.EMBED_BODY,
+    "COHERE_RERANK": cohere_chat.RERANK_BODY,
+}
 VALUES = {"str": "x", "int": 5, "float": 1.5, "bool": True, "list": [], "dict": {}}
 
 
@@ -56,12 +73,12 @@ def build_body(path: Path, value: object) -> Any:
 @pytest.mark.parametrize("name", BODIES)
 def test_each_field_has_a_row(name: str) -> None:
     expected = dict(list_expected(getattr(body_tables, name)))
-    assert dict(list_actual(getattr(body_types, name))) == expected
+    assert dict(list_actual(BODIES[name])) == expected
 
 
 @pytest.mark.parametrize("name", BODIES)
 def test_each_field_accepts_its_types_and_no_others(name: str) -> None:
-    shape = getattr(body_types, name)
+    shape = BODIES[name]
     for path, types in list_expected(getattr(body_tables, name)):
         if types == body_tables.AGAIN:
             continue
@@ -89,6 +106,25 @@ def test_the_contents_of_a_block_are_blocks_again() -> None:
         assert find_mismatch(build_body(source, 5), body_types.MESSAGES) is not None
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("searchResult", "content"),
+        ("citationsContent", "content"),
+        ("toolResult", "content"),
+        ("document", "source", "content"),
+    ],
+)
+def test_blocks_of_converse_may_hold_blocks_again(path: Path) -> None:
+    for depth in (1, 2, 5):
+        inner = ("messages", "[]", "content", "[]", *(*path, "[]") * depth, "text")
+        assert find_mismatch(build_body(inner, "x"), body_types.CONVERSE) is None
+        assert find_mismatch(build_body(inner, 5), body_types.CONVERSE) is not None
+        assert find_mismatch(build_body(inner[:-2], "x"), body_types.CONVERSE) is not None
+
+
+GO_ERROR = "json: cannot unmarshal X into Go struct field a[0].b of type"
+COHERE_ERROR = "invalid type: parameter a[0].b is of type X but should be of type"
 WORDS: dict[tuple[str, str], tuple[int, str]] = {
     ("openai", "str"): (400, "Invalid type for 'a[0].b': expected a string, but got X instead."),
     ("openai", "bool"): (400, "Invalid type for 'a[0].b': expected a boolean, but got X instead."),
@@ -120,6 +156,19 @@ WORDS: dict[tuple[str, str], tuple[int, str]] = {
     ("mistral", "float"): (422, "Input should be a valid number"),
     ("mistral", "list"): (422, "Input should be a valid list"),
     ("mistral", "dict"): (422, "Input should be a valid dictionary"),
+    ("ollama", "str"): (400, f"{GO_ERROR} string"),
+    ("ollama", "bool"): (400, f"{GO_ERROR} bool"),
+    ("ollama", "int"): (400, f"{GO_ERROR} int"),
+    ("ollama", "float"): (400, f"{GO_ERROR} float64"),
+    ("ollama", "list"): (400, f"{GO_ERROR} []interface {{}}"),
+    ("ollama", "dict"): (400, f"{GO_ERROR} map[string]interface {{}}"),
+    ("cohere", "str"): (400, f"{COHERE_ERROR} string."),
+    ("cohere", "bool"): (400, f"{COHERE_ERROR} bool."),
+    ("cohere", "int"): (400, f"{COHERE_ERROR} int."),
+    ("cohere", "float"): (400, f"{COHERE_ERROR} float64."),
+    ("cohere", "list"): (400, f"{COHERE_ERROR} array."),
+    ("cohere", "dict"): (400, f"{COHERE_ERROR} object."),
+    **{("bedrock", kind): (400, "X") for kind in VALUES},
 }
 KINDS: dict[str, type] = {kind: type(value) for kind, value in VALUES.items()}
 MISTRAL_TYPES = {
@@ -146,6 +195,38 @@ GOOGLE_VALUES = {
     "list": "[]",
     "dict": "{}",
 }
+# The terms of Go's package `encoding/json`
+OLLAMA_VALUES = {
+    "str": "string",
+    "int": "number",
+    "float": "number",
+    "bool": "bool",
+    "list": "array",
+    "dict": "object",
+}
+COHERE_VALUES = {
+    "str": "string",
+    "int": "int",
+    "float": "float64",
+    "bool": "bool",
+    "list": "array",
+    "dict": "object",
+}
+BEDROCK_VALUES = {
+    "str": "Unrecognized collection type: STRING_VALUE found where not expected",
+    "int": "Unrecognized collection type: NUMBER_VALUE found where not expected",
+    "float": "Unrecognized collection type: NUMBER_VALUE found where not expected",
+    "bool": "Unrecognized collection type: BOOLEAN_VALUE found where not expected",
+    "list": "Start of list found where not expected",
+    "dict": "Start of structure or map found where not expected.",
+}
+SHOWN = {
+    "openai": OPENAI_VALUES,
+    "google": GOOGLE_VALUES,
+    "ollama": OLLAMA_VALUES,
+    "cohere": COHERE_VALUES,
+    "bedrock": BEDROCK_VALUES,
+}
 
 
 def refuse(name: str, shape: body_types.Shape, value: object) -> WireError:
@@ -163,7 +244,7 @@ def refuse(name: str, shape: body_types.Shape, value: object) -> WireError:
 @pytest.mark.parametrize(("name", "kind"), WORDS)
 def test_a_wrong_type_is_said_in_the_words_of_the_provider(name: str, kind: str) -> None:
     status, template = WORDS[name, kind]
-    shown = {"openai": OPENAI_VALUES, "google": GOOGLE_VALUES}.get(name, {})
+    shown = SHOWN.get(name, {})
     for value_kind, value in VALUES.items():
         if value_kind == kind:
             continue
@@ -215,6 +296,22 @@ def test_openai_lists_all_types_that_a_field_accepts(shape: body_types.Shape, wo
 def test_others_name_the_type_that_clients_build(kinds: tuple[type, ...], term: str) -> None:
     error = refuse("anthropic", body_types.Shape(*kinds), True)
     assert error.message == f"a.0.b: Input should be a valid {term}"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ollama", "json: cannot unmarshal null into Go struct field a[0] of type string"),
+        ("cohere", "invalid type: parameter a[0] is of type null but should be of type string."),
+        ("bedrock", "Unrecognized collection type: NULL_VALUE found where not expected"),
+    ],
+)
+def test_null_in_a_list_is_of_a_wrong_type(name: str, message: str) -> None:
+    shape = body_types.Shape(dict, fields={"a": body_types.TEXTS})
+    errors = get_registry().by_name[name].errors
+    with pytest.raises(WireError) as raised:
+        validate_body({"a": [None]}, shape, errors)
+    assert (raised.value.status, raised.value.message) == (400, message)
 
 
 def test_a_missing_field_is_said_in_the_words_of_the_provider() -> None:

@@ -178,7 +178,7 @@ def by_a_connection_of_urllib3() -> Any:
 
 def by_websockets() -> Any:
     connect = pytest.importorskip("websockets.sync.client").connect
-    connect(f"wss://{HOST}/v1/realtime")
+    connect(f"wss://{HOST}/v1/x.BidiGenerateContent")
 
 
 def by_curl() -> Any:
@@ -230,19 +230,19 @@ def by_websockets_async(host: str) -> Any:
     connect = pytest.importorskip("websockets").connect
 
     async def ask() -> None:
-        await connect(f"wss://{host}/v1/realtime")
+        await connect(f"wss://{host}/v1/x.BidiGenerateContent")
 
     asyncio.run(ask())
 
 
 def by_websocket_of_a_gateway(host: str) -> Any:
     pytest.importorskip("websockets.sync.client").connect(
-        f"wss://{GATEWAY if host == HOST else host}/v1/realtime"
+        f"wss://{GATEWAY if host == HOST else host}/v1/x.BidiGenerateContent"
     )
 
 
 def by_websocket_client(host: str) -> Any:
-    pytest.importorskip("websocket").create_connection(f"wss://{host}/v1/realtime")
+    pytest.importorskip("websocket").create_connection(f"wss://{host}/v1/x.BidiGenerateContent")
 
 
 def by_uvloop(host: str) -> Any:
@@ -265,6 +265,24 @@ def by_grpc(host: str) -> Any:
     grpc = pytest.importorskip("grpc")
     with grpc.secure_channel(f"{host}:443", grpc.ssl_channel_credentials()) as channel:
         return channel.unary_unary("/xai_api.Chat/GetCompletion")(b"Hello", timeout=5)
+
+
+def by_grpc_with_an_interceptor(host: str) -> Any:
+    grpc = pytest.importorskip("grpc")
+
+    class Own(grpc.UnaryUnaryClientInterceptor):
+        def intercept_unary_unary(self, send: Any, details: Any, request: Any) -> Any:
+            call = send(details, request)
+            assert call.done()
+            assert call.exception() is not None
+            seen: list[Any] = []
+            call.add_done_callback(seen.append)
+            assert seen == [call]
+            return call
+
+    with grpc.insecure_channel(f"{host}:443") as channel:
+        intercepted = grpc.intercept_channel(channel, Own())
+        return intercepted.unary_unary("/xai_api.Chat/GetCompletion")(b"Hello", timeout=5)
 
 
 def by_grpc_stream(host: str) -> Any:
@@ -307,6 +325,7 @@ LOW_DOORS = (
     by_uvloop,
     by_uvloop_lookup,
     by_grpc,
+    by_grpc_with_an_interceptor,
     by_grpc_stream,
     by_grpc_aio,
     by_grpc_aio_stream,
@@ -377,11 +396,11 @@ def test_pycurl_is_refused(host: str, mock_llm_calls: LLMMock) -> None:
 def test_a_websocket_of_aiohttp_is_refused(host: str, mock_llm_calls: LLMMock) -> None:
     async def ask() -> None:
         async with aiohttp.ClientSession() as session:
-            await session.ws_connect(f"wss://{host}/v1/realtime")
+            await session.ws_connect(f"wss://{host}/v1/x.BidiGenerateContent")
 
     with pytest.raises(aiohttp.WSServerHandshakeError):
         asyncio.run(ask())
-    assert f"GET /v1/realtime of {host} is not supported" in mock_llm_calls.refusals[0]
+    assert f"GET /v1/x.BidiGenerateContent of {host} is not supported" in mock_llm_calls.refusals[0]
 
 
 def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: LLMMock) -> None:
@@ -389,7 +408,9 @@ def test_sockets_and_websockets_to_this_machine_are_left_alone(mock_llm_calls: L
         connection.connect(("localhost", server.getsockname()[1]))
     assert socket.gethostbyname("localhost") == "127.0.0.1"
     with pytest.raises(OSError, match="refused"):
-        pytest.importorskip("websockets.sync.client").connect("ws://127.0.0.1:9/v1/realtime")
+        pytest.importorskip("websockets.sync.client").connect(
+            "ws://127.0.0.1:9/v1/x.BidiGenerateContent"
+        )
     assert mock_llm_calls.problems == []
 
 

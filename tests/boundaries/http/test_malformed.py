@@ -160,6 +160,61 @@ MISTRAL = {
     "tools": [{"type": "function", "function": FUNCTION}],
     "tool_choice": "any",
 }
+URL_PART = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+COHERE = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": [{"type": "text", "text": "Be brief."}]},
+        {"role": "user", "content": [{"type": "text", "text": "Hello"}, URL_PART]},
+        {
+            "role": "assistant",
+            "tool_plan": "I look.",
+            "content": [{"type": "thinking", "thinking": "Hm."}],
+            "tool_calls": [
+                {
+                    "id": "1",
+                    "type": "function",
+                    "function": {"name": "weather", "arguments": "{}"},
+                }
+            ],
+        },
+        {
+            "role": "tool",
+            "tool_call_id": "1",
+            "content": [{"type": "document", "document": {"id": "1", "data": {"a": 1}}}],
+        },
+    ],
+    "documents": ["a", {"id": "b", "data": {"c": 1}}],
+    "tools": [{"type": "function", "function": FUNCTION}],
+    "response_format": {"type": "text", "json_schema": SCHEMA},
+    "tool_choice": "REQUIRED",
+    "thinking": {"type": "enabled"},
+    "temperature": 0.5,
+    "k": 1,
+    "p": 0.5,
+    "stop_sequences": ["a"],
+    "stream": False,
+}
+OLLAMA = {
+    "model": "m",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Hello", "images": [PNG]},
+        {
+            "role": "assistant",
+            "content": "a",
+            "thinking": "b",
+            "tool_calls": [{"id": "1", "function": {"name": "weather", "arguments": {"a": 1}}}],
+        },
+        {"role": "tool", "tool_name": "weather", "tool_call_id": "1", "content": "c"},
+    ],
+    "tools": [{"type": "function", "function": FUNCTION}],
+    "format": SCHEMA,
+    "options": {"temperature": 0.5},
+    "keep_alive": 5,
+    "think": "high",
+    "stream": False,
+}
 AWS_IMAGE = {"image": {"format": "png", "source": {"bytes": PNG}}}
 CONVERSE = {
     "system": [{"text": "Be brief."}, {"guardContent": {"text": {"text": "Be kind."}}}],
@@ -213,6 +268,44 @@ BODIES: dict[str, tuple[str, Any]] = {
     "claude": (f"{AWS}/anthropic.m/invoke", {**CLAUDE, "anthropic_version": "a"}),
     "nova": (f"{AWS}/amazon.nova-m/invoke", CONVERSE),
     "llama": (f"{AWS}/meta.m/invoke", {"prompt": "a", "max_gen_len": 9, "temperature": 0.5}),
+    "ollama": ("https://ollama.com/api/chat", OLLAMA),
+    "ollama completion": (
+        "https://ollama.com/api/generate",
+        {
+            "model": "m",
+            "prompt": "a",
+            "system": "b",
+            "images": [PNG],
+            "format": "json",
+            "options": {"seed": 1},
+            "raw": False,
+            "context": [1],
+            "think": True,
+            "top_logprobs": 1,
+            "stream": False,
+        },
+    ),
+    "ollama embeddings": (
+        "https://ollama.com/api/embed",
+        {"model": "m", "input": ["a"], "dimensions": 8, "truncate": True},
+    ),
+    "cohere": ("https://api.cohere.com/v2/chat", COHERE),
+    "cohere embeddings": (
+        "https://api.cohere.com/v2/embed",
+        {
+            "model": "m",
+            "texts": ["a"],
+            "images": ["data:image/png;base64,"],
+            "inputs": [{"content": [{"type": "text", "text": "a"}, URL_PART]}],
+            "input_type": "search_query",
+            "embedding_types": ["float", "int8"],
+            "output_dimension": 8,
+        },
+    ),
+    "cohere ranking": (
+        "https://api.cohere.com/v1/rerank",
+        {"model": "m", "query": "a", "documents": ["a", {"text": "b"}], "top_n": 1},
+    ),
     "openrouter": ("https://openrouter.ai/api/v1/chat/completions", CHAT),
     "embeddings": (
         "https://api.openai.com/v1/embeddings",

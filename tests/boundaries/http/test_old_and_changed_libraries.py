@@ -31,9 +31,10 @@ TRANSPORTS = {
     "urllib3": "urllib3 urllib3_future",
     "connection_guard": (
         "asyncio curl_cffi grpc grpc.aio http.client pycurl pytest_recording.network "
-        "pytest_socket socket uvloop websocket websockets.asyncio.client "
-        "websockets.legacy.client websockets.sync.client"
+        "pytest_socket socket uvloop websocket websockets.legacy.client "
+        "websockets.trio.client"
     ),
+    "websockets": "websockets.asyncio.client websockets.sync.client",
 }
 """The libraries that can reach a provider, by what intercepts them."""
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.cassettes.cassette import Cassette
 from tests.conftest import RunPython
 
 AZURE = {"api_version": "2024-02-01", "azure_endpoint": "https://x.openai.azure.com"}
@@ -179,6 +183,103 @@ def test_vertex_asks_without_credentials_and_other_code_does_not(
     assert client.models.generate_content(model="gemini-2.0-flash", contents="Hello").text
     with pytest.raises(google.auth.exceptions.DefaultCredentialsError):
         google.auth.default()
+
+
+def make_user_credentials() -> Any:
+    """Return credentials of a user, who has no token yet."""
+    from google.oauth2 import credentials
+
+    return credentials.Credentials(
+        None,
+        refresh_token="of-ada",
+        token_uri="https://oauth2.googleapis.com/token",
+        client_id="id",
+        client_secret="secret",
+    )
+
+
+class NoSession:
+    """A session of requests that sends nothing."""
+
+    def request(self, *args: object, **kwargs: object) -> None:
+        """Raise an error."""
+        raise ConnectionError("Something was sent.")
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def ask_gemini(credentials: Any) -> str | None:
+    from google import genai
+
+    place = {"project": "p", "location": "us-central1"}
+    client = genai.Client(vertexai=True, credentials=credentials, **place)
+    return client.models.generate_content(model="gemini-2.0-flash", contents="Hello").text
+
+
+def ask_claude(credentials: Any) -> str | None:
+    import anthropic
+
+    place = {"project_id": "p", "region": "us-east5"}
+    client = anthropic.AnthropicVertex(credentials=credentials, **place)
+    messages: Any = [{"role": "user", "content": "Hello"}]
+    answer = client.messages.create(model="claude-opus-4-9", max_tokens=9, messages=messages)
+    return answer.content[0].text  # type: ignore[union-attr]
+
+
+ASK_VERTEX = pytest.mark.parametrize("ask", [ask_gemini, ask_claude])
+
+
+@ASK_VERTEX
+def test_credentials_of_google_are_not_refreshed_for_models(
+    ask: Callable[[Any], str | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import requests
+
+    monkeypatch.setattr(requests.Session, "request", NoSession.request)
+    credentials = make_user_credentials()
+    assert ask(credentials)
+    assert credentials.token == PLACEHOLDER_KEY
+
+
+def test_credentials_of_google_are_refreshed_for_other_services() -> None:
+    from google.auth.exceptions import TransportError
+    from google.auth.transport.requests import Request
+
+    session: Any = NoSession()
+    with pytest.raises((ConnectionError, TransportError), match="Something was sent"):
+        make_user_credentials().refresh(Request(session))
+
+
+@ASK_VERTEX
+@pytest.mark.parametrize("reason", ["passthrough", "recording"])
+def test_credentials_of_google_are_refreshed_where_a_model_may_be_called_for_real(
+    ask: Callable[[Any], str | None],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    mock_llm_calls: LLMMock,
+    tmp_path: Path,
+) -> None:
+    import requests
+    from google.auth.exceptions import TransportError
+
+    monkeypatch.setattr(requests.Session, "request", NoSession.request)
+    if reason == "passthrough":
+        monkeypatch.setattr("llm_mock.core.context._State.passthrough", ["some-model"])
+    else:
+        cassette = Cassette(tmp_path / "calls.yaml", mode="once")
+        monkeypatch.setattr(mock_llm_calls, "cassette", cassette)
+    with pytest.raises((ConnectionError, TransportError), match="Something was sent"):
+        ask(make_user_credentials())
+
+
+def test_a_cassette_that_is_only_replayed_needs_no_credentials(
+    monkeypatch: pytest.MonkeyPatch, mock_llm_calls: LLMMock, tmp_path: Path
+) -> None:
+    mock_llm_calls.set("*", "Hi!")
+    cassette = Cassette(tmp_path / "calls.yaml", mode="none")
+    monkeypatch.setattr(mock_llm_calls, "cassette", cassette)
+    assert ask_claude(make_user_credentials()) == "Hi!"
 
 
 PUTS = """

@@ -330,6 +330,7 @@ def respond(name: str, status: int, **fields: Any) -> httpx.Response:
 
 OPENAI_FORMAT = set(get_registry().by_name) - {
     *("anthropic", "bedrock", "cohere", "google", "huggingface", "mistral", "ollama", "replicate"),
+    *("openrouter", "vertex"),
 }
 
 
@@ -356,10 +357,35 @@ def test_anthropic_has_a_type_for_each_status() -> None:
             assert respond("anthropic", status, type=own).json()["error"]["type"] == own
 
 
+def test_openrouter_repeats_the_status_as_a_number() -> None:
+    for status in (400, 429, 503):
+        error = {"message": "It failed.", "code": status}
+        assert respond("openrouter", status, type="t", code="c").json() == {"error": error}
+    kept = {"error": {"message": "It is down.", "code": 502, "metadata": {}}}
+    assert respond("openrouter", 503, body=kept).json() == kept
+    for other in ({}, {"message": "Slow down.", "code": "rate_limit_exceeded"}):
+        assert respond("openrouter", 503, body={"error": other}).json()["error"]["code"] == 503
+
+
 def test_google_has_a_name_for_each_status() -> None:
     for status, kind in tables.GOOGLE_STATUSES.items():
         body = {"code": status, "message": "It failed.", "status": kind}
         assert respond("google", status).json() == {"error": body}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 429, 503])
+def test_vertex_ai_has_googles_words_for_what_google_checks(status: int) -> None:
+    expected = respond("google", status).json()
+    assert respond("vertex", status).json() == expected
+    assert respond("vertex", 400, body=expected).json() == expected
+
+
+@pytest.mark.parametrize("status", [400, 402, 405, 413, 428, 430, 500, 502, 504, 529])
+def test_vertex_ai_has_anthropics_words_for_the_rest(status: int) -> None:
+    expected = respond("anthropic", status).json()
+    assert respond("vertex", status).json()["error"] == expected["error"]
+    # The error of an exception of the SDK is kept, whatever its status is.
+    assert respond("vertex", 429, body=expected).json() == expected
 
 
 def test_aws_has_a_type_for_each_status_in_a_header_too() -> None:
@@ -384,10 +410,11 @@ def test_the_other_formats_have_no_types() -> None:
     assert types == {499: "invalid_request_error", 500: server, 503: server}
     assert respond("mistral", 503, type="t").json()["type"] == "t"
     response = respond("cohere", 429)
-    id_ = response.headers["x-request-id"]
+    id_ = response.headers["x-debug-trace-id"]
     assert response.json() == {"id": id_, "message": "It failed."}
     for name in ("huggingface", "ollama"):
         assert respond(name, 503).json() == {"error": "It failed."}
+        assert respond(name, 503, body={"error": "Other."}).json() == {"error": "It failed."}
     problem = {"title": "It failed.", "detail": "It failed.", "status": 503}
     assert respond("replicate", 503).json() == problem
 
@@ -495,6 +522,19 @@ def test_each_provider_has_its_variants_of_the_protocols() -> None:
             assert module == variant, (name, path)
 
 
+def test_an_api_that_one_provider_has_is_unknown_to_the_others() -> None:
+    for path, (owner, variant) in tables.OWN_PROTOCOLS.items():
+        for name in get_registry().by_name:
+            protocol = find_protocol("POST", path, name)
+            module = None if protocol is None else type(protocol).__module__.rpartition(".")[2]
+            assert module == (variant if name == owner else None), (name, path)
+            assert find_protocol("GET", path, name) is None
+            for other in (f"{path}s", f"{path}/x", f"/x{path[1:]}"):
+                assert find_protocol("POST", other, name) is None, other
+    paths = {api.path for each in get_registry().by_name.values() for api in each.apis}
+    assert paths == {f"{path}$" for path in tables.OWN_PROTOCOLS}
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -520,6 +560,14 @@ def test_a_path_that_looks_like_that_of_a_model_has_no_protocol(method: str, pat
 
 
 MODEL = {"id": "m", "object": "model", "created": 1_700_000_000, "owned_by": "llm-mock"}
+# The fields of `GetModelResponse` in Cohere's SDK.
+COHERE_MODEL = {
+    "name": "m",
+    "endpoints": ["chat"],
+    "finetuned": False,
+    "context_length": 256_000,
+    "is_deprecated": False,
+}
 MODELS: dict[str, tuple[Any, Any]] = {
     "https://api.openai.com/v1/models": (MODEL, {"object": "list", "data": [MODEL]}),
     "https://api.groq.com/openai/v1/models": (MODEL, {"object": "list", "data": [MODEL]}),
@@ -530,6 +578,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
             "data": [{**MODEL, "type": "base", "capabilities": {"completion_chat": True}}],
         },
     ),
+    "https://api.cohere.com/v1/models": (COHERE_MODEL, {"models": [COHERE_MODEL]}),
     "https://generativelanguage.googleapis.com/v1beta/models": (
         {
             "name": "models/m",
@@ -633,8 +682,8 @@ def test_each_other_endpoint_is_answered_and_a_near_miss_refused(
 
 
 def test_each_other_endpoint_has_a_row() -> None:
-    # What OpenAI stores, and models that are deleted, are tested elsewhere.
-    assert len(ENDPOINTS) == 9
+    # What OpenAI and Google store, and models that are deleted, are tested elsewhere.
+    assert len(ENDPOINTS) == 10
 
 
 # The server
@@ -674,8 +723,8 @@ def test_a_provider_outside_of_the_tables_leads_no_program_anywhere() -> None:
         each.name for each in others
     }
     assert with_access == {
-        *("anthropic", "azure", "bedrock", "deepseek", "google", "groq", "mistral", "openai"),
-        *("openrouter", "together", "x.ai"),
+        *("anthropic", "azure", "bedrock", "cohere", "deepseek", "google", "groq", "mistral"),
+        *("ollama", "openai", "openrouter", "together", "vertex", "x.ai"),
     }
 
 
@@ -750,6 +799,11 @@ def test_each_first_part_of_a_path_has_a_row() -> None:
         ("/v1/models/llama:free", "", "openai"),
         ("/v1/models/m:generateContent/x", "", "openai"),
         ("/v1/chat/completions", "", "openai"),
+        ("/v2/chat", "", "cohere"),
+        ("/v2/chats", "", "openai"),
+        ("/v1/rerank", "", "cohere"),
+        ("/api/chat", "", "ollama"),
+        ("/api/tags", "", "ollama"),
     ],
 )
 def test_a_path_without_a_first_part_is_known_by_the_rest(
@@ -794,12 +848,15 @@ PROMPT: dict[str, Any] = {"model": "m", "prompt": "Hello"}
         ("/v1/images/variations", PROMPT, 400),
         ("/v1/audio/speech", {"model": "m", "input": "Hello"}, 400),
         ("/v1/moderations", {"model": "m", "input": "Hello"}, 200),
-        ("/v1/rerank", {"model": "m", "query": "Hello"}, 404),
+        ("/v1/rerank", {"model": "m", "query": "Hello"}, 400),
+        ("/v2/rerank", {"model": "m", "query": "Hello", "documents": ["a"]}, 200),
+        ("/v2/embed", {"model": "m", "texts": ["a"]}, 200),
+        ("/rerank", {"model": "m", "query": "Hello"}, 404),
         ("/v1/ocr", {"model": "m", "document": {}}, 404),
-        ("/api/chat", CHAT, 404),
-        ("/api/generate", PROMPT, 404),
-        ("/api/embed", {"model": "m", "input": "Hello"}, 404),
-        ("/v2/chat", CHAT, 404),
+        ("/api/chat", CHAT, 200),
+        ("/api/generate", PROMPT, 200),
+        ("/api/embed", {"model": "m", "input": "Hello"}, 200),
+        ("/v2/chat", CHAT, 400),
         ("/v1/fim/completions", PROMPT, 404),
         ("/v1/completions", {"model": "m", "inputs": "Hello"}, 404),
         ("/v1/completions", {"model": "m", "contents": "Hello"}, 404),
@@ -899,6 +956,11 @@ def test_only_bodies_of_json_are_read(content_type: str | None, is_read: bool) -
         ("/v1/realtime", "websocket", "openai"),
         ("/v1/realtime", "WebSocket", "openai"),
         ("/v1/x.BidiGenerateContent", "websocket", "openai"),
+        ("/v1/responses", "websocket", "openai"),
+        ("/openai/v10/responses", "websocket", "openai"),
+        ("/v1/responses", "h2c", None),
+        ("/responses", "websocket", None),
+        ("/v1/responses/1", "websocket", None),
         ("/v1/realtime", "h2c", None),
         ("/v1/realtimes", "websocket", None),
         ("/v1/myrealtime", "websocket", None),
@@ -926,6 +988,8 @@ def test_a_websocket_of_a_model_is_known_by_its_path(
         ("/v1/responses", "Groq/Python 1.7.0", "openai"),
         ("/v1/responses/1", "Groq/Python 1.7.0", "groq"),
         ("/v1/chat/completions", "Groq/Python 1.7.0", "groq"),
+        ("/v2/chat", "Groq/Python 1.7.0", "cohere"),
+        ("/v2/chats", "Groq/Python 1.7.0", "groq"),
     ],
 )
 def test_the_path_chooses_the_dialect_before_the_sdk(path: str, user_agent: str, name: str) -> None:
@@ -993,18 +1057,24 @@ def test_each_domain_for_usage_reports_has_a_row() -> None:
         ("raw.githubusercontent.com", "/", None),
         ("x.raw.githubusercontent.com", "/BerriAI/litellm/main", None),
         ("githubusercontent.com", "/BerriAI/litellm/main", None),
+        ("huggingface.co", "/api/agent-harnesses", TELEMETRY),
+        ("huggingface.co", "/api/models/x", None),
+        ("x.huggingface.co", "/api/agent-harnesses", None),
     ],
 )
-def test_the_prices_of_litellm_are_refused(host: str, path: str, found: str | None) -> None:
+def test_lists_that_libraries_fetch_for_themselves_are_refused(
+    host: str, path: str, found: str | None
+) -> None:
     assert find(host, path) == found
 
 
-def test_usage_reports_are_accepted_and_prices_are_missing() -> None:
+def test_usage_reports_are_accepted_and_fetched_lists_are_missing() -> None:
     response = httpx.post("https://eu.posthog.com/batch/", json={})
     assert (response.status_code, response.json()) == (200, {})
-    url = "https://raw.githubusercontent.com/BerriAI/litellm/main/prices.json"
-    response = httpx.get(url)
-    assert (response.status_code, response.json()) == (404, {})
+    prices = "https://raw.githubusercontent.com/BerriAI/litellm/main/prices.json"
+    for url in (prices, "https://huggingface.co/api/agent-harnesses"):
+        response = httpx.get(url)
+        assert (response.status_code, response.json()) == (404, {})
 
 
 @pytest.mark.parametrize(
@@ -1066,6 +1136,7 @@ OLDER = {
     "openai": "1.55.2",
     "requests": "2.27.1",
     "urllib3": "1.25.11",
+    "websockets": "13.0.1",
 }
 
 

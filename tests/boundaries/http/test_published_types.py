@@ -16,7 +16,14 @@ import pytest
 
 from llm_mock import LLMMock
 from tests.boundaries.http import sdk_types
-from tests.boundaries.http.exchanges import EXCHANGES, Ask, Exchange, is_error, read_events
+from tests.boundaries.http.exchanges import (
+    EXCHANGES,
+    JSON_LINES,
+    Ask,
+    Exchange,
+    is_error,
+    read_events,
+)
 from tests.boundaries.http.openapi_documents import (
     PUBLISHERS,
     Document,
@@ -53,7 +60,7 @@ def check_by_types(response: httpx.Response) -> Iterator[str]:
     media_type = get_media_type(response)
     if response.status_code >= 400:
         yield from sdk_types.find_error_problems(endpoint[1], response.json())
-    elif media_type == EVENTS:
+    elif media_type in (EVENTS, JSON_LINES):
         for event in read_events(response):
             yield from sdk_types.find_event_problems(*endpoint, event.data)
     elif media_type == "application/json":
@@ -91,7 +98,7 @@ def send(
     def collect(response: httpx.Response) -> None:
         method, host, path = split_request(response)
         answered.append(host)
-        assert get_media_type(response) != EVENTS or any(read_events(response))
+        assert get_media_type(response) not in (EVENTS, JSON_LINES) or any(read_events(response))
         for problem in check(response):
             problems.append(f"{method} {path} {response.status_code}: {problem}")
 

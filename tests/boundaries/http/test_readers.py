@@ -21,8 +21,11 @@ READERS = {
     "responses": "responses",
     "messages": "messages",
     "gemini": "generate_content",
+    "interactions": "interactions",
     "converse": "converse",
     "invoke_model": "invoke_model",
+    "cohere": "cohere.chat",
+    "ollama": "ollama.chat",
 }
 """The names of the APIs in records, by the files of the corpus."""
 
@@ -120,17 +123,22 @@ def expect(case: Case) -> Read:
         usage["details"] = tokens["details"]
     usage |= expect_searches(case, parts)
     reason = reply.get("finish_reason")
-    if case.api == "converse":
+    if case.api in ("cohere", "converse", "mistral", "ollama"):
         text = reply.get("refusal") or text
+    if case.api in ("cohere", "converse"):
         # The response does not name it.
         model = None
-        if "details" in tokens:
+        if case.api == "converse" and "details" in tokens:
             usage["details"] = {"cacheReadInputTokens": 900, "cacheWriteInputTokens": 40}
-    if case.api == "mistral":
-        text = reply.get("refusal") or text
-        if reason == "content_filter":
-            reason = "error"
-    elif "refusal" in reply and case.api in ("converse", "gemini", "invoke_model", "messages"):
+    if case.api == "mistral" and reason == "content_filter":
+        reason = "error"
+    elif "refusal" in reply and case.api in (
+        "converse",
+        "gemini",
+        "interactions",
+        "invoke_model",
+        "messages",
+    ):
         reason = "content_filter"
     read = Read(text, reply.get("reasoning", ""), calls, model, reason, usage)
     return expect_block(read) if reply.get("finish_reason") == "prompt_blocked" else read

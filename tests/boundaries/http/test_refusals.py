@@ -44,8 +44,8 @@ SHAPES: dict[str, Callable[[Any], str]] = {
     "https://bedrock-runtime.us-east-1.amazonaws.com/guardrail/g/version/1/apply": lambda body: (
         body["message"]
     ),
-    "https://api.cohere.com/v2/chat": lambda body: body["message"],
-    "https://ollama.com/api/chat": lambda body: body["error"],
+    "https://api.cohere.com/v1/chat": lambda body: body["message"],
+    "https://ollama.com/api/pull": lambda body: body["error"],
     "https://api.replicate.com/v1/predictions": lambda body: body["detail"],
     "https://api-inference.huggingface.co/models/gpt2": lambda body: body["error"],
 }

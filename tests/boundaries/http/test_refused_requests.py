@@ -4,7 +4,8 @@ Each file in the folder `refused` has the requests to one API:
 
 - `url`, `body`: the address of the provider, and fields that each body has;
 - `status`, `envelope`, `error`: the status, the field of the error in the response's body, and what
-  all errors have in common; without `envelope` the whole body is the error;
+  all errors have in common; without `envelope` the whole body is the error, but for the fields
+  that are `ignored`, as they differ each time;
 - `rules`: each rule of the API with the source that its refusals name;
 - `sources`, `shared`: parts for several cases, as YAML anchors;
 - `cases`: the refused requests by name, each with the `rule`, the `source` that states it, the
@@ -41,15 +42,18 @@ CHAT = "https://api.openai.com/v1/chat/completions"
 HELLO = {"messages": [{"role": "user", "content": "Hello"}]}
 QUESTIONS: dict[str, dict[str, Any]] = {
     "chat_completions": HELLO,
+    "cohere": HELLO,
     "gemini": {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]},
     "messages": HELLO,
     "mistral": HELLO,
+    "ollama": HELLO,
     "responses": {"input": "Hello"},
 }
 """The rest of a body that is accepted."""
 SDK_TYPES = (
     "anthropic.types.beta.message_create_params",
     "anthropic.types.message_create_params",
+    "cohere.v2.client",
     "google.genai.types",
     "mistralai.client.models.chatcompletionrequest",
     "openai.types.chat.completion_create_params",
@@ -81,7 +85,9 @@ def get_error(content: dict[str, Any], response: httpx.Response) -> Any:
     """Return the error in a response."""
     body = response.json()
     # Anthropic's body has more than the error: its type, and an id that differs each time.
-    return body[content["envelope"]] if "envelope" in content else body
+    if "envelope" in content:
+        return body[content["envelope"]]
+    return {name: body[name] for name in body if name not in content.get("ignored", ())}
 
 
 @pytest.mark.parametrize(("api", "name"), REFUSED)
@@ -145,6 +151,8 @@ API_NAMES = {
     "openai_responses": "responses",
     "anthropic_messages": "messages",
     "gemini": "Gemini",
+    "cohere_chat": "Cohere",
+    "ollama": "Ollama",
 }
 """The names of the APIs in the reference, by the modules of their rules."""
 

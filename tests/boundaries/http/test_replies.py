@@ -23,6 +23,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,6 +40,7 @@ from tests.boundaries.http.request_senders import BINARY, find_served_url
 FOLDER = Path(__file__).with_name("replies")
 USAGE = {"input_tokens": 11, "output_tokens": 2}
 TIME = 1_700_000_000
+ISO_TIME = "%Y-%m-%dT%H:%M:%SZ"
 APIS = tuple(sorted(path.stem for path in FOLDER.glob("*.yaml")))
 
 
@@ -129,25 +131,50 @@ CASES = load_cases()
 STREAMED = [case for case in CASES if case.fields.get("streamed", True)]
 
 
-def fix_values(value: Any) -> Any:
-    """Return JSON values with the fixed time and id in place of those that change."""
+def _convert_time_of_ollama(fixed: dict[str, Any]) -> None:
+    if isinstance(fixed.get("created_at"), str):
+        moment = datetime.strptime(fixed["created_at"], ISO_TIME).replace(tzinfo=timezone.utc)
+        fixed["created_at"] = round(moment.timestamp())
+
+
+def fix_values(value: Any, created: int = 0) -> Any:
+    """Return JSON values with the fixed time and id in place of those that change.
+
+    Args:
+        value: the values.
+        created: the time of what surrounds them.
+    """
     if isinstance(value, list):
-        return [fix_values(item) for item in value]
+        return [fix_values(item, created) for item in value]
     if not isinstance(value, dict):
         return value
-    fixed = {name: fix_values(item) for name, item in value.items()}
+    created = value.get("created", created)
+    fixed = {name: fix_values(item, created) for name, item in value.items()}
+    for name in ("created", "updated"):
+        if isinstance(fixed.get(name), str):
+            moment = datetime.strptime(fixed[name], ISO_TIME).replace(tzinfo=timezone.utc)
+            assert abs(moment.timestamp() - time.time()) < 60
+            fixed[name] = datetime.fromtimestamp(TIME, timezone.utc).strftime(ISO_TIME)
+    _convert_time_of_ollama(fixed)
     for name in ("created", "created_at"):
-        if name in fixed:
+        if isinstance(fixed.get(name), int):
             assert abs(fixed[name] - time.time()) < 60
             fixed[name] = TIME
     if "expires_at" in fixed:
-        assert abs(fixed["expires_at"] - 3600 - time.time()) < 60
-        fixed["expires_at"] = TIME + 3600
-    if "request_id" in fixed:
-        fixed["request_id"] = re.sub(r"_\d+$", "", fixed["request_id"])
+        fixed["expires_at"] += TIME - created
+    for name in ("request_id", "id"):
+        if str(fixed.get(name)).startswith("req_mock"):
+            fixed[name] = re.sub(r"_\d+$", "", fixed[name])
     return fixed
 
 
+NAMES = {
+    "cohere": "type",
+    "interactions": "event_type",
+    "messages": "type",
+    "responses": "type",
+}
+"""The field with the name of an event, by the API."""
 HELLO = [{"role": "user", "content": "Hello"}]
 NOT_JSON = "We could not parse the JSON body of your request."
 
@@ -166,6 +193,10 @@ def google_error(status: int, name: str, message: str) -> Any:
     return {"error": {"code": status, "message": message, "status": name}}
 
 
+def interactions_error(code: str, message: str) -> Any:
+    return {"error": {"message": message, "code": code}}
+
+
 def mistral_error(message: str, kind: str, code: str | None = None) -> Any:
     return {
         "object": "error",
@@ -177,7 +208,12 @@ def mistral_error(message: str, kind: str, code: str | None = None) -> Any:
     }
 
 
+NOT_FOUND = (
+    "model 'command-a-03-2025' not found, make sure the correct model ID was used and that you "
+    "have access to the model."
+)
 UNKNOWN_MODEL = {
+    "cohere": (404, {"id": "req_mock", "message": NOT_FOUND}),
     "invoke_model": (400, {"message": "The provided model identifier is invalid."}),
     "converse": (400, {"message": "The provided model identifier is invalid."}),
     "chat_completions": (
@@ -202,6 +238,8 @@ UNKNOWN_MODEL = {
             "supported methods.",
         ),
     ),
+    "interactions": (404, interactions_error("not_found", "Model 'gemini-3.8-flash' not found.")),
+    "ollama": (404, {"error": "model 'llama3.2' not found"}),
     "mistral": (400, mistral_error("Invalid model: mistral-large", "invalid_model", "1500")),
 }
 """The status and the body for a model that does not exist, by the API."""
@@ -326,6 +364,54 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
             "conversation that starts with a user message."
         },
     ),
+    ("cohere", b"{", 400, {"id": "req_mock", "message": NOT_JSON}),
+    (
+        "cohere",
+        {"model": None},
+        400,
+        {"id": "req_mock", "message": "a model parameter is required for this endpoint."},
+    ),
+    *(
+        (
+            "cohere",
+            {"messages": messages},
+            400,
+            {
+                "id": "req_mock",
+                "message": "invalid request: required 'messages' param is missing or empty.",
+            },
+        )
+        for messages in (None, [])
+    ),
+    (
+        "cohere",
+        {"messages": [{"role": "user", "content": 5}]},
+        400,
+        {
+            "id": "req_mock",
+            "message": "invalid type: parameter messages[0].content is of type int but should be "
+            "of type array.",
+        },
+    ),
+    ("interactions", b"{", 400, interactions_error("invalid_request", NOT_JSON)),
+    (
+        "interactions",
+        {"input": None},
+        400,
+        interactions_error("invalid_request", "Missing required parameter: 'input'."),
+    ),
+    (
+        "interactions",
+        {"model": None},
+        400,
+        interactions_error("invalid_request", "Missing required parameter: 'model'."),
+    ),
+    (
+        "interactions",
+        {"previous_interaction_id": "v1_x"},
+        404,
+        interactions_error("not_found", "Interaction 'v1_x' not found."),
+    ),
     ("gemini", b"{", 400, google_error(400, "INVALID_ARGUMENT", NOT_JSON)),
     (
         "gemini",
@@ -336,6 +422,18 @@ REFUSED_BODIES: list[tuple[str, bytes | dict[str, Any], int, Any]] = [
             "INVALID_ARGUMENT",
             "* GenerateContentRequest.contents: contents is not specified\n",
         ),
+    ),
+    ("ollama", b"{", 400, {"error": NOT_JSON}),
+    ("ollama", {"model": None}, 400, {"error": "model is required"}),
+    ("ollama", {"model": ""}, 400, {"error": "model is required"}),
+    (
+        "ollama",
+        {"messages": [{"role": "user", "content": 5}]},
+        400,
+        {
+            "error": "json: cannot unmarshal number into Go struct field messages[0].content of "
+            "type string"
+        },
     ),
     ("mistral", b"{", 400, mistral_error(NOT_JSON, "invalid_request_error")),
 ]
@@ -416,18 +514,27 @@ def test_the_events_of_a_stream_are_those_of_the_provider(
         assert answer.headers["content-type"] == "application/vnd.amazon.eventstream"
         assert read_binary_events(answer.content) == case.events
         return
+    if case.api == "ollama":
+        assert answer.headers["content-type"] == "application/x-ndjson"
+        lines = answer.text.splitlines(keepends=True)
+        assert all(line.endswith("\n") for line in lines)
+        assert [fix_values(json.loads(line)) for line in lines] == case.events
+        return
     assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
     assert answer.headers.items() >= case.headers.items()
     *blocks, end = answer.text.split("\n\n")
     assert end == ""
-    if case.api in ("chat_completions", "mistral") and "error" not in case.fields:
+    has_end = case.api in ("chat_completions", "cohere", "mistral")
+    if has_end and "error" not in case.fields:
         assert blocks.pop() == "data: [DONE]"
-    has_names = case.api in ("messages", "responses")
+    if case.api == "interactions" and "error" not in case.fields:
+        assert blocks.pop() == "event: done\ndata: [DONE]"
+    kind = NAMES.get(case.api)
     events = []
     for block in blocks:
         name, _, data = block.rpartition("\n")
         event = json.loads(data.removeprefix("data: "))
-        assert name == (f"event: {event['type']}" if has_names else "")
+        assert name == ("" if kind is None else f"event: {event[kind]}")
         events.append(fix_values(event))
     assert events == case.events
 

@@ -33,11 +33,10 @@ from tests.boundaries.http.request_corpus import (
 )
 from tests.boundaries.http.request_senders import (
     BEARER,
-    BINARY,
     KEY_HEADERS,
     SDKS,
     find_served_url,
-    has_converse,
+    is_installed,
     read_stream,
     send_async,
 )
@@ -57,7 +56,7 @@ class Clients:
     def __init__(self, server_url: str) -> None:
         self.server_url = server_url
         self.plain = httpx.Client(headers={"user-agent": PLAIN_CLIENT})
-        sdks = {api: sdk for api, sdk in SDKS.items() if api not in BINARY or has_converse()}
+        sdks = {api: sdk for api, sdk in SDKS.items() if is_installed(api)}
         self.in_process = {api: sdk.make_client(None) for api, sdk in sdks.items()}
         self.served = {api: sdk.make_client(server_url) for api, sdk in sdks.items()}
         self.loop = asyncio.new_event_loop()

@@ -159,6 +159,29 @@ def by_botocore() -> list[str]:
     return [content_of(answer.text)]
 
 
+def by_websockets() -> list[str]:
+    from websockets.asyncio.client import connect as connect_async
+    from websockets.sync.client import connect
+
+    url = "wss://api.openai.com/v1/responses"
+    message = json.dumps({"type": "response.create", "model": "gpt-4o", "input": "Hi"})
+
+    async def ask() -> str:
+        async with connect_async(url) as connection:
+            await connection.send(message)
+            return text_of([await connection.recv() for _ in range(10)])
+
+    with connect(url) as connection:
+        connection.send(message)
+        answer = text_of([connection.recv(timeout=10) for _ in range(10)])
+    return [answer, asyncio.run(ask())]
+
+
+def text_of(messages: list[str | bytes]) -> str:
+    response = json.loads(messages[-1])["response"]
+    return str(response["output"][0]["content"][0]["text"])
+
+
 ASKED: dict[str, Callable[[], list[str]]] = {
     "aiohttp": by_aiohttp,
     "anthropic": by_anthropic,
@@ -170,6 +193,7 @@ ASKED: dict[str, Callable[[], list[str]]] = {
     "openai": by_openai,
     "requests": by_requests,
     "urllib3": by_urllib3,
+    "websockets": by_websockets,
 }
 
 

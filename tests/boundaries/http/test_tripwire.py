@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.boundaries.http.conftest import TRIPWIRE, leaves
+from tests.tripwire import TRIPWIRE, leaves
 
 SOURCE = Path(__file__).with_name("tripwire.c")
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
@@ -14,6 +13,7 @@ from llm_mock.boundaries.http.details.openai_chat import (
 from llm_mock.boundaries.http.details.token_logprobs import (
     TokenQueue,
     build_tokens,
+    make_token_id,
     read_top_count,
 )
 from llm_mock.boundaries.http.protocols.mistral_chat import MistralChat
@@ -58,6 +58,5 @@ def _build_logprobs(context: ResponseContext, logprobs: Iterable[Logprob]) -> JS
     tokens = build_tokens(logprobs, read_top_count(context.request.body))
     for token in tokens:
         for each in (token, *token["top_logprobs"]):
-            # An id as long as those of the tokenizer, and always the same for a token.
-            each["token_id"] = zlib.crc32(each["token"].encode()) >> 15
+            each["token_id"] = make_token_id(each["token"])
     return {"content": tokens}

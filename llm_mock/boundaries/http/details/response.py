@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 GEMINI_TIER_HEADER = "x-gemini-service-tier"
 MODULES = {
     "AnthropicMessages": "anthropic_messages",
+    "AnthropicVertex": "anthropic_vertex",
+    "CerebrasChat": "cerebras_chat",
+    "CohereChat": "cohere_chat",
     "Gemini": "gemini",
     "MistralChat": "mistral_chat",
     "OpenAIChat": "openai_chat",

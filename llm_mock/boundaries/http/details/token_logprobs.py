@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,11 @@ def build_tokens(logprobs: Iterable[Logprob], top_count: int) -> list[JSONObject
         top = [_build_token(text, logprob) for text, logprob in alternatives]
         tokens.append({**_build_token(token.token, token.logprob), "top_logprobs": top})
     return tokens
+
+
+def make_token_id(token: str) -> int:
+    """Return the id of a token, as long as those of tokenizers, and always the same."""
+    return zlib.crc32(token.encode()) >> 15
 
 
 def list_alternatives(top_logprobs: Mapping[str, float], count: int) -> list[tuple[str, float]]:

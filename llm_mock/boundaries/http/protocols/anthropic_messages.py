@@ -120,7 +120,11 @@ PROTOCOL = AnthropicMessages()
 
 
 def build_request(
-    request_type: type[HTTPRequest], body: JSONObject, sent: WireRequest, api: str
+    request_type: type[HTTPRequest],
+    body: JSONObject,
+    sent: WireRequest,
+    api: str,
+    provider: str = ANTHROPIC.name,
 ) -> HTTPRequest:
     """Return the call for a validated body.
 
@@ -129,6 +133,7 @@ def build_request(
         body: the body, with the model.
         sent: the HTTP request.
         api: the name of the API.
+        provider: the name of the provider in whose words the call fails.
 
     Raises:
         WireError: the body has no messages.
@@ -155,7 +160,7 @@ def build_request(
         tool_choice=_parse_tool_choice(body.get("tool_choice")),
         sent=sent,
         body=body,
-        provider=ANTHROPIC.name,
+        provider=provider,
     )
 
 

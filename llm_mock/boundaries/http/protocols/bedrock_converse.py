@@ -118,9 +118,21 @@ class BedrockRequest(HTTPRequest):
             # Not the signature, which differs with each request.
             self.key = None if signer[1] == PLACEHOLDER_KEY else signer[1]
 
+    def encode_event(self, item: JSON) -> bytes:
+        """Encode an event of a stream; an error is `{"throttlingException": {…}}`."""
+        if isinstance(item, dict) and len(item) == 1:
+            [(kind, fields)] = item.items()
+            if kind.endswith("Exception"):
+                return event_stream.encode_exception(kind, to_json(fields))
+        return self._encode_answer(item)
+
     def break_event(self, event: bytes) -> bytes:
         """Return a message that no client can read."""
         return event_stream.damage_message(event)
+
+    def _encode_answer(self, item: JSON) -> bytes:
+        """Encode an event that is no error."""
+        raise NotImplementedError
 
 
 class ConverseRequest(BedrockRequest):
@@ -128,20 +140,18 @@ class ConverseRequest(BedrockRequest):
 
     __slots__ = ()
 
-    def encode_event(self, item: JSON) -> bytes:
-        """Encode an event of a stream, as `{"messageStop": {…}}`."""
-        if isinstance(item, dict) and len(item) == 1:
-            [(kind, fields)] = item.items()
-            if kind.endswith("Exception"):
-                return event_stream.encode_exception(kind, to_json(fields))
-            return event_stream.encode_event(kind, to_json(fields))
-        content = item.encode() if isinstance(item, str) else to_json(item)
-        return event_stream.encode_event("unknown", content)
-
     def decode_event(self, message: event_stream.EventMessage) -> JSON:
         """Return an event with its type as the only key."""
         kind = message.headers.get(":event-type") or message.headers.get(":exception-type", "")
         return {kind: parse_json_or_text(message.payload.decode(errors="replace"))}
+
+    def _encode_answer(self, item: JSON) -> bytes:
+        """Encode an event, as `{"messageStop": {…}}`."""
+        if isinstance(item, dict) and len(item) == 1:
+            [(kind, fields)] = item.items()
+            return event_stream.encode_event(kind, to_json(fields))
+        content = item.encode() if isinstance(item, str) else to_json(item)
+        return event_stream.encode_event("unknown", content)
 
 
 BlockId = tuple[str, str | None]

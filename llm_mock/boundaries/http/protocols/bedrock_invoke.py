@@ -51,16 +51,6 @@ class InvokeRequest(BedrockRequest):
 
     __slots__ = ()
 
-    def encode_event(self, item: JSON) -> bytes:
-        """Encode a chunk of a stream; an error is `{"throttlingException": {…}}`."""
-        if isinstance(item, dict) and len(item) == 1:
-            [(kind, fields)] = item.items()
-            if kind.endswith("Exception"):
-                return event_stream.encode_exception(kind, to_json(fields))
-        content = item.encode() if isinstance(item, str) else to_json(item)
-        payload = {"bytes": base64.b64encode(content).decode()}
-        return event_stream.encode_event("chunk", to_json(payload))
-
     def decode_event(self, message: event_stream.EventMessage) -> JSON:
         """Return a chunk of a stream, or an error with its type as the only key."""
         payload = parse_json_or_text(message.payload.decode(errors="replace"))
@@ -71,6 +61,12 @@ class InvokeRequest(BedrockRequest):
             return parse_json_or_text(base64.b64decode(payload["bytes"]).decode(errors="replace"))
         except (LookupError, TypeError, binascii.Error):
             return payload
+
+    def _encode_answer(self, item: JSON) -> bytes:
+        """Encode a chunk of a stream."""
+        content = item.encode() if isinstance(item, str) else to_json(item)
+        payload = {"bytes": base64.b64encode(content).decode()}
+        return event_stream.encode_event("chunk", to_json(payload))
 
 
 class BodyFormat(Protocol):

@@ -78,6 +78,8 @@ class OpenAIChat:
     """The field of a message that has its reasoning."""
     refusal_field = "refusal"
     """The field of a message that has its refusal."""
+    system_fingerprint: str | None = None
+    """The configuration of the model; OpenAI has none for its newest models."""
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
         """Return the first fields of a response.
@@ -158,7 +160,7 @@ class OpenAIChat:
             "choices": choices,
             "usage": build_usage(context),
             "service_tier": context.answer.reply.service_tier or "default",
-            "system_fingerprint": None,
+            "system_fingerprint": self.system_fingerprint,
         }
         if not context.sends_usage:
             del body["usage"]
@@ -173,7 +175,7 @@ class OpenAIChat:
         """Yield the events of a streamed response."""
         head = self.build_response_head(context, "chat.completion.chunk")
         head["service_tier"] = context.answer.reply.service_tier or "default"
-        head["system_fingerprint"] = None
+        head["system_fingerprint"] = self.system_fingerprint
         # Encoded once, as most of a chunk is the same in each.
         start = to_json(head)[:-1] + b',"choices":[{"index":0,"delta":'
         options = context.request.body.get("stream_options")

@@ -106,7 +106,7 @@ class OpenAIResponses:
         tool_choice = _parse_tool_choice(body.get("tool_choice"))
         messages = _parse_items(others)
         if not EARLIER_FIELDS.isdisjoint(body):
-            messages = [*_load_earlier_messages(body, mock), *messages]
+            messages = [*_load_earlier_messages(body, mock, sent), *messages]
         return HTTPRequest(
             model,
             messages,
@@ -203,7 +203,7 @@ def _get_template_id(body: JSONObject) -> str:
     return template_id
 
 
-def _load_earlier_messages(body: JSONObject, mock: Mock) -> list[Message]:
+def _load_earlier_messages(body: JSONObject, mock: Mock, sent: WireRequest) -> list[Message]:
     """Return the messages that come before a request: of a stored response or a conversation.
 
     Raises:
@@ -222,6 +222,8 @@ def _load_earlier_messages(body: JSONObject, mock: Mock) -> list[Message]:
     if not response_id:
         return []
     stored = mock.stored_objects.get(response_id)
+    if stored is None:
+        stored = mock.stored_objects.get(_get_connection_id(sent, response_id))
     if not isinstance(stored, tuple):
         # What a cassette answers may follow a response that was not recorded.
         if stored is None and mock.cassette is not None:
@@ -232,6 +234,16 @@ def _load_earlier_messages(body: JSONObject, mock: Mock) -> list[Message]:
         )
     messages, response, _ = stored
     return [*messages, *_parse_items(response["output"])]
+
+
+def _get_connection_id(sent: WireRequest | None, response_id: object) -> str:
+    """Return the id of a response that only its connection knows; empty for HTTP.
+
+    A WebSocket continues from its own responses, even if the client forbids to store them:
+    https://developers.openai.com/api/docs/guides/websocket-mode.
+    """
+    key = None if sent is None else sent.headers.get("sec-websocket-key")
+    return "" if key is None else f"connection {key} {response_id}"
 
 
 def _parse_items(items: list[JSONObject]) -> list[Message]:
@@ -354,16 +366,21 @@ def store_provider_response(mock: Mock | None, request: HTTPRequest, data: objec
         if response.get("output"):
             items = [item for item in response["output"] if isinstance(item, dict)]
             # A copy, because the recording replaces the texts of the original by placeholders.
-            _store(mock, request, copy.deepcopy({**response, "output": items}))
+            store_response(mock, request, copy.deepcopy({**response, "output": items}))
 
 
-def _store(mock: Mock | None, request: HTTPRequest, response: JSONObject) -> None:
+def store_response(mock: Mock | None, request: HTTPRequest, response: JSONObject) -> None:
     """Store a response with the conversation before it, unless the request forbids that."""
-    if mock is None or response.get("store") is False:
+    if mock is None:
         return
+    object_id = str(response.get("id"))
+    if response.get("store") is False:
+        object_id = _get_connection_id(request.sent, object_id)
+        if not object_id:
+            return
     # As `Mock.store_object`, which is not called here, because this runs in each call.
     objects = mock.stored_objects
-    objects[str(response.get("id"))] = (request.conversation, response, request.body)
+    objects[object_id] = (request.conversation, response, request.body)
     if len(objects) > (mock.history.limit or MAX_STORED_OBJECTS):
         mock.drop_oldest_object()
     if request.body.get("conversation"):
@@ -420,7 +437,9 @@ def build_function_call_item(call: ToolCallText, status: str = "completed") -> J
     }
 
 
-def _build_response(context: ResponseContext, status: str, output: list[JSONObject]) -> JSONObject:
+def build_response_object(
+    context: ResponseContext, status: str, output: list[JSONObject]
+) -> JSONObject:
     """Return a response object without usage.
 
     Args:
@@ -484,14 +503,14 @@ def finish_response(context: ResponseContext, output: list[JSONObject], reason: 
         # The item in which the answer ended; reasoning has no status.
         output[-1]["status"] = "incomplete"
     if reason in INCOMPLETE_REASONS:
-        body = _build_response(context, "incomplete", output)
+        body = build_response_object(context, "incomplete", output)
         body["incomplete_details"] = {"reason": INCOMPLETE_REASONS[reason]}
     else:
-        body = _build_response(context, "completed", output)
+        body = build_response_object(context, "completed", output)
     # Null if none is sent, as before the end of a response.
     if context.sends_usage:
         body["usage"] = _build_usage(context)
-    _store(context.mock, context.request, body)
+    store_response(context.mock, context.request, body)
     return body
 
 
@@ -534,7 +553,7 @@ class ResponseStream:
     def build_events(self) -> Iterator[bytes | Wait]:
         """Yield the events, and the waits between them."""
         context = self.context
-        response = _build_response(context, "in_progress", [])
+        response = build_response_object(context, "in_progress", [])
         if context.request.body.get("background"):
             queued = {**response, "status": "queued"}
             yield self.encode("response.created", {"response": queued})

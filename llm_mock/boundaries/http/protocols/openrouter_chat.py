@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llm_mock.boundaries.http.chunks import ResponseContext
 from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+from llm_mock.boundaries.http.providers.openrouter import OPENROUTER
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.support.json_types import JSONObject
 
@@ -11,6 +12,7 @@ from llm_mock.support.json_types import JSONObject
 class OpenRouterChat(OpenAIChat):
     """`POST …/chat/completions` of OpenRouter."""
 
+    provider = OPENROUTER
     reasoning_field = "reasoning"
 
     def build_response_head(self, context: ResponseContext, kind: str) -> JSONObject:
@@ -20,8 +22,7 @@ class OpenRouterChat(OpenAIChat):
     def build_unknown_model_error(self, model_id: str) -> WireError:
         """Return the provider's error for a model that does not exist."""
         message = f"{model_id} is not a valid model ID"
-        # OpenRouter repeats the status as a number, where OpenAI has a word.
-        return WireError(400, message, body={"error": {"message": message, "code": 400}})
+        return WireError(400, message)
 
 
 PROTOCOL = OpenRouterChat()

@@ -15,7 +15,7 @@ from llm_mock.boundaries.http.body_types import Mismatch, Shape
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.error_formats import ErrorFormat
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
-from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message
+from llm_mock.boundaries.http.request import Attachment, HTTPRequest, Message, Tool
 from llm_mock.boundaries.http.wire import WireRequest
 from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
@@ -257,6 +257,16 @@ def parse_allowed_tools(mode: str | None, tools: Iterable[JSONObject]) -> str | 
     if mode == "required" and len(names) == 1 and names[0]:
         return str(names[0])
     return mode
+
+
+def parse_function_tools(body: JSONObject) -> list[Tool]:
+    """Return the tools of a request that has them in the form of `FUNCTION_TOOLS`."""
+    tools = []
+    for tool in body.get("tools") or ():
+        function = tool.get("function") or {}
+        name = str(function.get("name"))
+        tools.append(Tool(name, function.get("description"), function.get("parameters")))
+    return tools
 
 
 def add_schema_title(schema: object, name: object) -> JSONObject | None:

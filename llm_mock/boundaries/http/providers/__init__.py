@@ -17,6 +17,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "openrouter": (),
     "replicate": (),
     "together": ("together",),
+    "vertex": (),
     "others": (),
 }
 """The modules here with descriptors, and the packages of their SDKs.

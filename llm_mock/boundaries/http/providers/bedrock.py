@@ -25,6 +25,23 @@ AWS_TYPES = {
     429: "ThrottlingException",
     503: "ServiceUnavailableException",
 }
+"""The type of an error for each status."""
+AWS_STATUSES = {
+    "AccessDeniedException": 403,
+    "ExpiredTokenException": 403,
+    "InternalServerException": 500,
+    "ModelErrorException": 424,
+    "ModelNotReadyException": 429,
+    "ModelStreamErrorException": 424,
+    "ModelTimeoutException": 408,
+    "ResourceNotFoundException": 404,
+    "ServiceQuotaExceededException": 400,
+    "ServiceUnavailableException": 503,
+    "ThrottlingException": 429,
+    "UnrecognizedClientException": 403,
+    "ValidationException": 400,
+}
+"""The status of each type of error."""
 JSON_TERMS = {
     str: "STRING_VALUE",
     bool: "BOOLEAN_VALUE",

@@ -11,6 +11,7 @@ CEREBRAS = ProviderDescriptor(
     domains=("api.cerebras.ai",),
     base_url_variables=("CEREBRAS_BASE_URL",),
     user_agents=("^(async)?cerebras/",),
+    protocols={"openai_chat": "cerebras_chat"},
     clients={"cerebras.cloud.sdk": {"Cerebras": _CEREBRAS, "AsyncCerebras": _CEREBRAS}},
 )
 PROVIDERS = (CEREBRAS,)

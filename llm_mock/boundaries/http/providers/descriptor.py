@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.boundaries.http.error_formats import OPENAI, ErrorFormat
 from llm_mock.boundaries.http.model_formats import OPENAI_MODELS, ModelFormat
 
+if TYPE_CHECKING:
+    from llm_mock.behaviour.refusals import Refusal
+
 SERVER_SENT_EVENTS = "text/event-stream; charset=utf-8"
 """The media type of the streams of most providers."""
+HeaderBuilder = Callable[[str, bool, int, int], dict[str, str]]
+"""Returns headers for the API, whether it streams, and the tokens of request and answer."""
 
 
 class ClientKey(NamedTuple):
@@ -42,6 +47,33 @@ class ServerAccess(NamedTuple):
     """Variables that SDKs prefer to those in `keys`."""
 
 
+class ModelAPI(NamedTuple):
+    """An API that calls a model, and that no other provider has."""
+
+    name: str
+    """Its name in `HTTPRequest.api`, and in cassettes."""
+    path: str
+    """A regular expression for the path of its requests."""
+    protocol: str
+    """Its module in `protocols`, which has the parser of its responses, too, as `READER`."""
+    rules: str | None = None
+    """The module in `request_rules` with the rules of the provider's own hosts."""
+    is_local: bool = False
+    """True for an API of programs on the application's machine, where its rules hold, too."""
+
+
+class OwnEndpoint(NamedTuple):
+    """An endpoint that does not generate text, and that no other provider has."""
+
+    method: str
+    path: str
+    """A regular expression for the path of its requests."""
+    handler: str
+    """The function that answers it, as `module:function` of `protocols`."""
+    calls_model: bool = True
+    """False for an endpoint that only describes models."""
+
+
 class ProviderDescriptor(NamedTuple):
     """A provider of models, and the differences of its API from OpenAI's."""
 
@@ -60,20 +92,26 @@ class ProviderDescriptor(NamedTuple):
     """The clients of its SDKs that refuse to start without a key, by package and class."""
     errors: ErrorFormat = OPENAI
     """The format of its error responses."""
-    models: ModelFormat = OPENAI_MODELS
-    """The format of its models."""
+    models: ModelFormat | None = OPENAI_MODELS
+    """The format of its models; None: they are not answered."""
     embedding_id: str | None = None
     """The id of its responses with embeddings, with the placeholder `{model}`; None for no id."""
     finish_reasons: Mapping[str, str] = {}
     """Its finish reasons by those of Chat Completions; others are the same."""
     protocols: Mapping[str, str | None] = {}
     """Its variant of a protocol, by the protocol of `routing.MODEL_PATHS`; None: it has none."""
+    apis: tuple[ModelAPI, ...] = ()
+    """The APIs that call its models, beside those of `routing.MODEL_PATHS`."""
+    endpoints: tuple[OwnEndpoint, ...] = ()
+    """Its other endpoints, beside those of `other_endpoints.ENDPOINTS`."""
+    refusals: Mapping[str, Refusal] = {}
+    """Its error responses by kind of failure, beside those of `behaviour.refusals`."""
     reads_retry_after_ms: bool = False
     """True if its SDK reads the header `retry-after-ms` before `retry-after`."""
     stream_type: str = SERVER_SENT_EVENTS
     """The media type of its streams."""
-    build_headers: Callable[[str, bool, int, int], dict[str, str]] | None = None
-    """Returns further headers for the API, whether it streams, and the tokens of the answer."""
+    build_headers: HeaderBuilder | None = None
+    """Returns further headers of an answer."""
     server: ServerAccess = ServerAccess()
     """The way in which programs find the mock server."""
 

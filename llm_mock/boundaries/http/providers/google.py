@@ -98,7 +98,6 @@ GOOGLE = ProviderDescriptor(
     ),
     host_patterns=(r"(^|[.-])(aiplatform|generativelanguage)[a-z0-9.-]*\.googleapis\.com$",),
     base_url_variables=(
-        "ANTHROPIC_VERTEX_BASE_URL",
         "GEMINI_API_BASE",
         "GEMINI_BASE_URL",
         "GOOGLE_GEMINI_BASE_URL",

@@ -24,8 +24,13 @@ TELEMETRY_DOMAINS = (
     "telemetry.crewai.com",
 )
 """Domains to which frameworks report usage."""
-PRICE_MAP_PATH = "/BerriAI/litellm/"
-"""The start of the path at `raw.githubusercontent.com` that litellm fetches on import."""
+FETCHED_PATHS = {
+    # litellm fetches prices when it is imported.
+    "raw.githubusercontent.com": "/BerriAI/litellm/",
+    # huggingface_hub fetches names of coding agents, to report which of them runs it.
+    "huggingface.co": "/api/agent-harnesses",
+}
+"""The starts of paths that libraries fetch for themselves, and do without."""
 VERSION_PATH = re.compile(r"^/?(openai/?)?(v\d\w*/?)?$")
 """A path of a base URL whose host serves nothing but a model API."""
 
@@ -130,9 +135,9 @@ def is_this_machine(host: str) -> bool:
 
 
 def is_telemetry(host: str, path: str) -> bool:
-    """Return True if a request reports the use of a framework, or fetches litellm's prices."""
-    if host == "raw.githubusercontent.com":
-        return path.startswith(PRICE_MAP_PATH)
+    """Return True if a request reports the use of a library, or fetches a list for that."""
+    if host in FETCHED_PATHS:
+        return path.startswith(FETCHED_PATHS[host])
     # Checked first for all domains at once: this runs for every request to an unknown host.
     if not host.endswith(TELEMETRY_DOMAINS):
         return False

@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from llm_mock.boundaries.http.error_formats import ErrorFormat, get_details
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor, ServerAccess
+from llm_mock.boundaries.http.wire_error import WireError
+from llm_mock.support.json_types import JSONObject
+
+
+class OpenRouterFormat(ErrorFormat):
+    """The errors of OpenRouter. See https://openrouter.ai/docs/api-reference/errors."""
+
+    def build_body(self, error: WireError) -> JSONObject:
+        """Return the body of an error as JSON values; a body in this format is kept."""
+        body = error.body
+        # The status is repeated as a number, where OpenAI has a word.
+        if isinstance(body, dict) and isinstance(get_details(body).get("code"), int):
+            return body
+        return {"error": {"message": error.message, "code": error.status}}
+
 
 OPENROUTER = ProviderDescriptor(
     "openrouter",
@@ -11,6 +27,7 @@ OPENROUTER = ProviderDescriptor(
         "OPENROUTER_API_BASE",
         "OPENROUTER_BASE_URL",
     ),
+    errors=OpenRouterFormat(),
     protocols={"openai_chat": "openrouter_chat"},
     server=ServerAccess(optional_keys=("OPENROUTER_API_KEY",)),
 )

@@ -8,10 +8,16 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.behaviour.refusals import register_refusals
 from llm_mock.boundaries.http.providers import MODULES
 
 if TYPE_CHECKING:
-    from llm_mock.boundaries.http.providers.descriptor import ClientKey, ProviderDescriptor
+    from llm_mock.boundaries.http.providers.descriptor import (
+        ClientKey,
+        ModelAPI,
+        OwnEndpoint,
+        ProviderDescriptor,
+    )
 
 
 class Registry:
@@ -29,6 +35,10 @@ class Registry:
         self.host_patterns: list[tuple[re.Pattern[str], str]] = []
         self.shared_hosts: list[tuple[re.Pattern[str], re.Pattern[str], str]] = []
         self.user_agents: list[tuple[re.Pattern[str], str]] = []
+        self.apis: dict[str, ModelAPI] = {}
+        """The APIs that only one provider has, by name."""
+        self.own_paths: list[tuple[re.Pattern[str], str]] = []
+        """The paths of these APIs, and of endpoints that only one provider has."""
         variables: dict[str, str] = {}
         for provider in providers:
             name = provider.name
@@ -41,6 +51,13 @@ class Registry:
                 self.shared_hosts.append((re.compile(host), re.compile(path), name))
             for pattern in provider.user_agents:
                 self.user_agents.append((re.compile(pattern, re.IGNORECASE), name))
+            for api in provider.apis:
+                self.apis[api.name] = api
+                self.own_paths.append((re.compile(api.path), name))
+            for endpoint in provider.endpoints:
+                self.own_paths.append((re.compile(endpoint.path), name))
+            if provider.refusals:
+                register_refusals(name, provider.refusals)
         self.base_url_variables = dict(sorted(variables.items()))
         """The names of providers by environment variable; the first that is set wins."""
         self.base_url_names = frozenset(variables)
@@ -81,3 +98,31 @@ def find_provider(name: str) -> ProviderDescriptor | None:
 def get_descriptor(name: str) -> ProviderDescriptor:
     """Return the descriptor of a name; that of OpenAI for a host that the project listed."""
     return find_provider(name) or get_registry().by_name["openai"]
+
+
+# An application calls few paths, and each of them often.
+@functools.lru_cache(maxsize=256)
+def find_owner(path: str) -> str | None:
+    """Return the only provider that has a path; None for a path that others may have, too."""
+    for pattern, name in get_registry().own_paths:
+        if pattern.search(path):
+            return name
+    return None
+
+
+def find_own_api(provider: ProviderDescriptor | None, path: str) -> ModelAPI | None:
+    """Return the API of a provider's own that a path belongs to; None without one."""
+    for api in () if provider is None else provider.apis:
+        if re.search(api.path, path):
+            return api
+    return None
+
+
+def find_own_endpoint(
+    provider: ProviderDescriptor | None, method: str, path: str
+) -> OwnEndpoint | None:
+    """Return the endpoint of a provider's own that a request is for; None without one."""
+    for endpoint in () if provider is None else provider.endpoints:
+        if endpoint.method == method and re.search(endpoint.path, path):
+            return endpoint
+    return None

@@ -21,5 +21,6 @@ REPLICATE = ProviderDescriptor(
     domains=("api.replicate.com",),
     user_agents=("^(async)?replicate/", "^replicate-python/"),
     errors=ProblemFormat(),
+    models=None,
 )
 PROVIDERS = (REPLICATE,)

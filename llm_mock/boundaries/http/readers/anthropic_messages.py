@@ -26,10 +26,6 @@ DELTA_FIELDS = {
 class MessagesReader(ResponseReader):
     """A parser for a `message` and for the events of a streamed one."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._call_ids: dict[object, str | None] = {}
-
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the content blocks."""
         if not isinstance(body, dict):

@@ -17,10 +17,6 @@ from llm_mock.support.json_types import JSONObject
 class ConverseReader(ResponseReader):
     """A parser for a response and for the events of a streamed one."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._call_ids: dict[object, str | None] = {}
-
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the content blocks."""
         if not isinstance(body, dict):

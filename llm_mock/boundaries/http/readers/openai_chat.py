@@ -24,10 +24,6 @@ FINISH_REASONS = {
 class ChatReader(ResponseReader):
     """A parser for the first choice of a `chat.completion` or of its chunks."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._call_ids: dict[object, str | None] = {}
-
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the first choice."""
         if body == "[DONE]":

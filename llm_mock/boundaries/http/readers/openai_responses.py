@@ -34,10 +34,6 @@ ARGUMENT_FIELDS = {"function_call": "arguments", "custom_tool_call": "input"}
 class ResponsesReader(ResponseReader):
     """A parser for a `response` and for its stream events, which repeat each text several times."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._call_ids: dict[object, str | None] = {}
-
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the texts of the output items."""
         if not isinstance(body, dict):

@@ -76,6 +76,8 @@ class ResponseReader:
         """The token counts: `input`, `output` and `details`."""
         self.has_ended = False
         """True after the final event of a stream."""
+        self._call_ids: dict[object, str | None] = {}
+        """The ids of tool calls by their position, as only the first event of a call has its id."""
 
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the text slots of a body, or of the next event of a stream, in order."""

@@ -126,16 +126,16 @@ ALL_RULES = (
 _ID = re.compile("^[a-zA-Z0-9_-]+$")
 _TOOL_NAME = re.compile("^[a-zA-Z0-9_-]{1,128}$")
 _NO_SYSTEM_ROLE = re.compile(
-    r"^claude-(2|3|instant|(opus|sonnet|haiku)-4(-[0-7])?(-\d{8}|-latest)?$)"
+    r"^claude-(2|3|instant|(opus|sonnet|haiku)-4(-[0-7])?([-@]\d{8}|-latest|@default)?$)"
 )
-"""The models before Claude Opus 4.8."""
+"""The models before Claude Opus 4.8; Vertex AI has an `@` before the version."""
 _ONE_SAMPLING = re.compile(r"^claude-(opus-4-[156]|sonnet-4-5|haiku-4-5)")
 _FOUR_EFFORTS = re.compile(r"^claude-opus-4-6")
 _NO_PREFILL = re.compile(
-    r"^claude-(opus-4-[678]|sonnet-4-6|(opus|sonnet|haiku|fable|mythos)-5)(-|$)"
+    r"^claude-(opus-4-[678]|sonnet-4-6|(opus|sonnet|haiku|fable|mythos)-5)([-@]|$)"
 )
 """The models from Claude 4.6 on."""
-_ADAPTIVE = re.compile(r"^claude-(opus-4-[78]|(opus|sonnet|haiku|fable|mythos)-5)(-|$)")
+_ADAPTIVE = re.compile(r"^claude-(opus-4-[78]|(opus|sonnet|haiku|fable|mythos)-5)([-@]|$)")
 """The models from Claude 4.7 on, which choose their thinking and sampling themselves."""
 _passed_tools = Memo()
 
@@ -571,3 +571,15 @@ FIELDS: dict[str, Check | None] = {
 }
 """The parameters, each with its check."""
 RULES = RuleSet(FIELDS, check_unknown, always=(check_required,))
+
+
+def check_vertex_model(request: HTTPRequest) -> Iterable[Violation]:
+    """Return the violation of a model in the body, as Vertex AI has it in the path."""
+    return (_make(UNKNOWN_PARAMETER, "model: Extra inputs are not permitted"),)
+
+
+VERTEX_RULES = RuleSet(
+    {**FIELDS, "anthropic_version": None, "model": check_vertex_model},
+    check_unknown,
+    always=(check_required,),
+)

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.boundaries.http.providers.hosts import find_provider_of_host, is_this_machine
+from llm_mock.boundaries.http.providers.registry import get_registry
 from llm_mock.errors import LLMMockError
 from llm_mock.support.text import suggest_name
 
@@ -28,10 +30,14 @@ RULE_SETS = (
     ("responses", _OPENAI_HOST, "openai_responses", "RULES"),
     ("responses", _AZURE_HOST, "openai_responses", "AZURE_RULES"),
     ("messages", _ANTHROPIC_HOST, "anthropic_messages", "RULES"),
+    ("messages", _VERTEX_HOST, "anthropic_messages", "VERTEX_RULES"),
     ("generate_content", _GEMINI_HOST, "gemini", "RULES"),
     ("generate_content", _VERTEX_HOST, "gemini", "VERTEX_RULES"),
 )
-"""The rules by API and host: the module of this package, and the name in it."""
+"""The rules by API and host: the module of this package, and the name in it.
+
+Those of an API that only one provider has are named in its descriptor.
+"""
 
 
 # An application calls few hosts, and each of them often.
@@ -47,12 +53,19 @@ def find_rules(api: str, host: str) -> RuleSet | None:
         if known_api == api and pattern.search(host):
             rules: RuleSet = getattr(_load(module), name)
             return rules
-    return None
+    own = get_registry().apis.get(api)
+    if own is None or own.rules is None:
+        return None
+    if not find_provider_of_host(host, None) and not (own.is_local and is_this_machine(host)):
+        return None
+    own_rules: RuleSet = _load(own.rules).RULES
+    return own_rules
 
 
 def list_rules() -> dict[str, list[Rule]]:
     """Return all rules by the names of their modules."""
     modules = dict.fromkeys(module for _, _, module, _ in RULE_SETS)
+    modules |= dict.fromkeys(api.rules for api in get_registry().apis.values() if api.rules)
     rules = {}
     for module in modules:
         rules[module] = list(_load(module).ALL_RULES)

@@ -18,6 +18,7 @@ from socket import socket
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+from llm_mock.boundaries.http.clients import is_websocket_path
 from llm_mock.boundaries.http.interception import UNDECIDED, find_provider, identify_provider
 from llm_mock.boundaries.patching import replace
 from llm_mock.core.context import current_mock, pass_through
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from llm_mock.boundaries.http.recording import WireRecording
     from llm_mock.boundaries.http.wire import WireRequest, WireResponse
 
+SOCKET_SCHEMES = {"http": "ws", "https": "wss"}
+"""The schemes of WebSockets; aiohttp accepts both kinds."""
+NO_FRAMING = (
+    "The WebSocket cannot be answered, and nothing was sent: llm_mock needs websockets 13.1 or "
+    "later for that. Install it: pip install 'websockets>=13.1'"
+)
 TIMEOUTS = ("timeout", "total timeout")
 """The kinds of a `ConnectionFailure` that are timeouts of the client."""
 NAMES = {
@@ -90,6 +97,9 @@ async def _connect(
     provider = _find_provider(connector, request)
     if provider is None:
         return await original(connector, request, *args, **kwargs)
+    if "Upgrade" in request.headers and is_websocket_path(request.url.path):
+        protocol = _open_websocket(connector, request, provider)
+        return _build_connection(connector, request, protocol)
     sent = await _read_request(request)
     if provider == UNDECIDED:
         provider = identify_provider(sent)
@@ -115,10 +125,39 @@ async def _connect(
         return await _connect_for_real(connect, request, response)
     protocol = connector._factory()
     protocol.connection_made(_MockTransport(protocol, request.method, response, clock))
+    return _build_connection(connector, request, protocol)
+
+
+def _build_connection(
+    connector: BaseConnector, request: ClientRequest, protocol: ResponseHandler
+) -> Connection:
     connection: Connection = sys.modules["aiohttp.connector"].Connection(
         connector, request.connection_key, protocol, connector._loop
     )
     return connection
+
+
+def _open_websocket(
+    connector: BaseConnector, request: ClientRequest, provider: str
+) -> ResponseHandler:
+    """Return a protocol that is connected to the mock by a WebSocket."""
+    __tracebackhide__ = True
+    from llm_mock.boundaries.http.websockets.transport import WebSocketTransport
+
+    try:
+        from llm_mock.boundaries.http.websockets.session import Origin, WebSocketSession
+    except ImportError as missing:
+        from llm_mock.boundaries.http.errors import ConnectionFailure
+
+        current_mock().note_problem(NO_FRAMING)
+        raise _build_exception(request, ConnectionFailure("connect", NO_FRAMING)) from missing
+    url = request.url
+    scheme = SOCKET_SCHEMES.get(url.scheme, url.scheme)
+    origin = Origin(scheme, url.raw_host or "", url.explicit_port)
+    protocol = connector._factory()
+    transport = WebSocketTransport(protocol, WebSocketSession(provider, origin))
+    protocol.connection_made(transport)
+    return protocol
 
 
 async def _connect_for_real(

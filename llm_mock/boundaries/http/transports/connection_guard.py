@@ -346,7 +346,8 @@ def _create_aio_channel(
 # WebSockets
 
 
-def _attach_to_websockets(client: ModuleType) -> None:
+def attach_to_websockets(client: ModuleType) -> None:
+    """Refuse the connections that a module of `websockets` makes to providers."""
     # A class in the implementations for asyncio, a function in the one for threads.
     if isinstance(client.connect, type):
         replace(client.connect, "__init__", _connect_websocket_object)
@@ -390,8 +391,7 @@ _ATTACH: dict[str, Callable[[ModuleType], None]] = {
     "socket": _attach_to_socket,
     "uvloop": _attach_to_uvloop,
     "websocket": _attach_to_websocket_client,
-    "websockets.asyncio.client": _attach_to_websockets,
-    "websockets.legacy.client": _attach_to_websockets,
-    "websockets.sync.client": _attach_to_websockets,
+    "websockets.legacy.client": attach_to_websockets,
+    "websockets.trio.client": attach_to_websockets,
 }
 """The function that attaches to each library, by the name of its module."""

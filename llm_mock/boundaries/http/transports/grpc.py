@@ -68,6 +68,21 @@ class _RefusedCallError(grpc.RpcError):  # type: ignore[misc]
     def trailing_metadata(self) -> tuple[()]:
         return ()
 
+    # An interceptor of the application, which stands above ours, gets the error as a call.
+
+    def result(self, timeout: float | None = None) -> object:
+        __tracebackhide__ = True
+        raise self
+
+    def exception(self, timeout: float | None = None) -> Exception:
+        return self
+
+    def done(self) -> bool:
+        return True
+
+    def add_done_callback(self, callback: Callable[[object], object]) -> None:
+        callback(self)
+
 
 class _Interceptor:
     """An interceptor that refuses every call of a channel while the mock answers."""

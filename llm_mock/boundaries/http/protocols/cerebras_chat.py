@@ -1,0 +1,15 @@
+"""Cerebras's chat completions, a variant of OpenAI's. See https://inference-docs.cerebras.ai."""
+
+from __future__ import annotations
+
+from llm_mock.boundaries.http.protocols.openai_chat import OpenAIChat
+
+
+class CerebrasChat(OpenAIChat):
+    """`POST …/chat/completions` of Cerebras."""
+
+    # Its SDK takes a chunk without a fingerprint for another type, whose deltas are dicts.
+    system_fingerprint = "fp_mock"
+
+
+PROTOCOL = CerebrasChat()

@@ -1,0 +1,20 @@
+"""Parser for responses of endpoints that generate no text, such as embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from llm_mock.boundaries.http.readers.reader import ResponseReader, TextSlot
+
+
+class EndpointReader(ResponseReader):
+    """A parser that reads the token counts alone, and leaves the whole response as it is."""
+
+    def find_slots(self, body: object) -> Iterator[TextSlot]:
+        """Yield nothing, as no text of the response can be edited."""
+        if isinstance(body, dict):
+            self._update_usage(body.get("usage"), "prompt_tokens", "completion_tokens")
+        yield from ()
+
+
+READER = EndpointReader

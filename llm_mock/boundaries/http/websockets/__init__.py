@@ -1,0 +1,1 @@
+"""APIs of providers over WebSockets; imported with the first intercepted connection."""

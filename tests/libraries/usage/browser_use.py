@@ -1,0 +1,37 @@
+"""browser-use, whose models drive a browser that is not needed here."""
+
+from __future__ import annotations
+
+import asyncio
+
+from browser_use.llm import ChatOpenAI
+from browser_use.llm.messages import UserMessage
+
+from tests.libraries.scenario import PROMPT, Weather
+
+REQUIREMENTS = "browser-use>=0.13.14"
+ENVIRONMENT = "apps"
+ASKS = "OpenAI (Chat Completions)"
+MODEL = "gpt-4o"
+LACKS = {"streamed": "Its models stream nothing."}
+UNTRIED = {"tools": "Its tools are actions in a browser."}
+MESSAGES = [UserMessage(content=PROMPT)]
+
+
+def plain() -> str:
+    return asyncio.run(asynchronous())
+
+
+def structured() -> Weather:
+    async def ask() -> Weather:
+        return (await ChatOpenAI(model=MODEL).ainvoke(MESSAGES, output_format=Weather)).completion
+
+    return asyncio.run(ask())
+
+
+async def asynchronous() -> str:
+    return (await ChatOpenAI(model=MODEL).ainvoke(MESSAGES)).completion
+
+
+def retried() -> str:
+    return plain()

@@ -1,0 +1,17 @@
+"""Replicate's SDK."""
+
+from __future__ import annotations
+
+import replicate
+
+from tests.libraries.scenario import PROMPT
+
+REQUIREMENTS = "replicate"
+ENVIRONMENT = "sdks"
+ASKS = "Replicate"
+REFUSED = "Its predictions have a form of each model's own, and are refused in Replicate's error."
+
+
+def refused() -> object:
+    client = replicate.Client(api_token="test")
+    return client.run("meta/meta-llama-3-8b-instruct", input={"prompt": PROMPT})
