@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import llm
 
-from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.llm.chains import accepts_attachment
 from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.core.request import to_plain_json
+from llm_mock.support.deadline import Deadline
 
 if TYPE_CHECKING:
     from llm_mock.agents.tools import AgentTool, ToolAnswer
@@ -56,7 +56,7 @@ class ToolCalls:
         self,
         tools: Sequence[AgentTool],
         model: object,
-        deadline: RunDeadline,
+        deadline: Deadline,
         on_tool_call: OnToolCall | None = None,
     ) -> None:
         self._model = model

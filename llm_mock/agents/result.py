@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,26 +31,60 @@ Mode = Literal["strict", "in_order", "unordered", "subset", "superset"]
 """The comparison of calls with expected ones: see `AgentResult.tool_calls_match`."""
 ExpectedCall = str | tuple[str, Mapping[str, Any]]
 """The name of a tool, or its name and arguments; the call may have more arguments."""
+NO_REPEATS = "allow_repeats needs a mode without an order: 'unordered', 'subset' or 'superset'."
 SHOWN_TURNS = 30
 SHOWN_CALLS = 20
 SHOWN_RESULT = 500
 SHOWN_REPR = 180
 
 
+class ExpectedModel(str):
+    """The call of a model in an expected trajectory; equal to each call that its glob matches."""
+
+    # No tool has a space in its name.
+    PREFIX = "the model "
+
+    def __new__(cls, glob: str) -> ExpectedModel:
+        """Return the expected call of a model by its id, or a glob such as `gpt-5*`."""
+        return super().__new__(cls, cls.PREFIX + glob)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, str) and fnmatch.fnmatchcase(other, str(self))
+
+    # `str` has an operator of its own for this.
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+
+Outcome = Literal["passed", "failed", "not checked"]
+
+
 class Finding(int):
-    """A boolean (1 or 0) whose repr is the reason, which pytest shows if an `assert` fails."""
+    """A boolean (1 or 0) whose repr is the reason, which pytest shows if an `assert` fails.
+
+    Attributes:
+        reason: a sentence.
+        outcome: passed, failed, or not checked; only a passed one is true.
+    """
 
     # Not a bool, which cannot be subclassed.
     reason: str
+    outcome: Outcome
 
-    def __new__(cls, holds: bool, reason: str = "") -> Finding:
-        """Return 1 or 0 with a reason."""
-        finding = super().__new__(cls, holds)
+    def __new__(cls, holds: bool | None, reason: str = "") -> Finding:
+        """Return 1 or 0 with a reason; None stands for what could not be checked."""
+        finding = super().__new__(cls, bool(holds))
         finding.reason = reason
+        finding.outcome = "passed" if holds else "failed"
+        if holds is None:
+            finding.outcome = "not checked"
         return finding
 
     def __repr__(self) -> str:
-        return f"<{bool(self)}: {redact(self.reason)}>"
+        value = self.outcome if self.outcome == "not checked" else bool(self)
+        return f"<{value}: {redact(self.reason)}>"
 
 
 def now() -> str:
@@ -105,6 +140,7 @@ class Turn:
         duration: the seconds of the response, without tools.
         retried: the errors that were followed by a retry.
         waited: the seconds that the turn waited for the rate limits of its `Provider`.
+        model: the id of the model; empty for that of the result.
     """
 
     text: str
@@ -113,6 +149,7 @@ class Turn:
     duration: float = field(default=0.0, compare=False)
     retried: tuple[str, ...] = ()
     waited: float = field(default=0.0, compare=False)
+    model: str = ""
 
     def as_lines(self) -> Iterator[str]:
         """Yield the lines of the transcript, without secrets."""
@@ -144,6 +181,7 @@ class AgentResult:
         duration: seconds, tools and retries included.
         started: the local time of the start in ISO 8601.
         parts: the configuration of the agent: see `Agent.parts`.
+        output: what an application made of its turns; None for the text of the last one.
     """
 
     agent: str
@@ -156,6 +194,7 @@ class AgentResult:
     duration: float = field(default=0.0, compare=False)
     started: str = field(default_factory=now, compare=False)
     parts: Mapping[str, str] = field(default_factory=dict, compare=False)
+    output: str | None = None
 
     def __bool__(self) -> bool:
         return self.success
@@ -209,7 +248,9 @@ class AgentResult:
 
     @property
     def final_response(self) -> str:
-        """The text of the last turn; empty without turns."""
+        """The output of an application, else the text of the last turn; empty without turns."""
+        if self.output is not None:
+            return self.output
         if self.turns:
             return self.turns[-1].text
         return ""
@@ -230,7 +271,7 @@ class AgentResult:
         """
         costs = []
         for turn in self.turns:
-            cost = compute_usage_cost(self.model, turn.usage, self.started)
+            cost = compute_usage_cost(turn.model or self.model, turn.usage, self.started)
             if cost is None:
                 return None
             costs.append(cost)
@@ -288,7 +329,13 @@ class AgentResult:
             )
         return arguments[argument]
 
-    def tool_calls_match(self, expected: Sequence[ExpectedCall], mode: Mode = "strict") -> Finding:
+    def tool_calls_match(
+        self,
+        expected: Sequence[ExpectedCall],
+        mode: Mode = "strict",
+        *,
+        allow_repeats: bool = False,
+    ) -> Finding:
         """Return whether the calls are the expected ones.
 
         Args:
@@ -298,23 +345,52 @@ class AgentResult:
                 order, with others between. `unordered`: these and no others, in any order.
                 `superset`: at least these, in any order. `subset`: no others than these, each at
                 most as often.
+            allow_repeats: let each expected call stand for one call or several, in the modes
+                without an order.
 
         Raises:
-            ValueError: the mode is unknown.
+            ValueError: the mode is unknown, or has an order and allows repeats.
             TypeError: an expected call has another form.
         """
         __tracebackhide__ = True
-        modes = get_args(Mode)
-        if mode not in modes:
-            raise ValueError(f"mode={mode!r}: write one of {', '.join(map(repr, modes))}.")
-        calls = [_parse_expected(call) for call in expected]
-        if mode in ("strict", "in_order"):
-            problem = _find_order_problem(calls, self._calls, mode)
-        else:
-            problem = _find_set_problem(calls, self._calls, mode)
-        if problem is None:
-            return Finding(True, f"the tool calls match ({mode})")
-        return Finding(False, f"{problem}; called: {_join_names(self._calls)}")
+        return _compare_calls(
+            expected, self._calls, mode, "the tool calls match", "called", allow_repeats
+        )
+
+    def trajectory_match(
+        self,
+        expected: Sequence[ExpectedCall | ExpectedModel],
+        mode: Mode = "strict",
+    ) -> Finding:
+        """Return whether the trajectory matches: the calls of models and of tools.
+
+        Each turn is a call of a model, followed by the tool calls of its response.
+
+        Args:
+            expected: tool calls as for `tool_calls_match`, and `ExpectedModel("gpt-5*")` for the
+                call of a model.
+            mode: as for `tool_calls_match`.
+
+        Raises:
+            ValueError: the mode is unknown.
+            TypeError: an expected step has another form.
+        """
+        __tracebackhide__ = True
+        return _compare_calls(expected, self._steps, mode, "the trajectory matches", "steps")
+
+    @property
+    def step_count(self) -> int:
+        """The number of calls of models and of tools."""
+        return len(self._steps)
+
+    @property
+    def _steps(self) -> list[_Call]:
+        steps: list[_Call] = []
+        for turn in self.turns:
+            model = ExpectedModel.PREFIX + (turn.model or self.model)
+            steps.append((model, {}))
+            steps += [(call.name, call.arguments) for call in turn.tool_calls]
+        return steps
 
     @property
     def _calls(self) -> list[_Call]:
@@ -324,8 +400,49 @@ class AgentResult:
 _Call = tuple[str, Mapping[str, Any]]
 
 
-def _parse_expected(call: object) -> _Call:
+def _compare_calls(
+    expected: Sequence[object],
+    calls: Sequence[_Call],
+    mode: str,
+    success: str,
+    heading: str,
+    allow_repeats: bool = False,
+) -> Finding:
+    """Compare calls with expected ones.
+
+    Args:
+        expected: the expected calls.
+        calls: the calls.
+        mode: the comparison.
+        success: the reason if they match.
+        heading: the word before the list of calls if they do not.
+        allow_repeats: whether an expected call may be made several times.
+    """
     __tracebackhide__ = True
+    modes = get_args(Mode)
+    if mode not in modes:
+        raise ValueError(f"mode={mode!r}: write one of {', '.join(map(repr, modes))}.")
+    parsed = [parse_expected_call(call) for call in expected]
+    if mode in ("strict", "in_order"):
+        if allow_repeats:
+            raise ValueError(f"mode={mode!r}: {NO_REPEATS}")
+        problem = _find_order_problem(parsed, calls, mode)
+    else:
+        problem = _find_set_problem(parsed, calls, mode, allow_repeats)
+    if problem is None:
+        return Finding(True, f"{success} ({mode})")
+    return Finding(False, f"{problem}; {heading}: {_join_names(calls)}")
+
+
+def parse_expected_call(call: object) -> _Call:
+    """Return the name and the arguments of an expected call.
+
+    Raises:
+        TypeError: it has another form.
+    """
+    __tracebackhide__ = True
+    if isinstance(call, ExpectedModel):
+        return call, {}
     if isinstance(call, str):
         return call, {}
     if isinstance(call, (tuple, list)) and len(call) == 2:
@@ -372,8 +489,39 @@ def _find_set_problem(
     expected_calls: Sequence[_Call],
     calls: Sequence[_Call],
     mode: str,
+    allow_repeats: bool,
 ) -> str | None:
-    """Return the first missing or extra call, or None.
+    """Return the first missing or extra call, or None."""
+    if allow_repeats:
+        missing, extra = _compare_repeated(expected_calls, calls)
+    else:
+        missing, extra = _compare_each(expected_calls, calls)
+    if missing and mode != "subset":
+        return f"{_format_call(missing[0])} was not called"
+    if extra and mode != "superset":
+        return f"{_format_call(extra[0])} was not expected"
+    return None
+
+
+def _compare_repeated(
+    expected_calls: Sequence[_Call], calls: Sequence[_Call]
+) -> tuple[list[_Call], list[_Call]]:
+    """Return the expected calls that no call matches, and the calls that match none."""
+    missing = []
+    for expected in expected_calls:
+        if not any(_matches(expected, call) for call in calls):
+            missing.append(expected)
+    extra = []
+    for call in calls:
+        if not any(_matches(expected, call) for expected in expected_calls):
+            extra.append(call)
+    return missing, extra
+
+
+def _compare_each(
+    expected_calls: Sequence[_Call], calls: Sequence[_Call]
+) -> tuple[list[_Call], list[_Call]]:
+    """Return the expected calls and the calls that have no counterpart of their own.
 
     To take the first matching call would be wrong: an expected call without arguments must leave
     others the calls that only they match. So this finds a maximum matching of expected calls and
@@ -398,11 +546,7 @@ def _find_set_problem(
             missing.append(expected)
     # Only now, as an owner may have moved until the last call was assigned.
     extra = [call for position, call in enumerate(calls) if position not in owners]
-    if missing and mode != "subset":
-        return f"{_format_call(missing[0])} was not called"
-    if extra and mode != "superset":
-        return f"{_format_call(extra[0])} was not expected"
-    return None
+    return missing, extra
 
 
 def _format_call(call: _Call) -> str:

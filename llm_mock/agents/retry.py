@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -13,9 +14,9 @@ from typing import Any
 import anyio
 import tenacity
 
-from llm_mock.agents.deadline import RunDeadline
 from llm_mock.agents.rate_limit import RateLimiter
 from llm_mock.boundaries.llm.chains import save_state
+from llm_mock.support.deadline import Deadline
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_error
 
@@ -144,7 +145,7 @@ class Retries:
         self,
         limit: int,
         is_offline: Callable[[], bool],
-        deadline: RunDeadline,
+        deadline: Deadline,
         rate_limiter: RateLimiter | None = None,
     ) -> None:
         self._limit = limit
@@ -160,7 +161,8 @@ class Retries:
         """Read an `llm.Response`.
 
         Raises:
-            RunTimedOut: the deadline has passed. The last error of the provider is raised as it is.
+            DeadlinePassed: the deadline has passed. The last error of the provider is raised as it
+                is.
         """
         __tracebackhide__ = True
         tenacity.Retrying(**self._new_options(response))(self._read_once, response)
@@ -169,8 +171,8 @@ class Retries:
         __tracebackhide__ = True
         wait = self._reserve()
         if wait:
-            time.sleep(self._limit_wait(wait))
-        if self._deadline.seconds is None:
+            time.sleep(min(wait, self._deadline.left))
+        if self._deadline.seconds == math.inf:
             response.text()
             return
         self._deadline.check()
@@ -197,12 +199,6 @@ class Retries:
         wait = self._rate_limiter.reserve()
         self.waited += wait
         return wait
-
-    def _limit_wait(self, seconds: float) -> float:
-        left = self._deadline.left
-        if left is None:
-            return seconds
-        return min(seconds, left)
 
     def _new_options(self, response: object) -> JSONObject:
         """Return the options of tenacity for a new turn."""
@@ -234,4 +230,4 @@ class Retries:
             backoff = tenacity.wait_exponential(FIRST_WAIT, LONGEST_WAIT)
             jitter = tenacity.wait_random(0, FIRST_WAIT / 2)
             wait = (backoff + jitter)(state)
-        return self._limit_wait(wait)
+        return min(float(wait), self._deadline.left)

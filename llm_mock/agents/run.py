@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import aclosing, contextmanager
@@ -17,7 +18,6 @@ import llm
 from llm_mock.agents import summary
 from llm_mock.agents.agent import Agent
 from llm_mock.agents.calls import OnToolCall, ToolCalls
-from llm_mock.agents.deadline import RunDeadline, RunTimedOut
 from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.agents.pool import get_server_pool
 from llm_mock.agents.rate_limit import RateLimiter
@@ -27,6 +27,7 @@ from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.llm.chains import disable_retries, is_answered_by_mock
 from llm_mock.boundaries.llm.execution_guard import is_async
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra
+from llm_mock.support.deadline import Deadline, DeadlinePassed
 from llm_mock.support.text import described, format_error, shorten_name
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class _Run:
         self._model = disable_retries(model)
         self._prompt = prompt
         self._attachments = list(attachments)
-        self._deadline = RunDeadline(agent.timeout)
+        self._deadline = Deadline(agent.timeout or math.inf)
         self._calls = ToolCalls(tools, model, self._deadline, on_tool_call)
         provider = agent.asks
         is_offline = partial(is_answered_by_mock, model)
@@ -214,7 +215,7 @@ class _Run:
                 with anyio.move_on_after(self._deadline.left) as scope:
                     await self._take_turns(responses)
                 if scope.cancelled_caught:
-                    self._deadline.raise_error()
+                    raise DeadlinePassed
         return self._session.results[-1]
 
     async def _take_turns(self, responses: Any) -> None:
@@ -256,8 +257,8 @@ class _Run:
                 except TEST_ERRORS as error:
                     self._error = format_error(error)
                     raise
-                except RunTimedOut as error:
-                    self._error = str(error)
+                except DeadlinePassed:
+                    self._error = self._describe_timeout()
                 except Exception as error:
                     self._error = format_error(error)
                     self._exception = error
@@ -267,6 +268,10 @@ class _Run:
             finally:
                 self._session.results.append(self._result())
                 summary.note(self._session.results[-1])
+
+    def _describe_timeout(self) -> str:
+        seconds = self._deadline.seconds
+        return f"timeout={seconds:g} was reached: the run took longer than that many seconds"
 
     def _begin_turn(self, response: Any) -> None:
         if self._turns:

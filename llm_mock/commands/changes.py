@@ -6,13 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from llm_mock.commands.table import VERDICT_STYLES
 from llm_mock.commands.terminal import Terminal, Text
-from llm_mock.report.suite_baseline import is_worse
+from llm_mock.report.suite_baseline import is_checked, is_worse
 from llm_mock.report.suite_changes import KINDS, Change, list_changes, summarize_changes
 from llm_mock.support.json_types import JSONObject
 
 MAX_CASES = 50
 """The number of cases that are named for each kind of change."""
-KIND_STYLES = {"broke": "red", "mended": "green", "new": "yellow", "gone": "dim"}
+KIND_STYLES = {
+    "broke": "red",
+    "fell": "red",
+    "lower": "yellow",
+    "unchecked": "red",
+    "mended": "green",
+    "new": "yellow",
+    "gone": "dim",
+}
 
 
 def show_changes(terminal: Terminal, document: JSONObject) -> None:
@@ -27,14 +35,17 @@ def show_changes(terminal: Terminal, document: JSONObject) -> None:
             text = terminal.line(line)
             terminal.print(f"  {text}", KIND_STYLES[kind])
     # New and mended cases are no reason to fail.
-    succeeded = not is_worse(document)
-    if succeeded:
-        subject = "Nothing is"
+    succeeded: bool | None = not is_worse(document)
+    if not succeeded:
+        text = f"Some cases are worse than in {file}"
+    elif is_checked(document):
+        text = f"Nothing is worse than in {file}"
     else:
-        subject = "Some cases are"
+        succeeded = None
+        text = f"Nothing was checked, so nothing is compared with {file}"
     sign = terminal.signs[succeeded]
     style = VERDICT_STYLES[succeeded]
-    verdict = f"{sign} {subject} worse than in {file}"
+    verdict = f"{sign} {text}"
     terminal.print(Text(verdict, style))
 
 

@@ -9,9 +9,14 @@ from typing import cast
 import click
 
 from llm_mock.behaviour import ModelBehaviour
+from llm_mock.boundaries.http import event_stream
+from llm_mock.boundaries.http.endpoint_recording import (
+    EndpointRecording,
+    create_endpoint_request,
+)
 from llm_mock.boundaries.http.interception import identify_provider
 from llm_mock.boundaries.http.providers.hosts import find_provider_of_host
-from llm_mock.boundaries.http.recording import WireRecording
+from llm_mock.boundaries.http.recording import JSON_LINES, WireRecording
 from llm_mock.boundaries.http.routing import find_protocol
 from llm_mock.boundaries.http.vcr import Interaction, read_interactions
 from llm_mock.boundaries.http.wire_error import WireError
@@ -33,8 +38,11 @@ PROMPT_LENGTH = 80
 """Characters of a prompt that are shown."""
 
 
-def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
+def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -> bool:
     """Import the calls of models, and print a line for each interaction.
+
+    Returns:
+        True if no interaction was skipped.
 
     Args:
         source: the VCR cassette.
@@ -73,6 +81,7 @@ def import_cassette(source: Path, output: Path | None, hosts: tuple[str, ...]) -
     skipped = len(found) - imported
     summary = f"{format_path(target)}: {format_count(imported, 'call')}"
     click.echo(f"{summary}, {skipped} skipped" if skipped else summary)
+    return not skipped
 
 
 class _SkippedError(Exception):
@@ -96,11 +105,12 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
         raise _SkippedError("this host is no provider that is known; --host names it as one")
     protocol = find_protocol(sent.method, sent.path, provider)
     if protocol is None:
-        raise _SkippedError("this asks no model for an answer that a cassette records")
+        return _import_endpoint(interaction, provider, mock)
     try:
         request = protocol.parse_request(sent, mock)
-    except WireError as error:
-        raise _SkippedError(f"its request is not valid for this API: {error}") from None
+    except WireError:
+        # The provider answered it: it is replayed as it came.
+        return _import_endpoint(interaction, provider, mock)
     # Errors of a provider may be of any type, such as HTML from a proxy.
     succeeded = interaction.status < 400
     if succeeded and not _is_stream(interaction) and not _is_json(interaction):
@@ -109,17 +119,40 @@ def _import_interaction(interaction: Interaction, mock: Mock, hosts: tuple[str, 
     # The cassette is empty and in mode `all`, so every answer is a call to record.
     call = cast("PassthroughCall", mock.answer(request))
     recording = WireRecording(call, request, sent, mock)
-    recording.begin(interaction.status, interaction.headers)
-    recording.take(interaction.body)
-    recording.end()
+    _record_response(recording, interaction)
     if len(mock.problems) > problem_count:
         raise _SkippedError(mock.problems[-1])
     return f"{request.model_id}  {shorten(request.prompt, PROMPT_LENGTH)}"
 
 
+def _import_endpoint(interaction: Interaction, provider: str, mock: Mock) -> str:
+    """Record an interaction that asks no model for text; return its request for display.
+
+    Raises:
+        _SkippedError: its response cannot be recorded.
+    """
+    sent = interaction.sent
+    problem_count = len(mock.problems)
+    request = create_endpoint_request(sent, provider)
+    record = mock.record_request(request)
+    call = cast("PassthroughCall", cast("Cassette", mock.cassette).answer(mock, record, request))
+    recording = EndpointRecording(call, request, sent, mock)
+    _record_response(recording, interaction)
+    if len(mock.problems) > problem_count:
+        raise _SkippedError(mock.problems[-1])
+    return _format_request(interaction)
+
+
+def _record_response(recording: WireRecording, interaction: Interaction) -> None:
+    recording.begin(interaction.status, interaction.headers)
+    recording.take(interaction.body)
+    recording.end()
+
+
 def _is_stream(interaction: Interaction) -> bool:
     content_type = dict(interaction.headers).get("content-type", "")
-    return content_type.startswith("text/event-stream")
+    stream_types = ("text/event-stream", event_stream.MEDIA_TYPE, JSON_LINES)
+    return content_type.startswith(stream_types)
 
 
 def _is_json(interaction: Interaction) -> bool:

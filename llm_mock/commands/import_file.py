@@ -14,13 +14,16 @@ _VCR_KEY = re.compile(
 )
 
 
-def import_file(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
+def import_file(source: Path, output: Path | None, hosts: tuple[str, ...]) -> bool:
     """Convert a VCR cassette to a cassette, or any other file to a suite.
 
     Args:
         source: the file.
         output: the file to write; by default beside `source`.
         hosts: further hosts of providers, for a cassette.
+
+    Returns:
+        True if everything was converted.
 
     Raises:
         LLMMockError: the file cannot be converted.
@@ -29,8 +32,7 @@ def import_file(source: Path, output: Path | None, hosts: tuple[str, ...]) -> No
     if _VCR_KEY.search(read(source, MAX_BYTES)):
         from llm_mock.commands.import_cassette import import_cassette
 
-        import_cassette(source, output, hosts)
-    else:
-        from llm_mock.commands.import_promptfoo import import_promptfoo
+        return import_cassette(source, output, hosts)
+    from llm_mock.commands.import_promptfoo import import_promptfoo
 
-        import_promptfoo(source, output)
+    return import_promptfoo(source, output)

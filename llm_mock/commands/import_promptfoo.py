@@ -15,8 +15,11 @@ from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, format_count, format_path
 
 
-def import_promptfoo(source: Path, output: Path | None) -> None:
+def import_promptfoo(source: Path, output: Path | None) -> bool:
     """Write the suite and its role, and print a line for each key that is not supported.
+
+    Returns:
+        True if everything has a counterpart.
 
     Args:
         source: the promptfoo configuration.
@@ -41,7 +44,8 @@ def import_promptfoo(source: Path, output: Path | None) -> None:
         )
     made = import_configuration(source)
     write_atomically(suite, yaml_files.dump(made.suite))
-    write_atomically(role, yaml_files.dump(made.role))
+    if made.role is not None:
+        write_atomically(role, yaml_files.dump(made.role))
     for line in made.findings:
         click.echo(redact(escape_unprintable(line)))
     # Loading also checks that the suite is valid.
@@ -50,4 +54,6 @@ def import_promptfoo(source: Path, output: Path | None) -> None:
     if made.findings:
         summary += f", {format_count(len(made.findings), 'line')} above without the same"
     click.echo(summary)
-    click.echo(f"Run them: llm-mock test {format_path(role)} -s {format_path(suite)}")
+    role_argument = "" if made.role is None else f"{format_path(role)} "
+    click.echo(f"Run them: llm-mock test {role_argument}-s {format_path(suite)}")
+    return not made.findings

@@ -19,12 +19,10 @@ from llm_mock.agents.command_line import execute
 from llm_mock.agents.environment import merge_environment
 from llm_mock.agents.servers import CLIServer
 from llm_mock.behaviour.catalogue import CATALOGUE
-from llm_mock.commands.validate import UNKNOWN_KIND, get_json_schema
+from llm_mock.commands.validate import get_json_schema
 from llm_mock.errors import MissingExtra
-from llm_mock.specs.loading import is_spec
 from llm_mock.specs.tool_check import list_project_tools
 from llm_mock.suites.schema import Assertion
-from llm_mock.support import yaml_files
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 
@@ -49,7 +47,7 @@ RolePath = Annotated[
 ]
 CaseFilter = Annotated[
     str | None,
-    Field(description="Run only the cases of a suite that have this in their name."),
+    Field(description="Run only the cases, or the plain-language tests, with this in their name."),
 ]
 Seconds = Annotated[float, Field(gt=0, le=3600, description="Seconds after which to give up.")]
 
@@ -74,13 +72,12 @@ class ServerTools:
         only: CaseFilter = None,
         timeout: Seconds = 300,
     ) -> JSONObject:
-        """Run a suite or a plain-language test without a model: no cost, no network.
+        """Run a suite, a plain-language test or a folder without a model: no cost, no network.
 
-        The tools, servers and applications that it names are really called. Returns passed and
-        output.
+        The tools, servers and applications that it names are really called. Returns passed (also
+        false if nothing could be checked without a model) and output.
         """
-        options = [*_format_option("-k", only), "--dry-run"]
-        return await _run_python(_build_command(path, role, options, "--llm-mock-dry-run"), timeout)
+        return await _run_tests(path, role, timeout, "--dry-run", *_format_option("-k", only))
 
     async def run(
         self,
@@ -89,15 +86,15 @@ class ServerTools:
         only: CaseFilter = None,
         model: Annotated[
             str | None,
-            Field(description="A model of llm to use instead of the role's."),
+            Field(description="A model of llm to use instead of the role's or the project's."),
         ] = None,
         max_cost: Annotated[
             float | None,
-            Field(ge=0, description="Start no further case of a suite after so many $."),
+            Field(ge=0, description="Start no further case after so many $."),
         ] = None,
         timeout: Seconds = 900,
     ) -> JSONObject:
-        """Run a suite or a plain-language test with a real model, which costs money.
+        """Run a suite, a plain-language test or a folder with a real model, which costs money.
 
         Make a dry run first. Returns passed and output.
         """
@@ -106,7 +103,7 @@ class ServerTools:
             *_format_option("--model", model),
             *_format_option("--max-cost", max_cost),
         ]
-        return await _run_python(_build_command(path, role, options, "--llm-mock-live"), timeout)
+        return await _run_tests(path, role, timeout, *options)
 
     async def catalogue(
         self,
@@ -155,33 +152,12 @@ async def _serve(tools: dict[str, ToolFunction]) -> None:
         await server.run(reader, writer, server.create_initialization_options())
 
 
-def _build_command(
-    path: str, role: str | None, options: list[str], pytest_option: str
-) -> list[str]:
-    """Return the arguments with which Python runs a suite or a plain-language test.
-
-    Args:
-        path: the file.
-        role: the role file of a suite.
-        options: the options of `llm-mock test`, for a suite.
-        pytest_option: the option of pytest, for a plain-language test.
-    """
-    document = yaml_files.load(Path(path))
-    data: Any = document.data
-    if isinstance(data, dict):
-        kind = data.get("kind")
-    else:
-        kind = None
-    if kind == "TestSuite":
-        role_argument = [] if role is None else [role]
-        return ["-m", "llm_mock", "test", *role_argument, "-s", path, "--no-color", *options]
-    if is_spec(data):
-        # Plain output, and no cache folder in the project.
-        output_options = ["-q", "-rs", "--no-header", "--color=no", "-p", "no:cacheprovider"]
-        return ["-m", "pytest", "--llm", pytest_option, *output_options, path]
-    if kind == "Agent":
-        raise document.error("this is a role: give a suite as path, and this file as role")
-    raise document.error(UNKNOWN_KIND)
+async def _run_tests(path: str, role: str | None, timeout: float, *options: str) -> JSONObject:
+    """Run a suite, a plain-language test, or all of them in a folder."""
+    files = [path] if role is None else [role, path]
+    return await _run_python(
+        ["-m", "llm_mock", "test", "--no-color", *options, "--", *files], timeout
+    )
 
 
 def _format_option(option: str, value: object) -> list[str]:

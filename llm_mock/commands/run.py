@@ -11,6 +11,7 @@ import llm
 
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
+from llm_mock.boundaries.dry_run_hosts import refuse_remote_servers
 from llm_mock.boundaries.llm.log import (
     get_log_path,
     is_logging,
@@ -21,7 +22,6 @@ from llm_mock.commands.errors import print_message
 from llm_mock.commands.role import prepare_role
 from llm_mock.errors import InvalidSession
 from llm_mock.suites.case import DryRunModel
-from llm_mock.suites.dry_run_hosts import refuse_remote_servers
 from llm_mock.suites.role import Role
 from llm_mock.support.text import escape_unprintable, shorten_name
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
+from llm_mock.boundaries.http.dialects import Upstream
 from llm_mock.boundaries.http.request_rules.lookup import check_rule_names
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.commands.serve_router import ServeRouter, check_control_token
@@ -18,12 +21,15 @@ from llm_mock.core.context import activate
 from llm_mock.core.mock import Mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import LLMMockError
+from llm_mock.support.pytest_settings import find_settings
 from llm_mock.support.redaction import hide
 from llm_mock.support.strictness import Strictness
-from llm_mock.support.text import format_count
+from llm_mock.support.text import format_count, shorten
 
 KEPT_CALLS = 1_000
 """The number of calls that are kept in memory, as a server may run for weeks."""
+# Not the paths of tests and of the control API.
+UPSTREAM_NAME = re.compile(r"(?!(?:t|_llm_mock)$)[A-Za-z0-9._-]+")
 MISSING_REPLY_ADVICE = (
     "Write one into the script, set one by POST /_llm_mock/replies, or leave out --strict error."
 )
@@ -41,6 +47,7 @@ def serve(
     keep: int = KEPT_CALLS,
     disabled_rules: Sequence[str] = (),
     control_token: str | None = None,
+    upstreams: Sequence[str] = (),
 ) -> None:
     """Serve until Ctrl-C.
 
@@ -56,10 +63,13 @@ def serve(
         keep: the number of calls to keep in memory, the last ones.
         disabled_rules: the names of the rules of providers by which no request is refused.
         control_token: the token that lets programs on other machines control the server.
+        upstreams: each `NAME=URL` of a server that is asked and recorded.
 
     Raises:
-        LLMMockError: the script, the cassette or a name is wrong, or the port is not free.
+        LLMMockError: the script, the cassette, a name or a URL is wrong, or the port is not free.
     """
+    if not disabled_rules:
+        disabled_rules = find_settings(Path.cwd()).get_words("llm_mock_disabled_rules")
     settings = Settings(
         strict=strict,
         autospec=True,
@@ -83,8 +93,14 @@ def serve(
         loaded = ServeScript(script)
     tests = ServedTests(settings, loaded, keep, cassette)
     router = ServeRouter(tests, control_token)
-    with _activate(tests.unnamed), _listen(tests.unnamed, router, host, port) as server:
-        urls = (server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url)
+    named_upstreams = _parse_upstreams(upstreams)
+
+    def listen() -> MockServer:
+        return _listen(tests.unnamed, router, host, port, named_upstreams)
+
+    with _activate(tests.unnamed), listen() as server:
+        urls = [server.openai_url, server.anthropic_url, server.gemini_url, server.mistral_url]
+        urls += [f"{server.url}/{name}" for name in named_upstreams]
         try:
             click.echo(f"Ready: {'  '.join(urls)}  (Ctrl-C ends it)")
             server.wait()
@@ -94,6 +110,40 @@ def serve(
         # Ends the line on which the terminal shows ^C.
         click.echo()
     click.echo(_format_summary(tests))
+
+
+def _parse_upstreams(texts: Sequence[str]) -> dict[str, Upstream]:
+    """Return the servers of `NAME=URL` by their names.
+
+    Raises:
+        LLMMockError: a text has another form, or a name comes twice.
+    """
+    upstreams: dict[str, Upstream] = {}
+    for text in texts:
+        name, _, url = text.partition("=")
+        if not UPSTREAM_NAME.fullmatch(name) or name in upstreams:
+            raise LLMMockError(
+                f"--upstream {shorten(text)}: the name must be unique, with letters, digits, '.', "
+                "'_' and '-', and not be 't' or '_llm_mock'. Write NAME=URL, such as "
+                "vllm=http://localhost:8000."
+            )
+        upstreams[name] = _parse_upstream(url)
+    return upstreams
+
+
+def _parse_upstream(url: str) -> Upstream:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    has_more = parts.query or parts.fragment or "@" in parts.netloc
+    if parts.scheme not in ("http", "https") or not parts.hostname or has_more:
+        raise LLMMockError(
+            f"--upstream: {shorten(url)} must be a URL with http or https and a host, without a "
+            "user, query and fragment, such as http://localhost:8000."
+        )
+    return Upstream(parts.scheme, parts.hostname, port, parts.path.rstrip("/"))
 
 
 @contextmanager
@@ -121,13 +171,25 @@ def _format_summary(tests: ServedTests) -> str:
     return f"Ended after {format_count(total, 'call')}{dropped}."
 
 
-def _listen(mock: Mock, router: ServeRouter, host: str | None, port: int) -> MockServer:
+def _listen(
+    mock: Mock,
+    router: ServeRouter,
+    host: str | None,
+    port: int,
+    upstreams: Mapping[str, Upstream],
+) -> MockServer:
     address = host or "127.0.0.1"
     # By default, reject other names in `Host`: a website may resolve its own to this machine.
     any_host = host is not None
     try:
         return MockServer(
-            lambda: mock, address, port, keep_alive=True, any_host=any_host, router=router
+            lambda: mock,
+            address,
+            port,
+            keep_alive=True,
+            any_host=any_host,
+            router=router,
+            upstreams=upstreams,
         )
     except OSError as error:
         # asyncio adds "(while attempting to bind …)", which repeats the address.

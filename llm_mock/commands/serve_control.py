@@ -31,6 +31,8 @@ from llm_mock.support.validation import Problem, Text, Whole, list_problems
 
 MAX_CONTROL_BYTES = 20_000_000
 """The largest body of a control request, as that of a script."""
+MAX_REPLIES = 10_000
+"""The number of replies of a control request: other requests wait until all of them are set."""
 SHOWN_PROBLEMS = 50
 LOCAL_RULE = (
     "The control API answers only programs on this machine, under a name of it, and no pages of "
@@ -198,13 +200,14 @@ def _parse_body(body: bytes, model: type[Model]) -> Model:
     """Return the validated body of a request.
 
     Raises:
-        WireError: it is too large.
+        WireError: it is too large, or has too many replies.
         LLMMockError: it is not JSON, or not valid; the message has the path of each problem.
     """
     if len(body) > MAX_CONTROL_BYTES:
         message = f"The body is too large; it must have at most {MAX_CONTROL_BYTES:,} bytes."
         raise WireError(413, message)
     data = _parse_json(body)
+    _check_number_of_replies(data)
     try:
         return model.model_validate(data)
     except pydantic.ValidationError as error:
@@ -215,6 +218,17 @@ def _parse_body(body: bytes, model: type[Model]) -> Model:
         lines.append(f"… and {left} more problems")
     # Outside of the `except` block, as an error of pydantic helps nobody.
     raise LLMMockError("\n".join(lines))
+
+
+def _check_number_of_replies(data: object) -> None:
+    """Raise a WireError for too many replies, before time is spent on them."""
+    replies = data.get("replies") if isinstance(data, dict) else None
+    if isinstance(replies, list) and len(replies) > MAX_REPLIES:
+        raise WireError(
+            413,
+            f"The body has {len(replies):,} replies; it must have at most {MAX_REPLIES:,}. Send "
+            "them in several requests.",
+        )
 
 
 def _parse_json(body: bytes) -> Any:

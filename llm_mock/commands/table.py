@@ -10,7 +10,7 @@ from llm_mock.commands.terminal import Table, Terminal, Text
 from llm_mock.cost.prices import has_provider_prices
 from llm_mock.suites.failure import format_assertion, format_cassette_usage, format_failed_case
 from llm_mock.suites.matrix import format_variant_name
-from llm_mock.suites.pass_rates import format_pass_at_k, format_percent
+from llm_mock.suites.pass_rates import format_pass_k, format_percent
 from llm_mock.suites.results import CaseResult, SuiteResult, total_cost
 from llm_mock.suites.scores import format_score_cell, format_scores
 from llm_mock.support.text import format_count, format_dollars, format_short_seconds
@@ -18,9 +18,12 @@ from llm_mock.support.text import format_count, format_dollars, format_short_sec
 STATUS_STYLES = {
     "passed": ("PASS", "green"),
     "failed": ("FAIL", "red"),
-    "skipped": ("SKIP", "yellow"),
+    "not checked": ("NOT CHECKED", "yellow"),
 }
 VERDICT_STYLES = {True: "green", False: "red", None: "yellow"}
+SUCCESS_VERDICTS = {True: "The score is high enough", False: "All tests passed"}
+"""The verdicts on suites with and without a score to reach."""
+FAILURE_VERDICTS = {True: "The score is too low", False: "Some tests failed"}
 PRICES_ADVICE = "for the prices of the providers: pip install 'pytest-llm-mock[cost]'"
 JUDGE_ADVICE = "name another, --judge MODEL, or judge: in the defaults of the suite"
 
@@ -42,17 +45,30 @@ def show_result(
     if result.case_results:
         terminal.print_table(_create_table(terminal, result.case_results, verbose))
     terminal.print()
-    show_failures(terminal, result, path)
+    # With `verbose` the table has the errors and the assertions.
+    show_failures(terminal, result, path, has_assertions=not verbose)
     show_footer(terminal, [result])
 
 
-def show_failures(terminal: Terminal, result: SuiteResult, path: Path | None) -> None:
-    """Show why cases failed, and why others were not run."""
+def show_failures(
+    terminal: Terminal,
+    result: SuiteResult,
+    path: Path | None,
+    has_assertions: bool = True,
+) -> None:
+    """Show why cases failed, and why others were not run.
+
+    Args:
+        terminal: the terminal.
+        result: the result of the suite.
+        path: the file of the suite.
+        has_assertions: whether to show errors and assertions, too.
+    """
     variant = format_variant_name(result.variant)
     for case in result.case_results:
         if case.status != "failed":
             continue
-        failure = format_failed_case(case, path, terminal.signs, variant)
+        failure = format_failed_case(case, path, terminal.signs, variant, has_assertions)
         title, *details = [terminal.text(line) for line in failure.split("\n")]
         terminal.print(title, "bold red")
         # An empty line separates it from the next one.
@@ -103,7 +119,7 @@ def _select_columns(results: Sequence[CaseResult], verbose: bool) -> list[Column
         columns += [
             ("Pass rate", _format_pass_rate),
             ("95% interval", _format_interval),
-            ("pass@k", _format_pass_at_k),
+            ("pass@k, pass^k", _format_pass_k),
         ]
     return columns
 
@@ -132,19 +148,24 @@ def _format_score(result: CaseResult) -> str:
 
 def _format_pass_rate(result: CaseResult) -> str:
     rate = result.rate
+    if rate is None:
+        return ""
     return f"{format_percent(rate.share)} ({rate.passed}/{rate.runs})"
 
 
 def _format_interval(result: CaseResult) -> str:
     rate = result.rate
     # One run says nothing about further ones.
-    if rate.runs == 1:
+    if rate is None or rate.runs == 1:
         return ""
     return " to ".join(map(format_percent, rate.interval))
 
 
-def _format_pass_at_k(result: CaseResult) -> str:
-    return "\n".join(format_pass_at_k(result.rate.pass_at_k))
+def _format_pass_k(result: CaseResult) -> str:
+    rate = result.rate
+    if rate is None:
+        return ""
+    return "\n".join(format_pass_k(rate.pass_at_k, rate.pass_hat_k))
 
 
 def _format_details(terminal: Terminal, result: CaseResult) -> Text:
@@ -166,17 +187,22 @@ def _format_details(terminal: Terminal, result: CaseResult) -> Text:
 
 
 def _format_verdict(
-    succeeded: bool,
-    failed: int,
-    not_run: int,
-    min_score: float | None,
-) -> str:
+    results: Sequence[SuiteResult], checked: int, not_checked: int, not_run: int
+) -> tuple[bool | None, str]:
+    """Return the verdict on a suite, and its text; None if not everything was checked."""
+    failed = sum([result.failed for result in results])
     if not_run and not failed:
-        return "Some tests were not run"
+        return False, "Some tests were not run"
     # A score is only final once all cases were run.
-    if min_score is not None and not not_run:
-        return "The score is high enough" if succeeded else "The score is too low"
-    return "All tests passed" if succeeded else "Some tests failed"
+    has_score = results[0].min_score is not None and not not_run
+    succeeded = [result.succeeded for result in results]
+    if not all(succeeded):
+        return False, FAILURE_VERDICTS[has_score]
+    if not checked:
+        return None, "Nothing was checked"
+    if not_checked:
+        return None, "Some tests were not checked"
+    return True, SUCCESS_VERDICTS[has_score]
 
 
 def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
@@ -190,10 +216,10 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
         totals = [sum(numbers) for numbers in zip(*calls, strict=True)]
         usage = format_cassette_usage(*totals)
         terminal.print(usage, "dim")
-    pass_at_k = format_pass_at_k(first.pass_at_k)
-    if pass_at_k and len(results) == 1:
+    pass_k = format_pass_k(first.pass_at_k, first.pass_hat_k)
+    if pass_k and len(results) == 1:
         pass_rate = format_percent(first.pass_at_k[1])
-        means = ", ".join([f"pass rate {pass_rate}", *pass_at_k])
+        means = ", ".join([f"pass rate {pass_rate}", *pass_k])
         terminal.print(f"Mean of the repeated cases: {means}", "dim")
     # The tokens of a target are not known, and a dry run costs nothing.
     is_priced = not first.dry_run and first.target is None
@@ -202,45 +228,43 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
 
 
 def _show_verdict(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
-    first = results[0]
     passed = 0
     failed = 0
-    skipped = 0
+    not_checked = 0
     not_run = 0
     for result in results:
         passed += result.passed
         failed += result.failed
-        skipped += result.skipped
+        not_checked += result.not_checked
         not_run += len(result.not_run)
     run = passed + failed
     counts = f"{passed}/{run} passed"
-    if skipped:
-        counts += f", {skipped} skipped"
+    if not_checked:
+        counts += f", {not_checked} not checked"
     if not_run:
         counts += f", {not_run} not run"
     counts += _format_skipped_checks(results)
-    succeeded = all(result.all_passed for result in results)
+    succeeded, verdict = _format_verdict(results, run, not_checked, not_run)
     sign = terminal.signs[succeeded]
     style = VERDICT_STYLES[succeeded]
-    verdict = _format_verdict(succeeded, failed, not_run, first.min_score)
     line = Text(f"{counts} ")
     line.append(f"{sign} {verdict}", style)
     terminal.print(line)
 
 
 def _format_skipped_checks(results: Sequence[SuiteResult]) -> str:
-    """Return the number of checks that a dry run or a cassette skipped; empty if none."""
+    """Return the number of checks that were skipped, and by what; empty if none were."""
     if results[0].dry_run:
         reason = "in a dry run"
     elif results[0].cassette:
         reason = "with a cassette"
     else:
-        return ""
+        reason = ""
     checked = sum(result.checks[0] for result in results)
     total = sum(result.checks[1] for result in results)
     if checked == total:
         return ""
-    return f", {total - checked} of {format_count(total, 'check')} skipped {reason}"
+    return f", {total - checked} of {format_count(total, 'check')} skipped {reason}".rstrip()
 
 
 def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:

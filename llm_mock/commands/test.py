@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -23,6 +24,9 @@ from llm_mock.commands.role import report_unknown_models
 from llm_mock.commands.side_by_side import show_side_by_side
 from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
+from llm_mock.commands.test_files import TestFiles, sort_files
+from llm_mock.commands.test_settings import TestSettings, read_test_settings
+from llm_mock.cost.prices import apply_project_prices
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
 from llm_mock.report.suite_baseline import compare_with_baseline, is_worse, read_baseline
@@ -31,10 +35,14 @@ from llm_mock.suites.loading import load_suite
 from llm_mock.suites.results import CaseResult, SuiteResult
 from llm_mock.suites.role import Role, load_role
 from llm_mock.suites.schema import TestCase, TestSuiteDefinition
+from llm_mock.suites.snapshots import get_snapshot_path, update_snapshots
 from llm_mock.suites.variants import Variant, variants_of
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_count, shorten, shorten_name
+
+if TYPE_CHECKING:
+    from llm_mock.specs.cases import SpecSubject
 
 MAX_NAMES = 20
 """The number of cases that a message lists."""
@@ -44,7 +52,7 @@ MAX_NAMES = 20
 class RunOptions:
     """The options of `llm-mock test`, with the names that they have in `cli`."""
 
-    role: str | None
+    files: tuple[str, ...]
     suite: tuple[str, ...]
     model: tuple[str, ...]
     dry_run: bool
@@ -65,13 +73,7 @@ class RunOptions:
     files_in: Path | None
     cassette: bool
     record: RecordMode | None
-
-    @property
-    def record_mode(self) -> RecordMode | None:
-        """The record mode of the cassettes; None without cassettes."""
-        if not self.cassette:
-            return None
-        return self.record or "new_episodes"
+    update: bool
 
     @property
     def selects_cases(self) -> bool:
@@ -89,52 +91,84 @@ class RunOptions:
 def run_suites(options: RunOptions) -> int:
     """Run suites, show and write their results, and return the exit code.
 
-    The exit code is 0 if all cases passed, or if none is worse than in the baseline; otherwise 1.
+    The exit code is 0 if a case passed, and none failed or none is worse than in the baseline;
+    otherwise 1.
     """
+    settings = read_test_settings()
+    run = _Run(options, Terminal(not options.no_color), settings)
+    files = sort_files(options.files, options.suite, run.print_error)
+    if files.specs:
+        _refuse_suite_options(options, files)
     # A wrong file must end the command before anything is run.
-    if options.role is None:
-        role = None
-    else:
-        role = load_role(options.role)
-    if options.baseline is None:
-        baseline = None
-    else:
-        baseline = read_baseline(options.baseline)
-    run = _Run(role, options, Terminal(not options.no_color), baseline)
-    suites = run.prepare_suites()
-    if options.role is None:
-        arguments = []
-    else:
-        arguments = [options.role]
+    if files.role is not None:
+        run.role = load_role(files.role)
+    if options.baseline is not None:
+        run.baseline = read_baseline(options.baseline)
+    suites = run.prepare_suites(files)
+    arguments = list(options.files)
     for suite in options.suite:
         arguments += ["-s", suite]
     # Messages about cassettes tell how to record; this is the command to repeat.
     command = shlex.join(["llm-mock", "test", *arguments, "--cassette", "--record"])
     try:
-        with override_recording_command(command):
+        with override_recording_command(command), apply_project_prices(settings.prices):
             run.run_all(suites)
         run.show_changes()
+        run.show_not_checked()
     finally:
         # Also after Ctrl-C: results that cost money must not be lost.
         run.write_outputs()
     return run.exit_code
 
 
+def _refuse_suite_options(options: RunOptions, files: TestFiles) -> None:
+    """Raise an error for an option that has no effect on plain-language tests."""
+    given = {
+        "--jobs": options.jobs > 1,
+        "--judge": options.judge is not None,
+        "--files-in": options.files_in is not None,
+        "--cassette": options.cassette,
+        "--update": options.update,
+        "A role": files.role is not None and not files.suites,
+    }
+    for name, is_given in given.items():
+        if is_given:
+            test = shorten_name(str(files.specs[0]))
+            problem = f"{name} is for suites, and {test} is a plain-language test"
+            raise click.UsageError(f"{problem}: leave one of them out.")
+
+
 Variants = tuple[Variant, ...]
 """The variants of one suite, at least one."""
+
+
+class _Test(NamedTuple):
+    """A suite and what answers its prompts.
+
+    Attributes:
+        suite: the suite; for a plain-language test, one with a single case.
+        subject: the role or the plain-language test; None for the target or roles of the suite.
+    """
+
+    suite: TestSuiteDefinition
+    subject: Role | SpecSubject | None
 
 
 @dataclass
 class _Run:
     """One run of the command."""
 
-    role: Role | None
     options: RunOptions
     terminal: Terminal
-    baseline: list[JSONObject] | None
+    settings: TestSettings
+    role: Role | None = None
+    """The role of all suites that need one."""
+    baseline: list[JSONObject] | None = None
     """The suites of an earlier result."""
     finished: list[FinishedSuite] = field(default_factory=list)
     exit_code: int = 0
+    errors: list[str] = field(default_factory=list)
+    """The errors that belong to no case, such as that of a wrong file."""
     printed_messages: set[str] = field(default_factory=set)
     """Errors and warnings so far; those that several suites share are printed once."""
 
@@ -146,10 +180,35 @@ class _Run:
         if is_worse(self.document):
             self.exit_code = 1
 
+    def show_not_checked(self) -> None:
+        """Show the number of cases that were not checked; if that is all, the run is an error."""
+        results = [suite.result for suite in self.finished]
+        if not results or self.exit_code:
+            return
+        if not any(result.is_checked for result in results):
+            # Not one of the errors in outputs, whose cases say it themselves.
+            reason = self._explain_nothing_checked(results)
+            self._print_once("Error", f"Nothing was checked. {reason}")
+            self.exit_code = 1
+            return
+        not_checked = sum(result.not_checked for result in results)
+        if not_checked:
+            total = format_count(sum(result.total for result in results), "case")
+            text = f"{self.terminal.signs[None]} {not_checked} of {total} not checked"
+            self.terminal.print(text, "yellow")
+
+    def _explain_nothing_checked(self, results: Sequence[SuiteResult]) -> str:
+        if not any(result.total for result in results):
+            return "There are no cases."
+        if self.options.dry_run:
+            reason = "A dry run skips what only a real model can show"
+            return f"{reason}: run without --dry-run, or add a check that needs no model."
+        return "All assertions were skipped; --verbose shows the reasons."
+
     @cached_property
     def document(self) -> JSONObject:
         """The results of all suites, compared with the baseline; read it after the last suite."""
-        document: JSONObject = redact(new_document(self.finished))
+        document: JSONObject = redact(new_document(self.finished, self.errors))
         file = self.options.baseline
         baseline = self.baseline
         if baseline is None or file is None:
@@ -164,7 +223,7 @@ class _Run:
             try:
                 suite_outputs.write(path, self.document)
             except OSError as error:
-                self._print_error(describe_write_error(path, error))
+                self.print_error(describe_write_error(path, error))
 
     def run_all(self, suites: Sequence[Variants]) -> None:
         """Run suites. An error in one does not stop the others, unless every agent fails."""
@@ -177,21 +236,35 @@ class _Run:
                 if results and all(result.agent_fails for result in results):
                     break
 
-    def prepare_suites(self) -> list[Variants]:
+    def prepare_suites(self, files: TestFiles) -> list[Variants]:
         """Return the variants of the suites that can be run, with the selected cases."""
-        suites = self._load_suites()
+        tests = self._load(files)
         if self.options.selects_cases:
-            suites = self._select_cases(suites)
-        has_matrix = any(suite.matrix for suite in suites)
-        if self.options.model and self.role is None and not has_matrix:
+            tests = self._select_cases(tests)
+        has_model = any(test.subject or test.suite.matrix for test in tests)
+        if self.options.model and not has_model:
             problem = "--model is asked in place of the model of a ROLE"
             raise click.UsageError(f"{problem}, and none is given.")
         prepared: list[Variants] = []
-        for suite in suites:
+        for test in tests:
             with self._continue_after_errors():
-                variants = variants_of(self.role, suite, self.options.model)
+                variants = self._list_variants(test)
                 prepared.append(tuple(self._prepare(variant) for variant in variants))
         return prepared
+
+    def _list_variants(self, test: _Test) -> Variants:
+        models = self.options.model
+        if test.subject is None or isinstance(test.subject, Role):
+            return variants_of(test.subject, test.suite, models)
+        if not models:
+            return (Variant(test.subject, test.suite),)
+        variants: list[Variant] = []
+        for model in models:
+            # One model is no choice, so it does not appear in the names of variants.
+            parts = {"model": model} if len(models) > 1 else {}
+            subject = replace(test.subject, model=model)
+            variants.append(Variant(subject, test.suite, parts))
+        return tuple(variants)
 
     def _prepare(self, variant: Variant) -> Variant:
         """Resolve the model of a variant, and print a warning about unsupported keys."""
@@ -204,28 +277,53 @@ class _Run:
                 self._print_once("Warning", variant.agent.warning)
         return variant
 
-    def _load_suites(self) -> list[TestSuiteDefinition]:
-        suites: list[TestSuiteDefinition] = []
-        for name in self.options.suite:
+    def _load(self, files: TestFiles) -> list[_Test]:
+        tests: list[_Test] = []
+        for name in files.suites:
             with self._continue_after_errors():
-                suites.append(load_suite(name, files_in=self.options.files_in))
-        for suite in suites:
+                suite = self._load_suite(name)
+                role = self.role or self.settings.find_role(suite, Path(name))
+                tests.append(_Test(suite, role))
+        for test in tests:
             # A selection without cases is an error: see `_select_cases`.
-            if not suite.cases and not self.options.selects_cases:
-                print_message("Warning", f"{suite.path}: the suite has no cases.")
-        return suites
+            if not test.suite.cases and not self.options.selects_cases:
+                print_message("Warning", f"{test.suite.path}: the suite has no cases.")
+        if files.specs:
+            tests += self._load_specs(files.specs)
+        return tests
 
-    def _select_cases(self, suites: list[TestSuiteDefinition]) -> list[TestSuiteDefinition]:
+    def _load_suite(self, name: str) -> TestSuiteDefinition:
+        files_in = self.options.files_in or self.settings.files_in
+        return load_suite(name, files_in=files_in, judge=self.settings.judge)
+
+    def _load_specs(self, paths: Sequence[Path]) -> Iterator[_Test]:
+        # Imported here: suites do not need it.
+        from llm_mock.specs.allowed_hosts import AllowedHosts
+        from llm_mock.specs.cases import load_spec_suite
+        from llm_mock.specs.drivers import DRIVERS, create_driver
+
+        settings = self.settings.project
+        driver = settings.get_choice("llm_mock_spec_driver", tuple(DRIVERS))
+        model = settings.get_text("llm_mock_spec_model") or None
+        hosts = settings.get_words("llm_mock_allowed_hosts")
+        allowed_hosts = AllowedHosts(hosts) if hosts else None
+        for path in paths:
+            with self._continue_after_errors():
+                yield _Test(
+                    *load_spec_suite(path, partial(create_driver, driver), model, allowed_hosts)
+                )
+
+    def _select_cases(self, tests: list[_Test]) -> list[_Test]:
         """Return the suites with the selected cases, without suites that have none."""
-        selected: list[TestSuiteDefinition] = []
-        for suite in suites:
+        selected: list[_Test] = []
+        for suite, subject in tests:
             cases = tuple(filter(self.options.matches, suite.cases))
             if cases:
-                selected.append(suite.model_copy(update={"cases": cases}))
+                selected.append(_Test(suite.model_copy(update={"cases": cases}), subject))
         # A filter with a typo must not succeed. Suites that cannot be read are errors already.
-        if suites and not selected:
-            all_cases = [case for suite in suites for case in suite.cases]
-            self._print_error(_explain_empty_selection(self.options, all_cases))
+        if tests and not selected:
+            all_cases = [case for suite, _ in tests for case in suite.cases]
+            self.print_error(_explain_empty_selection(self.options, all_cases))
         return selected
 
     @contextmanager
@@ -234,9 +332,12 @@ class _Run:
         try:
             yield
         except LLMMockError as error:
-            self._print_error(str(error))
+            self.print_error(str(error))
 
-    def _print_error(self, message: str) -> None:
+    def print_error(self, message: str) -> None:
+        """Print an error, which makes the command fail."""
+        if message not in self.errors:
+            self.errors.append(message)
         self._print_once("Error", message)
         self.exit_code = 1
 
@@ -271,12 +372,25 @@ class _Run:
                 suite.path,
                 self.options.verbose,
             )
+        self._update_snapshots(suite.path, results)
         # With a baseline, cases may fail that failed before; a score must be reached all the same.
         has_min_score = any(result.min_score is not None for result in results)
         may_fail = self.baseline is not None and not has_min_score
-        if not may_fail and not all(result.all_passed for result in results):
+        if not may_fail and not all(result.succeeded for result in results):
             self.exit_code = 1
         return results
+
+    def _update_snapshots(self, suite: Path | None, results: Sequence[SuiteResult]) -> None:
+        """Save the outputs of a suite if the options say so, and show what was saved."""
+        if not self.options.update or suite is None:
+            return
+        try:
+            update = update_snapshots(suite, results)
+        except OSError as error:
+            self.print_error(describe_write_error(get_snapshot_path(suite), error))
+            return
+        for line in update.format_lines():
+            self.terminal.print(self.terminal.line(line))
 
     def _show_header(self, variants: Variants) -> None:
         terminal = self.terminal
@@ -301,11 +415,12 @@ class _Run:
                     threshold=options.threshold,
                     jobs=options.jobs,
                     retry=options.retry,
-                    max_cost=self._get_remaining_cost(),
+                    max_cost=self._get_remaining_cost(variant),
                     judge=options.judge,
                     min_score=options.min_score,
-                    cassette=options.record_mode,
+                    cassette=self._record_mode,
                     timeout=options.timeout,
+                    compare_snapshots=not options.update,
                     on_start=progress.start,
                     on_result=progress.finish,
                 )
@@ -320,16 +435,29 @@ class _Run:
         self.finished.append(FinishedSuite(result, suite.path))
         return result
 
-    def _get_remaining_cost(self) -> Decimal | None:
-        """Return what earlier suites left of the cost limit; None without a limit."""
-        if self.options.max_cost is None or self.options.dry_run:
+    @property
+    def _record_mode(self) -> RecordMode | None:
+        """The record mode of the cassettes; None without cassettes."""
+        if not self.options.cassette:
             return None
+        return self.options.record or self.settings.record or "new_episodes"
+
+    def _get_remaining_cost(self, variant: Variant) -> Decimal | None:
+        """Return what earlier suites left of the cost limit; None without a limit."""
+        if self.options.dry_run:
+            return None
+        if self.options.max_cost is not None:
+            # By its text: 0.1 as a float is slightly more.
+            limit = Decimal(str(self.options.max_cost))
+        elif self.settings.max_cost is None or variant.suite.target is not None:
+            # The setting holds for what has a known cost; the option is an error for a target.
+            return None
+        else:
+            limit = self.settings.max_cost
         spent = Decimal(0)
         for suite in self.finished:
             for result in suite.result.case_results:
                 spent += result.spent or Decimal(0)
-        # By its text: 0.1 as a float is slightly more.
-        limit = Decimal(str(self.options.max_cost))
         return max(limit - spent, Decimal(0))
 
 

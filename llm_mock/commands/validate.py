@@ -7,13 +7,18 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from llm_mock.specs.loading import is_spec, load_spec
+from llm_mock.agents.pool import get_server_pool
+from llm_mock.commands.file_kinds import get_kind
+from llm_mock.commands.test_settings import read_test_settings
+from llm_mock.errors import InvalidFile
+from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import TestSpec
+from llm_mock.specs.servers import create_servers
 from llm_mock.specs.tool_check import find_tool_problems, list_project_tools
 from llm_mock.specs.tools_server import find_project_root
+from llm_mock.suites.asked_models import find_unknown_models
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
-from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
 from llm_mock.suites.schema import TestSuiteDefinition
 from llm_mock.support import yaml_files
 from llm_mock.support.json_types import JSONObject
@@ -21,10 +26,6 @@ from llm_mock.support.text import format_count
 from llm_mock.support.yaml_files import Document
 
 FORMATS: dict[str, Any] = {"suite": TestSuiteDefinition, "spec": TestSpec}
-UNKNOWN_KIND = (
-    "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps "
-    "and verdict); `llm-mock schema suite` and `llm-mock schema spec` print what these hold"
-)
 
 
 def describe_file(path: Path, files_in: Path | None) -> str:
@@ -38,28 +39,37 @@ def describe_file(path: Path, files_in: Path | None) -> str:
         InvalidFile: the file is wrong, or of an unknown kind.
     """
     document = yaml_files.load(path)
-    content: Any = document.data
-    if isinstance(content, dict):
-        kind = content.get("kind")
-    else:
-        kind = None
-    if kind == "TestSuite":
-        suite = load_suite(path, files_in=files_in)
-        return f"suite {suite.metadata.name!r}, {format_count(len(suite.cases), 'case')}"
-    if kind == "Agent" or is_flat_agent(content):
+    kind = get_kind(document)
+    if kind == "suite":
+        settings = read_test_settings()
+        suite = load_suite(path, files_in=files_in or settings.files_in, judge=settings.judge)
+        cases = format_count(len(suite.cases), "case")
+        return f"suite {suite.metadata.name!r}, {cases}{_describe_unknown_models(suite)}"
+    if kind == "role":
         return f"role {load_role(path).name!r}"
-    if is_spec(content):
-        return _describe_spec(document)
-    unsupported = describe_unsupported_kind(content)
-    if unsupported:
-        raise document.error(unsupported, ("kind",))
-    raise document.error(UNKNOWN_KIND)
+    return _describe_spec(document)
+
+
+def _describe_unknown_models(suite: TestSuiteDefinition) -> str:
+    """Return the models of assertions that `llm` does not know; empty if it knows all.
+
+    Raises:
+        InvalidFile: one of them is a misspelling, as it is similar to a known one.
+    """
+    unknown = list(find_unknown_models(suite.cases))
+    misspelt = [model for model in unknown if model.similar]
+    if misspelt:
+        raise InvalidFile("\n".join(f"{suite.path}:{model.line}: {model}" for model in misspelt))
+    # The plugin of a model need not be installed where files are checked.
+    return "".join(f"; {model}" for model in unknown)
 
 
 def _describe_spec(document: Document) -> str:
     path = document.path
     spec = load_spec(path)
-    tools = _get_tools(find_project_root(path), path)
+    tools = dict(_get_tools(find_project_root(path), path))
+    for tool in get_server_pool().tools(create_servers(spec, path)):
+        tools[tool.name] = tool
     # A generator: a file may have very many problems.
     problems = list(islice(find_tool_problems(spec, tools), yaml_files.MOST_PROBLEMS))
     if problems:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fnmatch
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, NamedTuple
@@ -75,6 +76,22 @@ def compute_cost(call: Call, mock: object = None) -> Decimal | None:
     )
 
 
+_project_prices: Prices = ()
+"""The prices of a command; within pytest the mocks have those of the project."""
+
+
+@contextmanager
+def apply_project_prices(prices: Prices) -> Iterator[None]:
+    """Apply the prices of a project within the context, below those of mocks."""
+    global _project_prices
+    previous = _project_prices
+    _project_prices = prices
+    try:
+        yield
+    finally:
+        _project_prices = previous
+
+
 def compute_usage_cost(model_id: str, usage: llm.Usage, timestamp: str) -> Decimal | None:
     """Return the cost of a response to a request at a time (ISO 8601), or None if it is unknown."""
     input_tokens = usage.input or 0
@@ -96,7 +113,7 @@ def _compute_cost(
     if not input and not output:
         return Decimal(0)
     prices: Prices = getattr(mock or current_mock(), "prices", ())
-    for pattern, price in reversed(prices):
+    for pattern, price in reversed((*_project_prices, *prices)):
         if fnmatch.fnmatchcase(model_id, pattern):
             cost = price.input * input + price.output * output
             return cost / MILLION

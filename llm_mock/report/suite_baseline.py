@@ -6,21 +6,28 @@ The comparison adds to the document of suites:
 - To each suite `baseline`, null without an earlier result: `variant` (of the earlier result),
   `dry_run`, `gone` (names of cases that no longer exist), `compared` (the number of cases that ran
   both times), and of these `cost_usd` and `duration_s`, each as `before` and `now`.
-- To each case `baseline`: `change` (`broke`, `mended`, `new` or `same`), and the earlier `status`,
+- To each case `baseline`: `change` (`broke`, `fell` (its pass rate or its score, by more than
+  chance explains), `unchecked`, `mended`, `lower` (a fall that may be chance), `new` or `same`),
+  `fall` (the two values of `fell` and `lower` in words, else null), and the earlier `status`,
   `ran`, `duration_s` and `cost_usd`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from statistics import fmean
+from typing import Annotated, Literal
 
 import pydantic
+from pydantic import Field
 
+from llm_mock.checks.scores import TOLERANCE
 from llm_mock.errors import InvalidFile
 from llm_mock.report.suite_document import VERSION, get_case_cost
+from llm_mock.suites.pass_rates import PassRate
+from llm_mock.suites.scores import has_fallen
 from llm_mock.support import yaml_files
 from llm_mock.support.files import LARGEST_FILE
 from llm_mock.support.json_types import JSONObject
@@ -29,16 +36,25 @@ from llm_mock.support.json_types import JSONObject
 LARGEST_BASELINE = 10 * LARGEST_FILE
 EXPECTED = "a baseline is written by `llm-mock test … -o FILE.json`"
 Part = JSONObject
+WORSE = ("broke", "fell", "unchecked")
+"""The changes of a case that make it worse than in the baseline."""
 
 
 class _Attempt(pydantic.BaseModel):
     cost_usd: float | None
+    score: float | None = None
+
+
+class _Repeats(pydantic.BaseModel):
+    runs: Annotated[int, Field(ge=1)]
+    passed: Annotated[int, Field(ge=0)]
 
 
 class _Case(pydantic.BaseModel):
     name: str
-    status: Literal["passed", "failed", "skipped", "not run"]
+    status: Literal["passed", "failed", "not checked", "not run"]
     duration_s: float
+    repeats: _Repeats | None = None
     attempts: tuple[_Attempt, ...]
 
 
@@ -109,15 +125,19 @@ def compare_with_baseline(
 
 
 def is_worse(document: Part) -> bool:
-    """Return whether a case broke, a new case failed, or a case was not run."""
+    """Return whether a case is worse (see `WORSE`), was not run, or is new and failed."""
     for suite in document["suites"]:
         for case in suite["cases"]:
-            failed = case["status"] == "failed"
-            if failed and case["baseline"]["change"] in ("broke", "new"):
+            if case["status"] == "failed" and case["baseline"]["change"] == "new":
                 return True
-            if case["status"] == "not run":
+            if case["status"] == "not run" or case["baseline"]["change"] in WORSE:
                 return True
     return False
+
+
+def is_checked(document: Part) -> bool:
+    """Return whether a case passed or failed; otherwise there is nothing to compare."""
+    return any(suite["passed"] or suite["failed"] for suite in document["suites"])
 
 
 def _find_earlier_suite(suite: Part, before: Sequence[Part]) -> Part | None:
@@ -176,6 +196,7 @@ def _find_gone(old_cases: dict[str, Part], cases: Sequence[Part]) -> list[str]:
 def _compare_case(case: Part, old: Part | None) -> Part:
     compared: Part = {
         "change": "new",
+        "fall": None,
         "status": None,
         "ran": False,
         "duration_s": None,
@@ -184,6 +205,8 @@ def _compare_case(case: Part, old: Part | None) -> Part:
     if old is None:
         return compared
     compared["change"] = _classify_change(old["status"], case["status"])
+    if compared["change"] == "same":
+        compared |= _find_fall(old, case)
     compared["status"] = old["status"]
     if old["attempts"]:
         compared["ran"] = True
@@ -192,10 +215,60 @@ def _compare_case(case: Part, old: Part | None) -> Part:
     return compared
 
 
+def _find_fall(old: Part, case: Part) -> Part:
+    """Return the change of a case with the same status, if its pass rate or score is lower."""
+    falls = [*_compare_rates(old, case), *_compare_scores(old, case)]
+    # One that chance explains says less, whatever it is of.
+    falls.sort(key=lambda fall: fall["change"] != "fell")
+    return falls[0] if falls else {}
+
+
+def _compare_rates(old: Part, case: Part) -> Iterator[Part]:
+    before = _get_rate(old)
+    now = _get_rate(case)
+    if before is None or now is None or now.share >= before.share:
+        return
+    yield {
+        "change": "fell" if before.get_lead(now) > 0 else "lower",
+        "fall": f"{before.passed}/{before.runs} before, {now.passed}/{now.runs} now",
+    }
+
+
+def _compare_scores(old: Part, case: Part) -> Iterator[Part]:
+    before = _get_scores(old)
+    now = _get_scores(case)
+    if not before or not now or fmean(now) > fmean(before) - TOLERANCE:
+        return
+    # Scores that only say which runs passed were compared as pass rates.
+    if len(before) + len(now) > 2 and set(before + now) <= {0, 1}:
+        return
+    yield {
+        "change": "fell" if has_fallen(before, now) else "lower",
+        "fall": f"score {fmean(before):.3f} before, {fmean(now):.3f} now",
+    }
+
+
+def _get_rate(case: Part) -> PassRate | None:
+    """Return the pass rate of a case; None if it was not checked."""
+    repeats = case.get("repeats")
+    if repeats is not None:
+        return PassRate(repeats["passed"], repeats["runs"])
+    if case["status"] not in ("passed", "failed"):
+        return None
+    return PassRate(int(case["status"] == "passed"), 1)
+
+
+def _get_scores(case: Part) -> list[float]:
+    scores = [attempt.get("score") for attempt in case["attempts"]]
+    return [score for score in scores if score is not None]
+
+
 def _classify_change(before: str, now: str) -> str:
     if now == "failed" and before != "failed":
         return "broke"
-    # A failed case that is now skipped is not mended.
+    # Whether it still passes is not known.
+    if now == "not checked" and before in ("passed", "failed"):
+        return "unchecked"
     if now == "passed" and before == "failed":
         return "mended"
     return "same"

@@ -11,7 +11,7 @@ from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_dollars, format_short_seconds
 
-KINDS = ("broke", "mended", "new", "gone")
+KINDS = ("broke", "fell", "unchecked", "mended", "lower", "new", "gone")
 
 
 class Change(NamedTuple):
@@ -20,7 +20,7 @@ class Change(NamedTuple):
     Attributes:
         kind: one of `KINDS`.
         name: the case, with its variant.
-        remark: its earlier status, or the status of a new case.
+        remark: its earlier status, the values of a fall, or the status of a new case.
     """
 
     kind: str
@@ -36,7 +36,11 @@ def list_changes(suite: JSONObject) -> Iterator[Change]:
         name = format_full_name(suite, case)
         if kind == "new" and baseline is not None:
             yield Change(kind, name, case["status"])
-        elif kind in ("broke", "mended"):
+        elif kind == "fell":
+            yield Change(kind, name, case["baseline"]["fall"])
+        elif kind == "lower":
+            yield Change(kind, name, f"{case['baseline']['fall']}, which may be chance")
+        elif kind in ("broke", "unchecked", "mended"):
             yield Change(kind, name, f"{case['baseline']['status']} before")
     if baseline is not None:
         variant = format_variant_name(suite["variant"])

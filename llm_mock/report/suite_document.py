@@ -1,25 +1,29 @@
 """Build the document of the suites that `llm-mock test` ran; its outputs render it.
 
 The outputs are JSON, JUnit XML, Markdown and the page. The document is
-`{"version": 1, "suites": [suite, …]}`; new keys are added without a new version. Null is an
+`{"version": 1, "suites": [suite, …]}`, with `errors` (messages that belong to no case, such as that
+of a wrong file) if there are any; new keys are added without a new version. Null is an
 unknown or missing value; durations are in seconds, costs in US dollars.
 
 - A suite: `suite` (its name), `file`, `role` (or the target), `target` (null for a role), `model`,
-  `dry_run`, `total`, `passed`, `failed`, `skipped`, `stopped` (why cases were not run),
-  `duration_s`, `cost_usd`, `pass_at_k` (the mean over its repeated cases), `scored` (whether the
-  scores say more than which cases passed), `score` and `min_score` (0 to 1), `metrics` (the
-  average score of each), `cassette` (the record mode, null without cassettes), `cases`, `variant`
-  (the names of its `role`, `target`, `model`, `system_prompt` if variants are compared).
-- A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `skipped` or `not run`),
-  `pass_rate` and `threshold` (0 to 1), `repeats` (null for a single run), `score` and `min_score`,
-  `retried`, `duration_s`, `attempts`.
+  `dry_run`, `total`, `passed`, `failed`, `not_checked` (cases of which all assertions were
+  skipped), `stopped` (why cases were not run), `duration_s`, `cost_usd`, `pass_at_k` and
+  `pass_hat_k` (pass@k and pass^k: the means over its repeated cases), `scored` (whether the scores
+  say more than which cases passed), `score` and `min_score` (0 to 1), `metrics` (the average score
+  of each), `cassette` (the record mode, null without cassettes), `cases`, `variant` (the names of
+  its `role`, `target`, `model`, `system_prompt` if variants are compared).
+- A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `not checked` or `not run`),
+  `pass_rate` (null if nothing was checked) and `threshold` (0 to 1), `repeats` (null for a single
+  run, and if nothing was checked), `score` and `min_score`, `retried`, `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k`
-  (a value for each k).
+  and `pass_hat_k` (a value for each k).
 - An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `replayed` and
   `recorded` (numbers of calls), `turns`, `assertions`.
 - A turn: `prompt`, `output`, `transformed` (the output after a `transform`), `tool_calls` (`name`,
   `arguments`, `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`,
-  `duration_s`, `asked` (the prompts that a target sent to models in a dry run, for people).
+  `duration_s`, `model_calls` (those that a target made, as far as they are known: `model`,
+  `system`, `prompt`, `output`, `tool_calls`, `input_tokens`, `output_tokens`, `usage_details`,
+  `cost_usd`, `error`), `asked` (the same, each on a line for people).
 - An assertion: `type`, `status`, `message`, `turn` (from 0), `score` (null if it was skipped),
   `judge` (the model that judged), `definition` (as in the suite).
 """
@@ -32,12 +36,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
+from llm_mock.agents.result import ToolCallRecord
+from llm_mock.checks.scores import reaches
+from llm_mock.suites.application_calls import ModelCall
 from llm_mock.suites.failure import format_cassette_usage, format_weight
 from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.suites.pass_rates import PassRate
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, SuiteResult, TurnResult
 from llm_mock.suites.schema import TestCase
-from llm_mock.suites.scores import format_score, format_scores, reaches
+from llm_mock.suites.scores import format_score, format_scores
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import escape_json_text
 
@@ -53,9 +60,19 @@ class FinishedSuite:
     path: Path | None = None
 
 
-def new_document(suites: Iterable[FinishedSuite]) -> JSONObject:
-    """Return the results of suites as JSON values; see the module."""
-    return {"version": VERSION, "suites": [_describe_suite(suite) for suite in suites]}
+def new_document(suites: Iterable[FinishedSuite], errors: Iterable[str] = ()) -> JSONObject:
+    """Return the results of suites as JSON values; see the module.
+
+    Args:
+        suites: the suites that were run.
+        errors: the errors that belong to no case, such as that of a wrong file.
+    """
+    document: JSONObject = {"version": VERSION}
+    messages = list(errors)
+    if messages:
+        document["errors"] = messages
+    document["suites"] = [_describe_suite(suite) for suite in suites]
+    return document
 
 
 def render_json(document: JSONObject) -> bytes:
@@ -84,11 +101,12 @@ def _describe_suite(suite: FinishedSuite) -> JSONObject:
         "total": result.total,
         "passed": result.passed,
         "failed": result.failed,
-        "skipped": result.skipped,
+        "not_checked": result.not_checked,
         "stopped": result.stopped,
         "duration_s": round(result.duration, 6),
         "cost_usd": _as_float(result.cost),
-        "pass_at_k": _describe_pass_at_k(result.pass_at_k),
+        "pass_at_k": _describe_pass_k(result.pass_at_k),
+        "pass_hat_k": _describe_pass_k(result.pass_hat_k),
         "scored": result.is_scored,
         "score": _round(result.score),
         "min_score": result.min_score,
@@ -131,7 +149,7 @@ def _describe_case(
         "attempts": [_describe_attempt(attempt) for attempt in result.attempts],
     }
     # A single run has no rate worth showing.
-    if len(result.attempts) > 1:
+    if len(result.attempts) > 1 and result.rate is not None:
         described["repeats"] = describe_pass_rate(result.rate)
     return described
 
@@ -142,11 +160,12 @@ def describe_pass_rate(rate: PassRate) -> JSONObject:
         "runs": rate.runs,
         "passed": rate.passed,
         "interval_95": [round(bound, 6) for bound in rate.interval],
-        "pass_at_k": _describe_pass_at_k(rate.pass_at_k),
+        "pass_at_k": _describe_pass_k(rate.pass_at_k),
+        "pass_hat_k": _describe_pass_k(rate.pass_hat_k),
     }
 
 
-def _describe_pass_at_k(values: dict[int, float]) -> dict[str, float]:
+def _describe_pass_k(values: dict[int, float]) -> dict[str, float]:
     # The keys of a JSON object are strings.
     return {str(k): round(value, 6) for k, value in values.items()}
 
@@ -166,18 +185,32 @@ def _describe_attempt(attempt: Attempt) -> JSONObject:
     }
 
 
+def _describe_tool_call(call: ToolCallRecord) -> JSONObject:
+    return {
+        "name": call.name,
+        "arguments": call.arguments,
+        "result": call.result,
+        "error": call.error,
+        "duration_s": round(call.duration, 6),
+    }
+
+
+def _describe_model_call(call: ModelCall) -> JSONObject:
+    return {
+        "model": call.model,
+        "system": call.system,
+        "prompt": call.prompt,
+        "output": call.output,
+        "tool_calls": [_describe_tool_call(each) for each in call.tool_calls],
+        "input_tokens": call.input_tokens,
+        "output_tokens": call.output_tokens,
+        "usage_details": call.details,
+        "cost_usd": _as_float(call.cost),
+        "error": call.error,
+    }
+
+
 def _describe_turn(turn: TurnResult) -> JSONObject:
-    tool_calls = []
-    for call in turn.tool_calls:
-        tool_calls.append(
-            {
-                "name": call.name,
-                "arguments": call.arguments,
-                "result": call.result,
-                "error": call.error,
-                "duration_s": round(call.duration, 6),
-            }
-        )
     return {
         "prompt": turn.prompt,
         "output": turn.output,
@@ -186,8 +219,9 @@ def _describe_turn(turn: TurnResult) -> JSONObject:
         "output_tokens": turn.output_tokens,
         "cost_usd": _as_float(turn.cost),
         "duration_s": round(turn.duration, 6),
-        "asked": list(turn.model_calls),
-        "tool_calls": tool_calls,
+        "asked": [call.line for call in turn.model_calls],
+        "model_calls": [_describe_model_call(call) for call in turn.model_calls],
+        "tool_calls": [_describe_tool_call(call) for call in turn.tool_calls],
     }
 
 
@@ -238,7 +272,7 @@ def get_case_cost(case: JSONObject) -> float | None:
 
 
 def remark(suite: JSONObject, case: JSONObject) -> str | None:
-    """Return why a case failed, was skipped or was not run; None if it passed."""
+    """Return why a case failed, was not checked or was not run; None if it passed."""
     status = case["status"]
     if status == "passed":
         return None
@@ -248,9 +282,16 @@ def remark(suite: JSONObject, case: JSONObject) -> str | None:
     attempt = get_decisive_attempt(case)
     if attempt["error"] is not None:
         return str(attempt["error"])
+    if status == "not checked":
+        return f"not checked: {_join_messages(attempt, 'skipped')}"
+    if reaches(attempt["score"], case["min_score"]):
+        return _join_messages(attempt, status)
+    score = format_score(attempt["score"], case["min_score"])
+    return f"{score}\n{_join_messages(attempt, status)}".rstrip("\n")
+
+
+def _join_messages(attempt: JSONObject, status: str) -> str:
     lines = []
-    if not reaches(attempt["score"], case["min_score"]):
-        lines.append(format_score(attempt["score"], case["min_score"]))
     for assertion in attempt["assertions"]:
         if assertion["status"] == status:
             lines.append(check_text(assertion))
@@ -269,7 +310,12 @@ def format_suite_scores(suite: JSONObject) -> str:
 
 
 def is_good(suite: JSONObject) -> bool:
-    """Return whether the score is high enough, or without a minimum, whether no case failed."""
+    """Return whether the score is high enough, or without a minimum, whether no case failed.
+
+    A suite of which nothing was checked is not good.
+    """
+    if not suite["passed"] and not suite["failed"]:
+        return False
     if suite["min_score"] is None:
         return not suite["failed"]
     return reaches(suite["score"], suite["min_score"])
@@ -313,6 +359,13 @@ def format_replayed(cases: Sequence[JSONObject]) -> str:
     return format_cassette_usage(replayed, recorded, without_cassette)
 
 
+def count_checks(case: JSONObject) -> tuple[int, int]:
+    """Return the number of assertions that were evaluated, and the number of all."""
+    assertions = get_decisive_attempt(case)["assertions"]
+    skipped = sum(assertion["status"] == "skipped" for assertion in assertions)
+    return len(assertions) - skipped, len(assertions)
+
+
 def get_decisive_attempt(case: JSONObject) -> JSONObject:
     """Return the first attempt that failed, or else the last one."""
     attempts: list[JSONObject] = case["attempts"]
@@ -320,6 +373,19 @@ def get_decisive_attempt(case: JSONObject) -> JSONObject:
         if attempt["status"] == "failed":
             return attempt
     return attempts[-1]
+
+
+def get_answer(case: JSONObject) -> str | None:
+    """Return the last checked output of the decisive attempt; None for a case without one."""
+    if not case["attempts"]:
+        return None
+    turns = get_decisive_attempt(case)["turns"]
+    if not turns:
+        return None
+    transformed = turns[-1]["transformed"]
+    if transformed is None:
+        return str(turns[-1]["output"])
+    return str(transformed)
 
 
 def tokens(case: JSONObject) -> int:

@@ -7,6 +7,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import NamedTuple
 
+from llm_mock.report.suite_document import get_answer
 from llm_mock.suites.matrix import format_variant_name
 from llm_mock.suites.pass_rates import format_percent
 from llm_mock.suites.scores import format_score_cell
@@ -40,6 +41,12 @@ class Grid(NamedTuple):
         for name in names:
             yield name, [column.get(name) for column in columns]
 
+    def different(self) -> Iterator[bool]:
+        """Yield for each case whether its answers or statuses differ between the variants."""
+        for _, cases in self.rows():
+            results = {case and (get_answer(case), case["status"]) for case in cases}
+            yield len(results) > 1
+
     def sums(self) -> Iterator[tuple[str, list[str]]]:
         """Yield the rows of totals: a label, and a text for each variant."""
         suites = self.suites
@@ -66,14 +73,18 @@ class Grid(NamedTuple):
 
     def _pass_rates(self) -> Iterator[tuple[str, list[str]]]:
         for k in self.suites[0]["pass_at_k"]:
-            label = f"pass@{k}"
             if k == "1":
-                label = "Mean pass rate"
-            texts = []
-            for suite in self.suites:
-                rate = suite["pass_at_k"].get(k, 0)
-                texts.append(format_percent(rate))
-            yield label, texts
+                yield "Mean pass rate", self._list_rates("pass_at_k", k)
+                continue
+            yield f"pass@{k}", self._list_rates("pass_at_k", k)
+            yield f"pass^{k}", self._list_rates("pass_hat_k", k)
+
+    def _list_rates(self, key: str, k: str) -> list[str]:
+        texts = []
+        for suite in self.suites:
+            rate = suite[key].get(k, 0)
+            texts.append(format_percent(rate))
+        return texts
 
 
 def group_variants(suites: Iterable[JSONObject]) -> Iterator[Grid | JSONObject]:

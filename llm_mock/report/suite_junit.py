@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from xml.etree import ElementTree
 
 from llm_mock.report.suite_document import (
+    count_checks,
     explain_case,
     format_full_name,
     get_case_cost,
@@ -25,16 +27,28 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\u007e\u00a0-\ud7ff\ue000-\ufffd\U00010000
 def render_junit(document: JSONObject) -> bytes:
     """Render a document of suites as `testsuite` elements with a `testcase` for each case.
 
-    A case that was not run counts as skipped. Tokens and cost (US dollars) are properties of a
-    case. Characters that XML does not have are replaced.
+    A case that was not run or not checked counts as skipped, with the reason. Tokens and cost (US
+    dollars) are properties of a case. Characters that XML does not have are replaced.
     """
     # Only written, never parsed, so the standard library's XML is safe here.
     root = ElementTree.Element("testsuites", name="llm-mock")
     for suite in document["suites"]:
         _add_suite(root, suite)
+    if "errors" in document:
+        _add_errors(root, document["errors"])
     ElementTree.indent(root)
     text: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
+
+
+def _add_errors(root: ElementTree.Element, errors: Sequence[str]) -> None:
+    """Add the errors that belong to no case, such as that of a wrong file."""
+    number = len(errors)
+    element = _add(root, "testsuite", name="errors", tests=number, failures=0, errors=number)
+    for message in errors:
+        place = message.partition(": ")[0]
+        case = _add(element, "testcase", name=place, classname="llm-mock")
+        _add(case, "error", message=message)
 
 
 def _add_suite(root: ElementTree.Element, suite: JSONObject) -> None:
@@ -88,6 +102,9 @@ def _get_case_properties(suite: JSONObject, case: JSONObject) -> JSONObject:
     if cost is not None:
         # Without an exponent, which `str` of a small float has.
         properties["cost_usd"] = f"{Decimal(str(cost)):f}"
+    checked, total = count_checks(case)
+    if checked < total:
+        properties["checked"] = f"{checked} of {total}"
     if case["repeats"] is not None:
         properties["pass_rate"] = repeats_text(case)
     if suite["scored"] and case["score"] is not None:

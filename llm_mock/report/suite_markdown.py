@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from llm_mock.report.suite_baseline import is_worse
+from llm_mock.report.suite_baseline import is_checked, is_worse
 from llm_mock.report.suite_changes import list_changes, summarize_changes
 from llm_mock.report.suite_document import (
     explain_case,
@@ -30,7 +30,7 @@ from llm_mock.support.text import (
 SIGNS = {
     "passed": "✅ PASS",
     "failed": "❌ FAIL",
-    "skipped": "⏭️ SKIP",
+    "not checked": "⚪ not checked",
     "not run": "⏭️ not run",
 }
 # Comments are limited in length (65,536 characters on GitHub).
@@ -44,6 +44,8 @@ def render_markdown(document: JSONObject) -> bytes:
     terminal commands.
     """
     lines: list[str] = []
+    for message in document.get("errors", ()):
+        lines.append(f"### ❌ Error\n\n<pre>\n{html.escape(message)}\n</pre>\n")
     for part in group_variants(document["suites"]):
         lines += _render_grid(part) if isinstance(part, Grid) else _render_suite(part)
     lines += _render_changes(document)
@@ -105,6 +107,9 @@ def _render_changes(document: JSONObject) -> Iterator[str]:
     """Yield the changes against the baseline, if there is one."""
     if "baseline" not in document:
         return
+    if document["suites"] and not is_checked(document) and not is_worse(document):
+        yield f"### ⚪ Nothing was compared with {_neutralize(document['baseline'])}\n"
+        return
     if not document["suites"]:
         yield f"### ❌ No suite was compared with {_neutralize(document['baseline'])}\n"
         return
@@ -122,17 +127,21 @@ def _render_heading(suites: Sequence[JSONObject]) -> str:
     passed = 0
     checked = 0
     not_run = 0
+    not_checked = 0
     for suite in suites:
         passed += suite["passed"]
         checked += suite["passed"] + suite["failed"]
-        finished = suite["passed"] + suite["failed"] + suite["skipped"]
+        not_checked += suite["not_checked"]
+        finished = suite["passed"] + suite["failed"] + suite["not_checked"]
         # A suite that was stopped has more cases.
         not_run += suite["total"] - finished
+    is_whole = not not_run and checked > 0
     sign = "❌"
-    if not not_run and all(map(is_good, suites)):
-        sign = "✅"
+    if is_whole and all(map(is_good, suites)):
+        sign = "⚪" if not_checked else "✅"
     name = _neutralize(suites[0]["suite"])
-    return f"### {sign} {name}: {passed}/{checked} passed"
+    text = f"### {sign} {name}: {passed}/{checked} passed"
+    return f"{text}, {not_checked} not checked" if not_checked else text
 
 
 def _render_failures(suite: JSONObject) -> Iterator[str]:

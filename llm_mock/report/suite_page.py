@@ -13,6 +13,8 @@ from llm_mock.report.suite_document import (
     format_full_name,
     format_replayed,
     format_suite_scores,
+    get_answer,
+    get_case_cost,
     get_decisive_attempt,
     remark,
     repeats_text,
@@ -42,6 +44,7 @@ def render_suite_page(suites: JSONObject) -> bytes:
         tests += [_describe_test(suite, case) for case in suite["cases"]]
         if suite["scored"]:
             scores.append(f"{suite_name(suite)}: {format_suite_scores(suite)}")
+    tests += map(_describe_error, suites.get("errors", ()))
     duration = sum(suite["duration_s"] for suite in suites["suites"])
     agents = _sum_agents(suites["suites"])
     run = document.new_document(tests, [], agents, duration)
@@ -55,6 +58,13 @@ def render_suite_page(suites: JSONObject) -> bytes:
     run["scores"] = scores
     run["changes"] = _describe_changes(suites)
     return page.render_page(document.render_json(run))
+
+
+def _describe_error(message: str) -> JSONObject:
+    """Return an error of the run, such as a wrong file, as a test."""
+    # A message about a file begins with the file.
+    place = message.partition(": ")[0]
+    return document.new_test(place, outcome="error", message=message)
 
 
 def _describe_changes(suites: JSONObject) -> JSONObject | None:
@@ -81,6 +91,7 @@ def _describe_grid(grid: Grid) -> JSONObject:
         "suite": grid.suites[0]["suite"],
         "variants": grid.variants,
         "rows": rows,
+        "different": list(grid.different()),
         "sums": list(grid.sums()),
     }
 
@@ -145,7 +156,41 @@ def _describe_test(suite: JSONObject, case: JSONObject) -> JSONObject:
         score=score,
         cassette=format_replayed([case]) if suite["cassette"] else None,
         calls=list(_describe_calls(model, case)),
+        **_describe_answers(suite, case),
     )
+
+
+def _describe_answers(suite: JSONObject, case: JSONObject) -> JSONObject:
+    """Return the turns of an application, and the answer for a comparison of variants."""
+    if not case["attempts"]:
+        return {}
+    answers: JSONObject = {}
+    turns = list(_describe_turns(case))
+    if turns:
+        answers["turns"] = turns
+    if suite["variant"]:
+        answers["answer"] = get_answer(case)
+        answers["cost_usd"] = get_case_cost(case)
+    return answers
+
+
+def _describe_turns(case: JSONObject) -> Iterator[JSONObject]:
+    """Yield prompt and output of each turn of an application whose calls are known."""
+    decisive = get_decisive_attempt(case)
+    for run, attempt in enumerate(case["attempts"], start=1):
+        turns = attempt["turns"]
+        if not any(turn["model_calls"] for turn in turns):
+            continue
+        for turn in turns:
+            # The error of the decisive attempt is the message of the test.
+            is_last = turn is turns[-1] and attempt is not decisive
+            yield {
+                "run": run,
+                "prompt": turn["prompt"],
+                "output": turn["output"],
+                "checked": turn["transformed"],
+                "error": attempt["error"] if is_last else None,
+            }
 
 
 def _get_test_id(suite: JSONObject, case: JSONObject) -> str:
@@ -157,18 +202,66 @@ def _get_test_id(suite: JSONObject, case: JSONObject) -> str:
 def _describe_calls(model: str, case: JSONObject) -> Iterator[JSONObject]:
     number = 0
     for run, attempt in enumerate(case["attempts"], start=1):
-        turns = attempt["turns"]
-        for position, turn in enumerate(turns, start=1):
+        # Those of an application are the calls that it made; else each turn is a call.
+        calls = list(_describe_model_calls(attempt)) or _describe_turn_calls(model, case, attempt)
+        for call in calls:
             number += 1
-            call = _describe_call(model, turn)
             call["number"] = number
-            call["turn"] = position
-            if len(turns) > 1:
+            if len(calls) > 1:
                 call["conversation"] = f"run {run}"
-            # An error ends the attempt, so it is that of the last turn.
-            if position == len(turns) and attempt["error"] is not None:
-                call["error"] = {"type": None, "message": attempt["error"]}
             yield call
+
+
+def _describe_turn_calls(
+    model: str,
+    case: JSONObject,
+    attempt: JSONObject,
+) -> list[JSONObject]:
+    calls = []
+    for position, turn in enumerate(attempt["turns"], start=1):
+        call = _describe_call(model, turn)
+        call["turn"] = position
+        calls.append(call)
+    # An error ends the attempt, so it is that of the last turn.
+    if calls and attempt["error"] is not None:
+        is_message = attempt is get_decisive_attempt(case)
+        # The message of the test is not repeated.
+        message = None if is_message else attempt["error"]
+        calls[-1]["error"] = {"type": None, "message": message}
+    return calls
+
+
+def _describe_model_calls(attempt: JSONObject) -> Iterator[JSONObject]:
+    for position, turn in enumerate(attempt["turns"], start=1):
+        for call in turn["model_calls"]:
+            yield {**_describe_model_call(call), "turn": position}
+
+
+def _describe_model_call(call: JSONObject) -> JSONObject:
+    messages = []
+    if call["system"]:
+        messages.append(_new_message("system", type="text", text=call["system"]))
+    if call["prompt"]:
+        messages.append(_new_message("user", type="text", text=call["prompt"]))
+    error = call["error"]
+    response: JSONObject | None = None
+    if error is None:
+        text = "" if call["tool_calls"] else call["output"]
+        response = {"text": text, "tool_calls": call["tool_calls"]}
+    return {
+        **UNKNOWN_FIELDS,
+        "model_id": call["model"],
+        "conversation": None,
+        "messages": messages,
+        "usage": {
+            "input_tokens": call["input_tokens"],
+            "output_tokens": call["output_tokens"],
+            "details": call["usage_details"],
+        },
+        "cost_usd": call["cost_usd"],
+        "response": response,
+        "error": None if error is None else {"type": None, "message": error},
+    }
 
 
 def _describe_call(model: str, turn: JSONObject) -> JSONObject:
@@ -193,7 +286,7 @@ def _describe_call(model: str, turn: JSONObject) -> JSONObject:
 
 
 def _describe_messages(turn: JSONObject) -> Iterator[JSONObject]:
-    """Yield the messages before the output: prompt, tool calls, and a target's own prompts."""
+    """Yield the messages before the output: the prompt, and the tool calls."""
     yield _new_message("user", type="text", text=turn["prompt"])
     for call in turn["tool_calls"]:
         name = call["name"]
@@ -205,8 +298,6 @@ def _describe_messages(turn: JSONObject) -> Iterator[JSONObject]:
             output=call["result"] or "",
             exception=call["error"],
         )
-    for line in turn["asked"]:
-        yield _new_message("application", type="text", text=line)
 
 
 def _new_message(role: str, **part: Any) -> JSONObject:

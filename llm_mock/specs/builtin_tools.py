@@ -25,6 +25,14 @@ MAX_REDIRECTS = 5
 REQUEST_TIMEOUT = 30.0
 """The seconds that a request may take, redirects and body included."""
 
+_MISSING = object()
+"""The default of a caller who gives none; null may be a default, too."""
+
+
+def _get_missing() -> object:
+    return _MISSING
+
+
 Url = Annotated[str, Field(description="An absolute http or https URL.")]
 Tolerance = Annotated[
     float, Field(ge=0, allow_inf_nan=False, description="A share: 0.05 allows 5 %.")
@@ -87,10 +95,21 @@ class BuiltinTools:
         self._stored[name] = value
         return {"stored": name, "value": value}
 
-    async def get_value(self, name: str, default: Any = None) -> JSONObject:
-        """Get a value that store_value stored, or the default. Returns name, value and found."""
-        value = self._stored.get(name, default)
-        return {"name": name, "value": value, "found": name in self._stored}
+    async def get_value(
+        self, name: str, default: Annotated[Any, Field(default_factory=_get_missing)]
+    ) -> JSONObject:
+        """Get a value that store_value stored. Returns name, value and found.
+
+        Without a default a name that was not stored is an error.
+        """
+        is_stored = name in self._stored
+        if not is_stored and default is _MISSING:
+            names = ", ".join(map(shorten, self._stored)) or "nothing"
+            raise LLMMockError(
+                f"get_value: nothing is stored as {shorten(name)}. Stored are: {names}. "
+                "Store it with store_value, or give a default."
+            )
+        return {"name": name, "value": self._stored.get(name, default), "found": is_stored}
 
     async def list_values(self) -> JSONObject:
         """List the names under which store_value stored values. Returns keys and count."""

@@ -68,9 +68,15 @@ class ClaudeCodeDriver:
     needs_http = True
     needs_live = True
 
+    @property
+    def model_id(self) -> str:
+        """Return the name of the model, by default that of the command."""
+        return self.model or self.name
+
     def run(self, task: Task) -> Verdict:
         """Make Claude Code run the steps, and return its verdict."""
         __tracebackhide__ = True
+        _refuse_servers(task)
         command = shorten_name(self.command)
         path = self._find_command()
         task.report(f"asking {command} …")
@@ -116,6 +122,13 @@ class ClaudeCodeDriver:
         if self.model:
             arguments += ["--model", self.model]
         return arguments
+
+
+def _refuse_servers(task: Task) -> None:
+    __tracebackhide__ = True
+    if task.spec.tools:
+        problem = "The driver claude-code offers only the built-in tools and those of plugins"
+        raise DriverError(f"{problem}: use the driver llm for a test with 'tools'.")
 
 
 _StartedCall = tuple[JSONObject, float]

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 import functools
+import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from llm_mock.checks.base import RunContext
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.models import StepResult, TestSpec, Verdict
 from llm_mock.specs.prompt import render_prompt
-from llm_mock.specs.steps import Deadline, Report, StepRunner
+from llm_mock.specs.steps import Report, StepRunner
+from llm_mock.support.deadline import Deadline
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_count, shorten_name
 
 if TYPE_CHECKING:
+    from llm_mock.agents.result import AgentResult
     from llm_mock.specs.tools_server import RunningTools
+
+
+DRIVERS = {
+    "llm": "llm_mock.specs.llm_driver:LLMDriver",
+    "claude-code": "llm_mock.specs.claude_code:ClaudeCodeDriver",
+}
+"""The values of ini `llm_mock_spec_driver` and the classes to load for them.
+
+Each class takes `model`: an id, or None.
+"""
+NOT_CHECKED = "Not checked in the dry run"
+"""The beginning of the reason of a verdict on a test that compares nothing without a model."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +47,12 @@ class Task:
     """The root of the project."""
     setup: list[StepResult] = field(default_factory=list)
     """The results of the setup."""
+    context: RunContext = field(default_factory=RunContext)
+    """The context of the checks of steps."""
     saved: JSONObject = field(default_factory=dict)
     """Saved results by name; the teardown can refer to those that a driver adds."""
+    on_run: Callable[[AgentResult], None] | None = None
+    """A function for each run of a model as an agent."""
 
     @functools.cached_property
     def prompt(self) -> str:
@@ -49,6 +70,11 @@ class Driver(Protocol):
     needs_live: bool = False
     """Whether it calls a real model even if `llm` is mocked."""
 
+    @property
+    def model_id(self) -> str:
+        """Return the id of the model in results."""
+        return self.name
+
     def run(self, task: Task) -> Verdict:
         """Run the steps, and judge the test.
 
@@ -56,6 +82,12 @@ class Driver(Protocol):
             TimeIsUp: the deadline has passed; the message names the interrupted work.
             DriverError: the driver cannot judge the test.
         """
+
+
+def create_driver(name: str, model: str | None) -> Driver:
+    """Return one of `DRIVERS` with a model; None is its default model."""
+    driver: Driver = pkgutil.resolve_name(DRIVERS[name])(model=model)
+    return driver
 
 
 def build_timeout_error(model: str) -> TimeIsUp:
@@ -67,15 +99,18 @@ def build_timeout_error(model: str) -> TimeIsUp:
 class DryRun(Driver):
     """A driver that calls the tools of the steps without a model, and offline.
 
-    The verdict is PASS if every call succeeded, FAIL if one failed, and UNCLEAR if there was none.
-    The results are not judged.
+    The verdict is FAIL if a call failed, PASS if all succeeded and a comparison of the steps held,
+    and UNCLEAR if there was no comparison: then nothing was checked but that the tools answer.
+    Expectations in plain language are not judged; the reason has their number.
     """
 
     name = "dry run"
 
     def run(self, task: Task) -> Verdict:
         """Run the steps that call a tool."""
-        runner = StepRunner(task.tools.tools, task.saved, task.deadline, task.report)
+        runner = StepRunner(
+            task.tools.tools, task.saved, task.deadline, task.report, context=task.context
+        )
         runner.run(task.spec.steps)
         results = runner.results
         problem = runner.problem
@@ -84,7 +119,7 @@ class DryRun(Driver):
         passed = [result for result in results if result.status == "pass"]
         # Never green on nothing.
         if not passed:
-            reason = "Dry run: no step calls a tool, so only a model can judge this test."
+            reason = f"{NOT_CHECKED}: no step calls a tool, so only a model can judge this test."
             return Verdict(verdict="UNCLEAR", reason=reason, steps=results)
         others = ""
         skipped = len(results) - len(passed)
@@ -92,5 +127,15 @@ class DryRun(Driver):
             verb = "needs" if skipped == 1 else "need"
             others = f"; {skipped} more {verb} a model"
         calls = format_count(len(passed), "call")
-        reason = f"Dry run: {calls} succeeded{others}. Nobody judged the criteria."
-        return Verdict(verdict="PASS", reason=reason, steps=results)
+        done = f"{calls} succeeded{others}. {_describe_unjudged(runner)}"
+        if not runner.checked:
+            reason = f"{NOT_CHECKED}: no step compares anything. {done}"
+            return Verdict(verdict="UNCLEAR", reason=reason, steps=results)
+        return Verdict(verdict="PASS", reason=f"Dry run: {done}", steps=results)
+
+
+def _describe_unjudged(runner: StepRunner) -> str:
+    subjects = "the criteria"
+    if runner.unjudged:
+        subjects = f"{format_count(runner.unjudged, 'expectation')} and {subjects}"
+    return f"Nobody judged {subjects}."

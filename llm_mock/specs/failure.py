@@ -35,16 +35,23 @@ def _format_failure(verdict: Verdict, spec: TestSpec, path: Path) -> Iterator[st
     for issue in verdict.issues:
         if issue != verdict.reason:
             yield f"  ! {indent_text(issue, '    ')}"
+    for step in format_steps(verdict, spec):
+        yield f"  {step}"
+
+
+def format_steps(verdict: Verdict, spec: TestSpec) -> Iterator[str]:
+    """Yield a text for each step of a verdict, with its line in the file and its output."""
+    lines = _find_lines(spec)
     for result in verdict.steps:
-        parts = [f"  {result.head}"]
-        line_of_step = _get_line(result, lines)
-        if line_of_step:
-            parts.append(f"  (line {line_of_step})")
+        parts = [result.head]
+        line = _get_line(result, lines)
+        if line:
+            parts.append(f"  (line {line})")
         if result.details:
             parts.append(f"  {indent_text(result.details, '      ')}")
-        yield "".join(parts)
         if result.extra_output:
-            yield f"      → {result.extra_output}"
+            parts.append(f"\n      → {result.extra_output}")
+        yield "".join(parts)
 
 
 def _find_lines(spec: TestSpec) -> dict[str, int | None]:

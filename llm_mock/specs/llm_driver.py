@@ -12,8 +12,8 @@ from typing import Any
 
 import llm
 
-from llm_mock.agents import Agent, AgentResult, Provider, aitest_run_sync
-from llm_mock.agents.result import ToolCallRecord
+from llm_mock.agents import Agent, AgentResult, CLIServer, MCPServer, Provider, aitest_run_sync
+from llm_mock.agents.result import ToolCallRecord, Turn
 from llm_mock.errors import DriverError, LLMMockError
 from llm_mock.specs.drivers import Driver, Task, build_timeout_error
 from llm_mock.specs.models import MAX_SHOWN, Verdict
@@ -48,10 +48,15 @@ class LLMDriver(Driver):
 
     name = "llm"
 
+    @property
+    def model_id(self) -> str:
+        """Return the id of the model, by default that of `llm`."""
+        return self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
+
     def run(self, task: Task) -> Verdict:
         """Make the model run the steps, and return its verdict."""
         __tracebackhide__ = True
-        model = self.model or str(llm.get_default_model())  # type: ignore[no-untyped-call]
+        model = self.model_id
         task.report(f"asking {shorten_name(model)} …")
         try:
             answer, calls = _run_in_thread(task, partial(_run_agent, task, model), model)
@@ -96,29 +101,43 @@ def _run_agent(task: Task, model: str) -> Work:
             raise build_timeout_error(model)
         task.report(f"  {call}")
 
-    agent = Agent(Provider(model), mcp_servers=[task.tools.server], max_turns=max_turns)
+    servers = task.tools.servers
+    agent = Agent(
+        Provider(model),
+        mcp_servers=[server for server in servers if isinstance(server, MCPServer)],
+        cli_servers=[server for server in servers if isinstance(server, CLIServer)],
+        max_turns=max_turns,
+    )
     result = aitest_run_sync(agent, prompt, on_tool_call=report_call)
+    if task.on_run is not None:
+        task.on_run(result)
     if not result.success:
         raise _build_error(model, result.error or "") from result.exception
-    return _get_answer(model, prompt, result), result.all_tool_calls
+    return _get_answer(task, model, result), result.all_tool_calls
 
 
-def _get_answer(model: str, prompt: str, result: AgentResult) -> str:
+def _get_answer(task: Task, model: str, result: AgentResult) -> str:
     """Return the last answer of a model; ask for the verdict if it has none."""
     answer = result.final_response
     if has_verdict(answer):
         return answer
     llm_model: Any = llm.get_model(model)
     schema = SCHEMA if llm_model.supports_schema else None
-    question = render_verdict_prompt(prompt, result.all_tool_calls, answer)
+    question = render_verdict_prompt(task.prompt, result.all_tool_calls, answer)
     try:
         response = llm_model.prompt(question, schema=schema)
-        return str(response.text())
+        text = str(response.text())
+        usage = response.usage()
     except (LLMMockError, AssertionError, Warning):
         # Of the mock, not of the model: the test fails by it.
         raise
     except Exception as error:
         raise _build_error(model, f"{type(error).__name__}: {error}") from error
+    if task.on_run is not None:
+        # The question costs tokens, too.
+        turn = Turn(text, (), usage)
+        task.on_run(AgentResult(result.agent, result.model, question, (turn,), True))
+    return text
 
 
 def _build_error(model: str, error: str) -> DriverError:

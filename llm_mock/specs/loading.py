@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from llm_mock.specs.models import PARTS, Step, TestSpec
@@ -14,6 +14,8 @@ from llm_mock.specs.references import (
     describe_invalid_reference,
     find_references,
 )
+from llm_mock.specs.servers import find_server_problems
+from llm_mock.specs.step_checks import dump_check, find_check_problems
 from llm_mock.specs.steps import STORE_TOOL, Location, iterate_steps
 from llm_mock.support import yaml_files
 from llm_mock.support.text import shorten, shorten_name
@@ -22,7 +24,7 @@ MAX_STEPS = 10_000
 """The number of steps that each list may have, counting repetitions."""
 _SHAPE = "a plain-language test is a mapping with test (name), steps and verdict (pass_if, fail_if)"
 _QUOTES_HINT = "tools are given JSON, so put it in quotes"
-_CALL_FIELDS = ("args", "retry", "retry_delay", "timeout")
+_CALL_FIELDS = ("args", "checks", "retry", "retry_delay", "timeout")
 
 Problem = tuple[Location, str]
 
@@ -47,7 +49,8 @@ def load_spec(path: str | Path) -> TestSpec:
         problem = "this is a suite (kind: TestSuite), which `llm-mock test` runs"
         raise document.error(f"{problem}; {_SHAPE}", ["kind"])
     spec = document.as_model(TestSpec)
-    problems = list(islice(_find_problems(spec), yaml_files.MOST_PROBLEMS))
+    found = chain(find_server_problems(spec, document.path), _find_problems(spec))
+    problems = list(islice(found, yaml_files.MOST_PROBLEMS))
     if problems:
         raise document.errors(problems)
     # Private attributes of the model, so that they are not keys of the file.
@@ -58,13 +61,6 @@ def load_spec(path: str | Path) -> TestSpec:
             locations.append(location)
     spec._lines = {location: document.line_of(location) for location in locations}
     return spec
-
-
-def is_spec(data: object) -> bool:
-    """Return whether the content of a YAML file is meant to be a plain-language test."""
-    if not isinstance(data, Mapping):
-        return False
-    return "test" in data and "verdict" in data
 
 
 def _count_steps(steps: Sequence[Step]) -> int:
@@ -121,8 +117,15 @@ def _find_step_problems(step: Step, saved: Collection[str]) -> Iterator[Problem]
             f"save_as is {shorten(step.save_as)}; give a name of letters, digits and _, which "
             "${name} can refer to",
         )
+    yield from find_check_problems(step)
     yield from _find_non_json(step.args, ("args",))
-    for location, reference in find_references(step.args, ("args",)):
+    yield from _find_reference_problems(step, saved)
+
+
+def _find_reference_problems(step: Step, saved: Collection[str]) -> Iterator[Problem]:
+    checks = [dump_check(check) for check in step.checks]
+    references = [*find_references(step.args, ("args",)), *find_references(checks, ("checks",))]
+    for location, reference in references:
         problem = describe_invalid_reference(reference, saved)
         if problem:
             yield location, problem

@@ -8,6 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import AfterValidator, ConfigDict, Field, PrivateAttr
 
+from llm_mock.checks.schema import Assertion
+from llm_mock.suites.role_file import RoleTool
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES
 from llm_mock.support.text import shorten, shorten_name
@@ -53,6 +55,9 @@ class Step(_StrictModel):
     args: JSONObject = {}
     """The arguments. `${name}` and `${name.key.0}` are replaced by saved results, and
     `${stored.name}` by a value that `store_value` stored."""
+    checks: list[Assertion] = []
+    """Checks of the output of the tool; one that fails makes the test fail, whatever a model says.
+    Their texts may refer to saved results."""
     expect: Text = ""
     """The expected outcome in plain language, for the model."""
     analyze: Text = ""
@@ -86,6 +91,8 @@ class TestSpec(WithExtensions, _StrictModel):
     """A plain-language test."""
 
     test: TestMeta
+    tools: list[RoleTool] = []
+    """MCP servers (`type: mcp`) and command-line tools (`type: cli`), as in a role."""
     setup: list[Step] = []
     """Steps before the test; a failed one ends the test."""
     steps: Annotated[list[Step], Field(min_length=1)]

@@ -41,7 +41,6 @@ def render_prompt(spec: TestSpec, setup: Sequence[StepResult], saved: Mapping[st
         # A missing variable is an error in the template, not an empty text.
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
-        lstrip_blocks=True,
     )
     template = environment.from_string(TEMPLATE.read_text(encoding="utf-8"))
     steps = [_convert_to_yaml(step) for step in spec.steps]
@@ -80,7 +79,8 @@ def render_verdict_prompt(prompt: str, calls: Sequence[ToolCallRecord], answer: 
 
 def _convert_to_yaml(step: Step) -> JSONObject:
     """Return the fields of a step that its file has, without defaults."""
-    own_fields = step.model_fields_set - {"steps"}
+    # The checks are ours, whatever the model thinks of the output.
+    own_fields = step.model_fields_set - {"steps", "checks"}
     fields: JSONObject = step.model_dump(include=own_fields)
     if step.steps:
         fields["steps"] = [_convert_to_yaml(nested) for nested in step.steps]

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from llm_mock.boundaries.dry_run_hosts import refuse_remote_servers
+from llm_mock.checks.base import RunContext
+from llm_mock.core.judge_choice import get_judge_choice
 from llm_mock.errors import TimeIsUp
 from llm_mock.specs.allowed_hosts import ANY, LOOPBACK, AllowedHosts
 from llm_mock.specs.drivers import Driver, DryRun, Task
 from llm_mock.specs.fixture_values import convert_fixtures
 from llm_mock.specs.models import PARTS, StepResult, TestSpec, Verdict
-from llm_mock.specs.steps import Deadline, Report, StepRunner, iterate_calls, name_steps
+from llm_mock.specs.servers import create_servers
+from llm_mock.specs.steps import Report, StepRunner, iterate_calls, name_steps
 from llm_mock.specs.tool_check import describe_unknown_tool
 from llm_mock.specs.tools_server import RunningTools, find_project_root, run_tools_server
+from llm_mock.support.deadline import Deadline
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, is_number
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_name
+
+if TYPE_CHECKING:
+    from llm_mock.agents.result import AgentResult
+    from llm_mock.agents.servers import Server
 
 TEARDOWN_TIME = 10.0
 """The seconds that a teardown has at least, even if the test has none left."""
@@ -35,6 +45,7 @@ def run_llm_test(
     allowed_hosts: AllowedHosts | None = None,
     report: Report | None = None,
     fixtures: Mapping[str, object] | None = None,
+    on_run: Callable[[AgentResult], None] | None = None,
 ) -> Verdict:
     """Run a plain-language test.
 
@@ -54,6 +65,7 @@ def run_llm_test(
             in a dry run, else any host.
         report: a function that is called with each result, and with texts on other events.
         fixtures: the values of the fixtures that the test names, by name; pytest has them itself.
+        on_run: a function that is called with each run of a model as an agent.
 
     Returns:
         The verdict. Its steps are those of the setup (`setup: …`), the steps, and those of the
@@ -79,15 +91,38 @@ def run_llm_test(
         report = partial(print, flush=True) if verbose else _ignore
     saved = convert_fixtures(spec, fixtures or {})
     path = Path(yaml_path)
-    with run_tools_server(path, allowed_hosts=allowed_hosts, http=driver.needs_http) as tools:
+    servers = _create_allowed_servers(spec, path, driver)
+    with run_tools_server(
+        path,
+        allowed_hosts=allowed_hosts,
+        http=driver.needs_http,
+        with_models=not isinstance(driver, DryRun),
+        servers=servers,
+    ) as tools:
         # The time begins when the tools are there: a slow import is no fault of the test.
         deadline = Deadline(timeout or spec.test.timeout)
-        run = _Run(spec, path, tools, deadline, report, saved=saved)
+        choice = get_judge_choice()
+        context = RunContext(
+            folder=path.parent,
+            dry_run=isinstance(driver, DryRun),
+            judge=choice.default,
+            only_judge=choice.override,
+        )
+        run = _Run(spec, path, tools, deadline, report, context, saved=saved, on_run=on_run)
         verdict = run.get_verdict(driver)
     # Known only after the server has stopped.
     for problem in tools.cleanup_errors:
         report(problem)
     return _add_problems(verdict, tools.cleanup_errors)
+
+
+def _create_allowed_servers(spec: TestSpec, path: Path, driver: Driver) -> list[Server]:
+    """Return the servers of a test; a dry run asks only those of this machine."""
+    __tracebackhide__ = True
+    servers = create_servers(spec, path)
+    if isinstance(driver, DryRun):
+        refuse_remote_servers(servers)
+    return servers
 
 
 def _check_timeout(timeout: float) -> None:
@@ -112,8 +147,10 @@ class _Run:
     tools: RunningTools
     deadline: Deadline
     report: Report
+    context: RunContext
     results: list[StepResult] = field(default_factory=list)
     saved: JSONObject = field(default_factory=dict)
+    on_run: Callable[[AgentResult], None] | None = None
 
     def get_verdict(self, driver: Driver) -> Verdict:
         """Run setup, steps and teardown, and return the verdict."""
@@ -154,7 +191,9 @@ class _Run:
 
     def _run_until_teardown(self, driver: Driver) -> Verdict:
         __tracebackhide__ = True
-        setup = StepRunner(self.tools.tools, self.saved, self.deadline, self._record)
+        setup = StepRunner(
+            self.tools.tools, self.saved, self.deadline, self._record, context=self.context
+        )
         try:
             setup.run(self.spec.setup, PARTS["setup"])
             if setup.problem:
@@ -167,9 +206,11 @@ class _Run:
                 tools=self.tools,
                 deadline=self.deadline,
                 report=self._record,
+                context=self.context,
                 root=find_project_root(self.path),
                 setup=setup.results,
                 saved=self.saved,
+                on_run=self.on_run,
             )
             verdict = driver.run(task)
         except TimeIsUp as error:
@@ -188,7 +229,12 @@ class _Run:
 
     def _tear_down(self, seconds: float) -> list[StepResult]:
         steps = StepRunner(
-            self.tools.tools, self.saved, Deadline(seconds), self._record, keep_going=True
+            self.tools.tools,
+            self.saved,
+            Deadline(seconds),
+            self._record,
+            context=self.context,
+            keep_going=True,
         )
         # The step that takes too long is among the results, as failed.
         with contextlib.suppress(TimeIsUp):

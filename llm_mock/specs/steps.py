@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.checks.base import RunContext
 from llm_mock.errors import LLMMockError, TimeIsUp
 from llm_mock.specs.models import MAX_SHOWN, Step, StepResult
 from llm_mock.specs.references import (
@@ -16,6 +17,8 @@ from llm_mock.specs.references import (
     get_saved_name,
     resolve_references,
 )
+from llm_mock.specs.step_checks import CheckedOutput, check_output
+from llm_mock.support.deadline import Deadline
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_tool_call, shorten, shorten_name
 
@@ -38,19 +41,6 @@ STORE_TOOL = "store_value"
 SEPARATOR = " › "  # noqa: RUF001 (the names of nested steps read as a path)
 
 
-class Deadline:
-    """A point in time, a number of seconds from now."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._end = time.monotonic() + seconds
-
-    @property
-    def left(self) -> float:
-        """The seconds until the deadline, at least 0."""
-        return max(0.0, self._end - time.monotonic())
-
-
 @dataclass
 class StepRunner:
     """Calls the tools of steps in order; after a failed step the rest is skipped."""
@@ -61,10 +51,16 @@ class StepRunner:
     """Saved results by name; those of the steps are added."""
     deadline: Deadline
     report: Report
+    context: RunContext = field(default_factory=RunContext)
+    """The context of the checks."""
     keep_going: bool = False
     """Whether to run the remaining steps after a failed one."""
     results: list[StepResult] = field(default_factory=list)
     """The results of all calls and skipped steps."""
+    checked: int = 0
+    """The number of comparisons and checks that held."""
+    unjudged: int = 0
+    """The number of expectations and questions that only a model can judge."""
 
     @property
     def failed(self) -> StepResult | None:
@@ -111,6 +107,7 @@ class StepRunner:
             self.run(step.steps, name + SEPARATOR)
             return
         if not step.tool:
+            self.unjudged += 1
             self._add_result(name, "skip", "only a model can judge it")
             return
         missing = self._find_missing_names(step)
@@ -137,7 +134,7 @@ class StepRunner:
             return
         call = format_tool_call(step.tool, arguments)
         try:
-            output, problem = self._call_until_success(step, arguments)
+            output, checked, problem = self._call_until_success(step, arguments)
         except TimeIsUp as error:
             self._add_result(name, "fail", f"{call}: {error}")
             raise TimeIsUp(name) from None
@@ -145,33 +142,60 @@ class StepRunner:
             self._add_result(name, "fail", f"{call}: {problem}", output)
             return
         save_output(self.saved, step, arguments, output)
-        self._add_result(name, "pass", call, output)
+        self._add_result(name, "pass", f"{call}{self._count_checks(step, checked)}", output)
 
-    def _call_until_success(self, step: Step, arguments: JSONObject) -> tuple[Any, str | None]:
-        """Call a tool, with the retries of its step, and return its output and problem.
+    def _count_checks(self, step: Step, checked: CheckedOutput) -> str:
+        """Count a step that succeeded, and return a text about what nobody judged."""
+        self.checked += checked.passed
+        self.unjudged += len(checked.skipped)
+        text = "".join(f"; not checked: {reason}" for reason in checked.skipped)
+        if step.tool in RESULT_FIELDS:
+            self.checked += 1
+            return text
+        texts = [shorten_name(text) for text in (step.expect, step.analyze) if text]
+        if not texts:
+            return text
+        self.unjudged += 1
+        return f"{text}; not judged: {'; '.join(texts)}"
+
+    def _call_until_success(
+        self, step: Step, arguments: JSONObject
+    ) -> tuple[Any, CheckedOutput, str | None]:
+        """Call a tool, with the retries of its step; return its output, checks and problem.
 
         Raises:
             TimeIsUp: the deadline has passed.
         """
         output, problem = None, None
+        checked = CheckedOutput()
         for attempt in range(step.retry + 1):
             if attempt:
                 time.sleep(min(step.retry_delay, self.deadline.left))
             left = self.deadline.left
             if left:
-                timeout = min(left, step.timeout or left)
-                answer = self.tools[step.tool].call(arguments, timeout)
-                output = parse_output(answer.text, answer.structured)
-                error = answer.text if answer.is_error else None
-                problem = find_problem(step.tool, error, output)
+                output, checked, problem = self._call_once(step, arguments, left)
                 if problem is None:
-                    return output, None
+                    return output, checked, None
             # Again, as the call took time: one that failed because of it is no result.
             if not self.deadline.left:
                 raise TimeIsUp(problem or "the test's time was over")
         if step.retry:
             problem = f"{problem} (after {step.retry + 1} attempts)"
-        return output, problem
+        return output, checked, problem
+
+    def _call_once(
+        self, step: Step, arguments: JSONObject, left: float
+    ) -> tuple[Any, CheckedOutput, str | None]:
+        """Call a tool and check its output; return its output, checks and problem."""
+        timeout = min(left, step.timeout or left)
+        answer = self.tools[step.tool].call(arguments, timeout)
+        output = parse_output(answer.text, answer.structured)
+        error = answer.text if answer.is_error else None
+        problem = find_problem(step.tool, error, output)
+        if problem is not None:
+            return output, CheckedOutput(), problem
+        checked = check_output(step, output, self.saved, self.context, self.deadline)
+        return output, checked, "; ".join(checked.failed) or None
 
     def _add_result(self, name: str, status: Any, details: str, output: Any = None) -> None:
         result = StepResult(name=name, status=status, details=details, tool_output=output)

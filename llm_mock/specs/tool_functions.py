@@ -61,7 +61,8 @@ class ToolFunction:
         """Call the tool, and return its result, or its error.
 
         An object becomes structured content and JSON text, a text stays as it is, and any other
-        value becomes JSON text.
+        value becomes JSON text, and structured content with the key `result`, so that a number
+        stays one.
         """
         try:
             coroutine = self._adapter.validate_python(ArgsKwargs((), arguments))
@@ -113,7 +114,13 @@ def _build_result(value: object) -> types.CallToolResult:
         text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     # An error for a lone surrogate, which the transport could not send.
     text.encode()
-    structured = data if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        structured = data
+    elif isinstance(data, str):
+        structured = None
+    else:
+        # As in the official SDK, because structured content must be an object.
+        structured = {"result": data}
     return types.CallToolResult(
         content=[types.TextContent(text=text)],
         structured_content=structured,

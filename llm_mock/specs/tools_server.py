@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from llm_mock.agents.environment import hide_secrets_of
 from llm_mock.agents.pool import get_server_pool
-from llm_mock.agents.servers import MCPServer, RedactedMapping
+from llm_mock.agents.servers import MCPServer, RedactedMapping, Server
 from llm_mock.agents.tools import ServerTool
+from llm_mock.boundaries import TESTING_VARIABLE
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.allowed_hosts import AllowedHosts
 from llm_mock.specs.plugin_base import CLEANUP
@@ -39,8 +41,8 @@ class _UnsharedServer(MCPServer):
 class RunningTools:
     """The tools of a test while their server runs."""
 
-    server: MCPServer
-    """The server, for an agent in this process."""
+    servers: list[Server]
+    """The servers, for an agent in this process; that of the project's tools comes first."""
     tools: dict[str, ServerTool]
     """The tools by name, the built-in ones first."""
     url: str | None = None
@@ -53,7 +55,12 @@ class RunningTools:
 
 @contextmanager
 def run_tools_server(
-    yaml_path: Path, *, allowed_hosts: AllowedHosts, http: bool = False
+    yaml_path: Path,
+    *,
+    allowed_hosts: AllowedHosts,
+    http: bool = False,
+    with_models: bool = True,
+    servers: Sequence[Server] = (),
 ) -> Iterator[RunningTools]:
     """Run the tool server of a test in the root of its project, and stop it at the end.
 
@@ -64,6 +71,8 @@ def run_tools_server(
         yaml_path: the file of the test.
         allowed_hosts: the hosts that the HTTP tools may connect to.
         http: serve on 127.0.0.1 as well, for other processes.
+        servers: further servers, whose tools steps can call; they run for the whole session.
+        with_models: whether plugins may ask real models; otherwise the mock answers them.
 
     Raises:
         InvalidFile: a plugin is outside the project.
@@ -85,20 +94,23 @@ def run_tools_server(
             [sys.executable, "-m", "llm_mock.specs.mcp_server"],
             args=arguments,
             cwd=root,
+            env={} if with_models else {TESTING_VARIABLE: "1"},
             name=f"tools of {yaml_path.name}",
             stop_timeout=STOP_TIMEOUT,
         )
+        all_servers: list[Server] = [server, *servers]
+        hide_secrets_of(servers)
         cleanup_errors: list[str] = []
         try:
             # This starts the server, which has then written its address.
-            tools = {tool.name: tool for tool in get_server_pool().tools([server])}
+            tools = {tool.name: tool for tool in get_server_pool().tools(all_servers)}
             url = None
             headers = RedactedMapping()
             if http:
                 address = json.loads(address_file.read_text(encoding="utf-8"))
                 url = address["url"]
                 headers = RedactedMapping({"Authorization": f"Bearer {address['token']}"})
-            yield RunningTools(server, tools, url, headers, cleanup_errors)
+            yield RunningTools(all_servers, tools, url, headers, cleanup_errors)
         finally:
             # The last lines of its stderr.
             lines = get_server_pool().stop(server).splitlines()

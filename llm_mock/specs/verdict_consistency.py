@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.specs.models import MAX_SHOWN, Step, Verdict
+from llm_mock.specs.models import MAX_SHOWN, Step, StepResult, Verdict
+from llm_mock.specs.recorded_checks import RecordedChecks
 from llm_mock.specs.steps import (
     SEPARATOR,
     find_problem,
@@ -15,6 +16,7 @@ from llm_mock.specs.steps import (
     parse_output,
     save_output,
 )
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten_name
 
 if TYPE_CHECKING:
@@ -47,8 +49,9 @@ class _MatchedCall(NamedTuple):
 def check_verdict(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] | None) -> Verdict:
     """Return the verdict of a model, corrected by its calls, and report its steps.
 
-    A PASS becomes UNCLEAR if a tool was called less often than the steps say, and FAIL if one of
-    their `ASSERTIONS` does not hold. The `tool_output` of the steps becomes the real output. The
+    A PASS becomes UNCLEAR if a tool was called less often than the steps say or a check of a step
+    could not be made, and FAIL if one of their `ASSERTIONS` does not hold. A check that fails makes
+    every verdict a FAIL. The `tool_output` of the steps becomes the real output. The
     results that steps save are added to the task.
 
     Args:
@@ -56,15 +59,22 @@ def check_verdict(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] 
         task: the task of the driver.
         calls: the calls that the model made; None if they are unknown, so that nothing is checked.
     """
+    steps = list(iterate_calls(task.spec.steps))
+    checks = RecordedChecks(calls, task.context, task.deadline)
+    # By order, as a model may name its steps in its own way.
+    found = list(_match_calls(steps, calls or ()))
+    matched = []
+    for name, step, call in found:
+        checks.check(name, step, task.saved)
+        if call is None:
+            continue
+        matched.append(_MatchedCall(name, step, call))
+        if call.error is None:
+            save_output(task.saved, step, call.arguments, _get_output(call))
     if calls is not None:
-        steps = list(iterate_calls(task.spec.steps))
-        # By order, as a model may name its steps in its own way.
-        matched = list(_match_calls(steps, calls))
-        for _, step, call in matched:
-            if call.error is None:
-                save_output(task.saved, step, call.arguments, _get_output(call))
         verdict = _correct_verdict(verdict, [step for _, step in steps], calls)
-        _set_outputs(verdict, matched)
+    verdict = _apply_checks(verdict, checks)
+    _set_outputs(verdict, matched)
     for result in verdict.steps:
         task.report(result)
     return verdict
@@ -72,15 +82,47 @@ def check_verdict(verdict: Verdict, task: Task, calls: Sequence[ToolCallRecord] 
 
 def _match_calls(
     steps: Sequence[tuple[str, Step]], calls: Sequence[ToolCallRecord]
-) -> Iterator[_MatchedCall]:
-    """Yield calls with their steps, matched by tool and order."""
+) -> Iterator[tuple[str, Step, ToolCallRecord | None]]:
+    """Yield steps with their names and calls, matched by tool and order; None without a call."""
     left = list(calls)
     for name, step in steps:
+        found = None
         for call in left:
             if call.name == step.tool:
+                found = call
                 left.remove(call)
-                yield _MatchedCall(name, step, call)
                 break
+        yield name, step, found
+
+
+def _apply_checks(verdict: Verdict, checks: RecordedChecks) -> Verdict:
+    """Return the verdict with the outcomes of the checks of steps."""
+    failed = [f"{name}: {reason}" for name, reason in checks.failed.items()]
+    missing = [f"{name}: not checked: {reason}" for name, reason in checks.missing.items()]
+    issues = [*verdict.issues, *failed, *missing, *checks.skipped]
+    results = list(verdict.steps)
+    for name, reason in checks.failed.items():
+        _mark_failed(results, name, reason)
+    changes: JSONObject = {"issues": issues, "steps": results}
+    said = f"The model's reason: {shorten_name(verdict.reason, MAX_SHOWN)}"
+    if failed:
+        problem = "; ".join(map(shorten_name, failed))
+        changes |= {"verdict": "FAIL", "reason": f"{problem}. {said}"}
+    elif missing and verdict.verdict == "PASS":
+        problem = "; ".join(map(shorten_name, missing))
+        changes |= {"verdict": "UNCLEAR", "reason": f"{problem}. {said}"}
+    return verdict.model_copy(update=changes)
+
+
+def _mark_failed(results: list[StepResult], name: str, reason: str) -> None:
+    """Make the result of a step a failed one; add it if the model has left it out."""
+    _, _, inner_name = name.rpartition(SEPARATOR)
+    for result in results:
+        if result.name in (name, inner_name):
+            result.status = "fail"
+            result.details = reason
+            return
+    results.append(StepResult(name=name, status="fail", details=reason))
 
 
 def _set_outputs(verdict: Verdict, matched: list[_MatchedCall]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, cast
@@ -17,16 +18,24 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.agents.run import aitest_run_sync
 from llm_mock.agents.session import AgentSession
 from llm_mock.agents.skill_tools import with_skill_tools
+from llm_mock.boundaries.dry_run_hosts import refuse_remote_servers
 from llm_mock.boundaries.llm.model import MockLLMModel
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
-from llm_mock.suites.dry_run_hosts import refuse_remote_servers
+from llm_mock.suites.conversations import iterate_turns
 from llm_mock.suites.repeated_runs import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
-from llm_mock.suites.schema import CaseTurn, TestCase, ToolCallsAssertion
-from llm_mock.suites.time_limit import CaseTimedOut, check_time, get_seconds_left
+from llm_mock.suites.schema import (
+    CaseTurn,
+    TestCase,
+    ToolCalledAssertion,
+    ToolCallsAssertion,
+)
+from llm_mock.suites.scripted_mock import ScriptedMock
+from llm_mock.suites.scripted_runs import list_scripted_facts
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_error
+from llm_mock.support.time_limit import CaseTimedOut, check_time, get_seconds_left
 
 DRY_RUN_OUTPUT = "[dry-run] Simulated response."
 """The answer of the model in a dry run, for a case without an expected output."""
@@ -57,6 +66,8 @@ def get_dry_run_output(turn: CaseTurn) -> str:
     return DRY_RUN_OUTPUT if turn.expected_output is None else turn.expected_output
 
 
+NO_SCRIPT = nullcontext()
+"""The context of a case without replies; it can be entered again and again."""
 # The user must fix these; other cases would fail of them, too.
 AGENT_ERRORS = (
     InvalidAgent,
@@ -108,20 +119,18 @@ class CaseRunner(RepeatingRunner):
         try:
             if self.dry_run and self.agent.servers:
                 refuse_remote_servers(self.agent.servers)
-            model = self._choose_model(case)
-            for number, turn in enumerate(case.all_turns):
-                prompt = cast("str", turn.prompt)
-                result = aitest_run_sync(session, prompt, model_override=model)
-                turns.append(self._convert_result(result))
-                if not result.success:
-                    # A timeout may look like an error of the model.
-                    check_time()
-                    message = result.error
-                    agent_fails = _is_key_refused(result.exception)
-                    break
-                context = self._make_context(case, turn, result)
-                turns[-1], checked = self._check_turn(turn, number, turns[-1], context)
-                assertions += checked
+            # Most cases have no script, and save the call.
+            with _open_script() if case.is_scripted else NO_SCRIPT as scripted:
+                model = self._choose_model(case, scripted)
+                for number, turn in enumerate(self._list_turns(case)):
+                    result, message = _run_turn(session, turn, model, scripted)
+                    turns.append(self._convert_result(result))
+                    if message is not None:
+                        agent_fails = _is_key_refused(result.exception)
+                        break
+                    context = self._make_context(case, turn, result)
+                    turns[-1], checked = self._check_turn(turn, number, turns[-1], context)
+                    assertions += checked
         except CaseTimedOut as error:
             message = self._describe_timeout(case, error)
         except Exception as error:
@@ -135,6 +144,11 @@ class CaseRunner(RepeatingRunner):
             transcript = "\n\n".join(map(str, session.results))
         return Conversation(turns, assertions, message, agent_fails, transcript)
 
+    def _list_turns(self, case: TestCase) -> Iterable[CaseTurn]:
+        if case.user is None:
+            return case.all_turns
+        return iterate_turns(case, self.dry_run)
+
     def _create_session(self, case: TestCase) -> AgentSession:
         """Return a session whose tool calls end with the time of the run, in any thread."""
         remaining = math.inf
@@ -147,11 +161,15 @@ class CaseRunner(RepeatingRunner):
         # 0 would be invalid; the run is about to end.
         return AgentSession(replace(self.agent, timeout=max(timeout, 0.001)))
 
-    def _choose_model(self, case: TestCase) -> Any:
+    def _choose_model(self, case: TestCase, scripted: ScriptedMock | None) -> Any:
         """Return the model to use; None for that of the agent."""
+        if scripted is not None:
+            return scripted.mock.get_model(self.model_id)
         if self.model_override is not None or not self.dry_run:
             return self.model_override
-        outputs = map(get_dry_run_output, case.all_turns)
+        outputs: Iterable[str] = map(get_dry_run_output, case.all_turns)
+        if case.user is not None:
+            outputs = [*outputs] * case.user.max_turns
         if self.get_model is None:
             return DryRunModel(self.model_id, outputs)
         model = self.get_model(self.model_id)
@@ -165,7 +183,8 @@ class CaseRunner(RepeatingRunner):
     def _make_context(self, case: TestCase, turn: CaseTurn, result: AgentResult) -> RunContext:
         offered = None
         # Only these assertions need the tools, which take time to list.
-        if any(isinstance(assertion, ToolCallsAssertion) for assertion in turn.assertions):
+        needing = (ToolCalledAssertion, ToolCallsAssertion)
+        if any(isinstance(assertion, needing) for assertion in turn.assertions):
             servers = self.agent.servers
             if servers:
                 tools = get_server_pool().tools(servers)
@@ -175,6 +194,7 @@ class CaseRunner(RepeatingRunner):
         return RunContext(
             result,
             dry_run=self.dry_run,
+            scripted=list_scripted_facts(case, turn) if case.is_scripted else (),
             offered=offered,
             judge=self.model_id,
             folder=self.folder,
@@ -203,6 +223,33 @@ class CaseRunner(RepeatingRunner):
             result.duration,
             len(result.turns),
         )
+
+
+@contextmanager
+def _open_script() -> Iterator[ScriptedMock]:
+    """Yield the mock that gives the replies of a case."""
+    scripted = ScriptedMock(processes=False, at_boundary=False)
+    try:
+        yield scripted
+    finally:
+        scripted.close()
+
+
+def _run_turn(
+    session: AgentSession, turn: CaseTurn, model: llm.Model | None, scripted: ScriptedMock | None
+) -> tuple[AgentResult, str | None]:
+    """Return the result of a turn, and its error or the reply that was not used."""
+    problem = None
+    if scripted is not None:
+        scripted.script(turn)
+    result = aitest_run_sync(session, cast("str", turn.prompt), model_override=model)
+    if scripted is not None:
+        problem = scripted.find_problem(succeeded=result.success)
+    if result.success:
+        return result, problem
+    # A timeout may look like an error of the model.
+    check_time()
+    return result, problem or result.error
 
 
 def _is_key_refused(error: BaseException | None) -> bool:

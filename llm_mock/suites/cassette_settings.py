@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import pydantic
 
-from llm_mock.suites.assertion_types.base import StrictModel
+from llm_mock.checks.base import StrictModel
+from llm_mock.suites.target_session import SESSION_PATTERN
 
 if TYPE_CHECKING:
     from llm_mock.cassettes.config import CassetteConfig
@@ -36,15 +37,16 @@ class CassetteSettings(StrictModel):
     def add_to(self, config: CassetteConfig) -> CassetteConfig:
         """Return the settings of a project with those of the suite added."""
         redact = (*config.redact, *self.redact)
+        normalize_patterns = (*self.normalize, SESSION_PATTERN)
         project_normalize = config.normalize
         if not callable(project_normalize):
             return replace(
                 config,
                 redact=redact,
-                normalize=(*project_normalize, *self.normalize),
+                normalize=(*project_normalize, *normalize_patterns),
             )
         # The function of the project comes first, as it may look for what the patterns remove.
-        suite_config = replace(config, normalize=self.normalize)
+        suite_config = replace(config, normalize=normalize_patterns)
 
         def normalize(text: str) -> str:
             normalized: str = suite_config.normalize_value(project_normalize(text))

@@ -117,6 +117,7 @@ class _CaseExpansion:
             turns.append(self._read_texts(place, turn))
         case = self._read_texts(self._place, case)
         case = case.model_copy(update={"turns": tuple(turns)})
+        self._has_row_file = case.rows_file is not None
         if case.rows_file is not None:
             case = self._read_rows(case, case.rows_file)
         self._case = case
@@ -132,7 +133,7 @@ class _CaseExpansion:
             parts_per_row += len(shared) + 1
         self._size.add(len(rows) * parts_per_row * PART_SIZE)
         if case.rows:
-            names = _make_row_names(case)
+            names = _make_row_names(case, self._has_row_file)
         else:
             names = [case.name]
         cases = []
@@ -217,12 +218,9 @@ class _CaseExpansion:
         for key in _LIMITS:
             fields[key] = _get_limit(case, defaults, key)
         fields["name"] = name
-        # The turns have all assertions, if there are turns.
-        if turns:
-            fields["assertions"] = ()
-        else:
-            fields["assertions"] = (*first, *each, *last)
-        fields["each_turn"] = ()
+        if case.user is not None:
+            fields["user"] = variables.replace_user(case.user)
+        fields |= _place_assertions(case, first, each, last)
         fields["turns"] = turns
         fields["transform"] = case.transform or defaults.transform
         tags = (*defaults.tags, *case.tags)
@@ -307,6 +305,22 @@ class _CaseExpansion:
             return assertion
 
 
+def _place_assertions(
+    case: TestCase,
+    first: Sequence[Assertion],
+    each: Sequence[Assertion],
+    last: Sequence[Assertion],
+) -> dict[str, tuple[Assertion, ...]]:
+    """Return the assertions of a runnable case outside of its turns."""
+    # The turns have all assertions, if there are turns.
+    if case.turns:
+        return {"assertions": (), "each_turn": ()}
+    # Which turn of a simulated user is the last one is known when it is run.
+    if case.user is not None:
+        return {"assertions": (*first, *last), "each_turn": tuple(each)}
+    return {"assertions": (*first, *each, *last), "each_turn": ()}
+
+
 def _get_limit(case: TestCase, defaults: Defaults, key: str) -> Any:
     """Return a field of the case, else of the defaults; None if neither gives it."""
     own = getattr(case, key)
@@ -316,10 +330,17 @@ def _get_limit(case: TestCase, defaults: Defaults, key: str) -> Any:
     return own
 
 
-def _make_row_names(case: TestCase) -> list[str]:
-    """Return a unique name for each row; the template itself if the name has variables."""
+def _make_row_names(case: TestCase, is_numbered: bool = False) -> list[str]:
+    """Return a unique name for each row; the template itself if the name has variables.
+
+    Args:
+        case: the case.
+        is_numbered: whether to name rows by their numbers, not by their values.
+    """
     if has_reference(case.name):
         return [case.name] * len(case.rows)
+    if is_numbered:
+        return [f"{case.name}[{number}]" for number in range(1, len(case.rows) + 1)]
     # A dict as an ordered set.
     names: dict[str, None] = {}
     counts: Counter[str] = Counter()
@@ -358,7 +379,9 @@ def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProb
 
 def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
     """Yield the problems with a case: missing and contradicting keys, invalid variables."""
-    yield from _check_choice(place, case, ("prompt", "prompt_file", "turns"), is_required=True)
+    prompts = ("prompt", "prompt_file", "turns")
+    yield from _check_choice(place, case, prompts, is_required=case.user is None)
+    yield from _check_choice(place, case, ("turns", "user"))
     outputs = ("expected_output", "expected_output_file")
     if case.turns:
         for key in _find_present(case, outputs):

@@ -25,6 +25,7 @@ def format_failed_case(
     path: Path | None,
     signs: Mapping[bool | None, str] = SIGNS,
     variant: str = "",
+    has_assertions: bool = True,
 ) -> str:
     """Return the explanation of a failed case, without secrets.
 
@@ -33,8 +34,10 @@ def format_failed_case(
         path: the file of the suite; None for one made in Python.
         signs: the signs for passed, failed and skipped assertions.
         variant: the name of the variant; empty without a matrix.
+        has_assertions: whether to show the error or the assertions, and the reason in the first
+            line; False if they are shown elsewhere.
     """
-    lines = _make_lines(result, path, signs, variant)
+    lines = _make_lines(result, path, signs, variant, has_assertions)
     return "\n".join(lines)
 
 
@@ -43,6 +46,7 @@ def _make_lines(
     path: Path | None,
     signs: Mapping[bool | None, str],
     variant: str,
+    has_assertions: bool,
 ) -> Iterator[str]:
     attempt = result.decisive_attempt
     # Assertions of weight 0 only measure.
@@ -50,8 +54,11 @@ def _make_lines(
     place = _format_place(result, path)
     case = shorten_name(result.case.name)
     name = format_case_name(case, shorten_name(variant))
-    reason = _get_reason(result, attempt, failed)
-    yield f"{place}{name}: {shorten_name(reason)}"
+    if has_assertions:
+        reason = _get_reason(result, attempt, failed)
+    else:
+        reason = _get_score_reason(attempt)
+    yield f"{place}{name}: {shorten_name(reason)}".removesuffix(": ")
     if len(result.attempts) > 1:
         runs = len(result.attempts)
         failures = sum(each.status == "failed" for each in result.attempts)
@@ -59,6 +66,16 @@ def _make_lines(
         yield f"  {failures} of {runs} runs failed; the first of them:"
     for position in _find_turns(attempt, failed):
         yield from _format_turn(result, attempt, position)
+    if has_assertions:
+        yield from _format_outcomes(result, attempt, signs)
+
+
+def _format_outcomes(
+    result: CaseResult,
+    attempt: Attempt,
+    signs: Mapping[bool | None, str],
+) -> Iterator[str]:
+    """Yield lines with the error and the assertions of a run."""
     if attempt.error is not None:
         yield f"  {signs[False]} {indent_text(attempt.error, _INDENT)}"
     for assertion in attempt.assertions:
@@ -83,12 +100,18 @@ def _get_reason(
     """Return the error, else the score that is too low and the first failed assertion."""
     if attempt.error is not None:
         return attempt.error
-    reasons = []
-    if attempt.misses_score:
-        reasons.append(format_score(attempt.score, attempt.min_score))
+    score = _get_score_reason(attempt)
+    reasons = [score] if score else []
     if failed:
         reasons.append(format_assertion(failed[0], result))
     return ": ".join(reasons)
+
+
+def _get_score_reason(attempt: Attempt) -> str:
+    """Return the score that is too low; empty if none is."""
+    if attempt.error is not None or not attempt.misses_score:
+        return ""
+    return format_score(attempt.score, attempt.min_score)
 
 
 def _format_place(result: CaseResult, path: Path | None) -> str:
@@ -104,7 +127,7 @@ def _format_place(result: CaseResult, path: Path | None) -> str:
 def format_assertion(assertion: AssertionResult, result: CaseResult) -> str:
     """Return the message of an assertion, with its turn in a conversation and its weight."""
     turn = ""
-    if len(result.case.all_turns) > 1:
+    if result.case.has_turns:
         turn = f"turn {assertion.turn + 1}: "
     weight = format_weight(assertion.assertion.weight)
     return f"{turn}{assertion.message}{weight}"
@@ -121,12 +144,8 @@ def format_weight(weight: float) -> str:
 
 def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterator[str]:
     """Yield lines with the prompt, the calls and the output of a turn."""
-    all_turns = result.case.all_turns
-    if len(all_turns) > 1:
-        number = f" {position + 1}"
-    else:
-        number = ""
-    prompt = all_turns[position].prompt or ""
+    number = f" {position + 1}" if result.case.has_turns else ""
+    prompt = _get_prompt(result, attempt, position)
     yield f"  prompt{number}: {shorten_name(prompt, MAX_PROMPT)}"
     if position >= len(attempt.turns):
         # The run failed before its first turn.
@@ -134,13 +153,21 @@ def _format_turn(result: CaseResult, attempt: Attempt, position: int) -> Iterato
     turn = attempt.turns[position]
     for call in turn.tool_calls[:MAX_CALLS]:
         yield f"  called: {call}"
-    for line in turn.model_calls[:MAX_CALLS]:
-        text = indent_text(line, _INDENT)
+    for model_call in turn.model_calls[:MAX_CALLS]:
+        text = indent_text(model_call.line, _INDENT)
         yield f"  asked: {text}"
     if turn.output or attempt.error is None:
         yield _format_output(f"output{number}", turn.output)
     if turn.transformed is not None:
         yield _format_output(f"checked{number}", turn.transformed)
+
+
+def _get_prompt(result: CaseResult, attempt: Attempt, position: int) -> str:
+    if position < len(attempt.turns):
+        return attempt.turns[position].prompt
+    # The turn was not run, so that a simulated user has said nothing.
+    all_turns = result.case.all_turns
+    return (all_turns[position].prompt or "") if position < len(all_turns) else ""
 
 
 def _format_output(label: str, output: str) -> str:

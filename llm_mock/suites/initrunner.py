@@ -15,7 +15,7 @@ from llm_mock.support.numbers import is_number
 API_VERSION = "initrunner/v1"
 # For InitRunner `subset` means that the expected tools are some of those that were called,
 # `superset` the opposite.
-_MODES = {"exact": "exactly", "subset": "at_least", "superset": "no_others"}
+_MODES = {"exact": "unordered", "subset": "superset", "superset": "subset"}
 
 
 def translate_suite(suite: Mapping[str, object]) -> JSONObject:
@@ -68,17 +68,20 @@ def _translate_tool_calls(fields: JSONObject) -> JSONObject:
     if isinstance(mode, str):
         mode = _MODES.get(mode, mode)
     names = fields.pop("expected")
-    return {**fields, "type": "tool_names", "names": names, "mode": mode}
+    # InitRunner compares sets of names, and has tools that are not known here.
+    flags = {"allow_repeats": True, "allow_unknown": True}
+    return {**fields, "calls": names, "mode": mode, **flags}
 
 
 def _translate_tool_order(fields: JSONObject) -> JSONObject:
     is_strict = fields.pop("strict", False)
     mode = "strict" if is_strict else "in_order"
     names = fields.pop("sequence")
-    return {**fields, "type": "tool_names", "names": names, "mode": mode}
+    return {**fields, "type": "tool_calls", "calls": names, "mode": mode, "allow_unknown": True}
 
 
 def _translate_llm_judge(fields: JSONObject) -> JSONObject:
+    fields["type"] = "judge"
     criteria = fields["criteria"]
     if isinstance(criteria, list) and all(isinstance(each, str) for each in criteria):
         fields["criteria"] = "\n".join(criteria)

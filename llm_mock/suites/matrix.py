@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import pydantic
 from pydantic import Field, PrivateAttr
 
-from llm_mock.suites.assertion_types.base import StrictModel, accept_text_items
+from llm_mock.checks.base import StrictModel, accept_text_items
 from llm_mock.suites.target import Target
 from llm_mock.support.text import shorten
 from llm_mock.support.validation import Text

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llm_mock.suites.assertion_types.base import CassetteState
-from llm_mock.suites.assertion_types.text_assertion import apply_transform
+from llm_mock.checks.base import CassetteState
+from llm_mock.checks.python_functions import ModelRefused
+from llm_mock.checks.transforms import TransformFailed, apply_transform
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
+from llm_mock.suites.conversations import NEEDS_MODEL, end_turn, skip_unplayed
+from llm_mock.suites.matrix import format_case_name, format_variant_name
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import CaseTurn, TestCase
-from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
+from llm_mock.suites.scripted_runs import select_replies
 from llm_mock.support.redaction import redact
+from llm_mock.support.text import shorten_name
+from llm_mock.support.time_limit import CaseTimedOut, run_with_limit
 
 if TYPE_CHECKING:
+    from llm_mock.suites.snapshots import Snapshots
     from llm_mock.suites.suite_cassettes import SuiteCassettes
 
 
@@ -32,6 +38,19 @@ class Conversation(NamedTuple):
     error: str | None
     agent_fails: bool
     transcript: str = ""
+
+
+class Subject(ABC):
+    """A subject of cases that brings its own runner, unlike an agent and a target."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Return its name in reports."""
+
+    @abstractmethod
+    def create_runner(self, **options: Any) -> RepeatingRunner:
+        """Return a runner of its cases with the options of a `RepeatingRunner`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +71,10 @@ class RepeatingRunner(ABC):
     """The time limit of a run in seconds; None for that of the case, else no limit."""
     cassettes: SuiteCassettes | None = None
     """The cassettes for replies of models; None to record nothing."""
+    snapshots: Snapshots | None = None
+    """The outputs that the runs must give; None to compare nothing."""
+    variant: Mapping[str, str] = field(default_factory=dict)
+    """The names of the variant's entries by axis; empty without a matrix."""
 
     @property
     def is_sequential(self) -> bool:
@@ -101,10 +124,16 @@ class RepeatingRunner(ABC):
         Raises:
             TransformFailed: the transform of the turn failed.
         """
+        if turn.user_session is not None:
+            turn, result = end_turn(turn, result)
         text = result.output
         if turn.transform is not None:
             # The output itself is kept, as reports show both.
-            text = apply_transform(turn.transform, text, context)
+            try:
+                text = apply_transform(turn.transform, text, context)
+            except ModelRefused as error:
+                name = shorten_name(turn.transform)
+                raise TransformFailed(f"The transform {name}{error}") from None
             result = replace(result, transformed=text)
         results = evaluate_assertions(turn.assertions, text, context)
         if number:
@@ -112,12 +141,19 @@ class RepeatingRunner(ABC):
         return result, results
 
     def _run_once(self, case: TestCase) -> Attempt:
+        if case.user is not None and self.dry_run and not case.user.script:
+            skipped = skip_unplayed(case)
+            return Attempt((), tuple(skipped), None if skipped else NEEDS_MODEL)
         start = time.perf_counter()
         turns, assertions, error, agent_fails, transcript = self._run_turns(case)
         if error is not None:
             error = str(redact(error))
             # Those of earlier turns would look as if the others had passed.
             assertions = ()
+        elif self.snapshots is not None:
+            name = format_case_name(case.name, format_variant_name(self.variant))
+            saved = self.snapshots.check(name, turns, self.dry_run)
+            assertions = [*assertions, *saved]
         return Attempt(
             tuple(turns),
             tuple(assertions),
@@ -155,8 +191,10 @@ class RepeatingRunner(ABC):
 
         Args:
             case: the case.
-            number: the number of the run, from 1; each run has a cassette of its own.
+            number: the number of the run, from 1; each run has a cassette and replies of its own.
         """
+        if self.dry_run and (case.replies or case.turns):
+            case = select_replies(case, number, self.variant, self.model_id)
         recording: AbstractContextManager[Callable[[TestCase], Attempt]]
         recording = nullcontext(self._run_limited)
         if self.cassettes is not None:

@@ -9,37 +9,15 @@ from functools import cached_property
 from typing import Literal
 
 from llm_mock.agents.result import ToolCallRecord
-from llm_mock.suites.pass_rates import PassRate, mean_pass_at_k
-from llm_mock.suites.schema import Assertion, TestCase
-from llm_mock.suites.scores import compute_average, reaches
+from llm_mock.checks.evaluation import AssertionResult as AssertionResult
+from llm_mock.checks.scores import reaches
+from llm_mock.suites.application_calls import ModelCall
+from llm_mock.suites.pass_rates import PassRate, mean_pass_at_k, mean_pass_hat_k
+from llm_mock.suites.schema import TestCase
+from llm_mock.suites.scores import compute_average
 
-Status = Literal["passed", "failed", "skipped"]
-
-
-@dataclass(frozen=True)
-class AssertionResult:
-    """The result of one assertion."""
-
-    assertion: Assertion
-    passed: bool | None
-    """None if it was skipped: a dry run cannot check what only a real model can answer."""
-    message: str
-    """A sentence such as `Output contains 'Hello'`, or the reason why it was skipped."""
-    turn: int = 0
-    """The turn of the case that it belongs to, from 0."""
-    tokens: int = 0
-    """Tokens that the assertion itself used to ask a model, input and output together."""
-    cost: Decimal | None = Decimal(0)
-    """US dollars that the assertion itself spent; None if a price is unknown."""
-    score: float | None = None
-    """The score from 0 to 1; by default 1 if it passed, otherwise 0. None if it was skipped."""
-    judge: str | None = None
-    """The id of the model that judged the output, if one did."""
-
-    def __post_init__(self) -> None:
-        if self.score is None and self.passed is not None:
-            # The dataclass is frozen, which forbids an ordinary assignment.
-            object.__setattr__(self, "score", float(self.passed))
+Status = Literal["passed", "failed", "not checked"]
+"""The status of a case; it is not checked if it has assertions, and each of them was skipped."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +38,8 @@ class TurnResult:
     """The number of the model's answers, including those that call tools."""
     transformed: str | None = None
     """The output after the `transform` of the case; None if it has none."""
-    model_calls: tuple[str, ...] = ()
-    """The target's calls of models in a dry run, each on a line with its reply."""
+    model_calls: tuple[ModelCall, ...] = ()
+    """The calls of models that the target made, as far as they are known."""
 
     @property
     def checked_output(self) -> str:
@@ -104,7 +82,7 @@ class Attempt:
     # The summary of a suite asks for it many times.
     @cached_property
     def status(self) -> Status:
-        """The status: failed, skipped if all its assertions were, or passed."""
+        """The status: failed, not checked if all its assertions were skipped, or passed."""
         if self.error is not None:
             return "failed"
         # Assertions without weight only measure.
@@ -115,7 +93,7 @@ class Attempt:
             has_failed = self.misses_score
         if has_failed:
             return "failed"
-        return "skipped" if outcomes == {None} else "passed"
+        return "not checked" if outcomes == {None} else "passed"
 
     @property
     def misses_score(self) -> bool:
@@ -178,33 +156,38 @@ class CaseResult:
 
     @property
     def status(self) -> Status:
-        """The status of the whole case: skipped if every attempt was."""
-        # The status is computed, so compute that of each attempt once.
-        statuses = [attempt.status for attempt in self.attempts]
-        if set(statuses) == {"skipped"}:
-            return "skipped"
-        return "passed" if reaches(self.pass_rate, self.threshold) else "failed"
+        """The status of the whole case: not checked if no attempt was."""
+        rate = self.rate
+        if rate is None:
+            return "not checked"
+        return "passed" if reaches(rate.share, self.threshold) else "failed"
 
     @property
     def passed(self) -> bool:
-        """True if the case passed or was skipped."""
-        return self.status != "failed"
+        """True if the case was checked and passed."""
+        return self.status == "passed"
 
     @property
-    def pass_rate(self) -> float:
-        """The share of the attempts that did not fail, from 0 to 1."""
-        return self.rate.share
+    def pass_rate(self) -> float | None:
+        """The share of the checked attempts that passed, from 0 to 1; None if none was checked."""
+        return None if self.rate is None else self.rate.share
 
-    @property
-    def rate(self) -> PassRate:
-        """The pass rate of the attempts, with its confidence interval and pass@k."""
-        # A skipped attempt does not count against the case.
-        passed = sum(attempt.status != "failed" for attempt in self.attempts)
-        return PassRate(passed, len(self.attempts))
+    @cached_property
+    def rate(self) -> PassRate | None:
+        """The pass rate of the checked attempts, with its confidence interval and pass@k.
+
+        None if no attempt was checked: then nothing is known about it.
+        """
+        # The status is computed, so compute that of each attempt once.
+        statuses = [attempt.status for attempt in self.attempts]
+        checked = len(statuses) - statuses.count("not checked")
+        if not checked:
+            return None
+        return PassRate(statuses.count("passed"), checked)
 
     @property
     def score(self) -> float | None:
-        """The average score of the attempts; None if all were skipped."""
+        """The average score of the attempts; None if none was checked."""
         return compute_average(attempt.score for attempt in self.attempts)
 
     @property
@@ -305,9 +288,9 @@ class SuiteResult:
         return self._count("failed")
 
     @property
-    def skipped(self) -> int:
-        """The number of cases that were skipped."""
-        return self._count("skipped")
+    def not_checked(self) -> int:
+        """The number of cases of which every assertion was skipped."""
+        return self._count("not checked")
 
     @property
     def calls(self) -> tuple[int, int, int]:
@@ -323,8 +306,17 @@ class SuiteResult:
     @property
     def pass_at_k(self) -> dict[int, float]:
         """The mean of each pass@k over the cases that were run several times."""
+        return mean_pass_at_k(self._list_rates())
+
+    @property
+    def pass_hat_k(self) -> dict[int, float]:
+        """The mean of each pass^k over the cases that were run several times."""
+        return mean_pass_hat_k(self._list_rates())
+
+    def _list_rates(self) -> list[PassRate]:
         repeated = [result for result in self.case_results if len(result.attempts) > 1]
-        return mean_pass_at_k([result.rate for result in repeated])
+        rates = [result.rate for result in repeated]
+        return [rate for rate in rates if rate is not None]
 
     @property
     def checks(self) -> tuple[int, int]:
@@ -339,8 +331,21 @@ class SuiteResult:
         return any(result.attempts[-1].agent_fails for result in self.case_results)
 
     @property
+    def is_checked(self) -> bool:
+        """True if a case passed or failed; otherwise the run says nothing."""
+        return bool(self.passed or self.failed)
+
+    @property
     def all_passed(self) -> bool:
-        """True if all cases were run, and none failed or the score is high enough."""
+        """True if all cases were run and checked, and all passed or the score is high enough."""
+        return self.succeeded and self.is_checked and not self.not_checked
+
+    @property
+    def succeeded(self) -> bool:
+        """True if all cases were run, and none failed or the score is high enough.
+
+        Cases that were not checked do not count: see `is_checked` and `not_checked`.
+        """
         if self.not_run:
             return False
         if self.min_score is None:
@@ -349,7 +354,7 @@ class SuiteResult:
 
     @property
     def score(self) -> float | None:
-        """The average score of the cases; None if all were skipped."""
+        """The average score of the cases; None if none was checked."""
         return compute_average(result.score for result in self.case_results)
 
     @property

@@ -180,18 +180,14 @@ def _create_agent(document: Document, file: RoleFile | FlatAgent) -> Agent:
     mcp_servers: list[MCPServer] = []
     cli_servers: list[CLIServer] = []
     for position, tool in enumerate(spec.tools):
-        # A relative `cwd` is relative to the role.
-        if tool.cwd is None:
-            cwd = None
-        else:
-            cwd = document.path.parent / tool.cwd
         try:
-            if tool.type == "mcp":
-                mcp_servers.append(_create_mcp_server(tool, cwd))
-            elif tool.type == "cli":
-                cli_servers.append(_create_cli_server(tool, cwd))
+            server = create_server(tool, document.path.parent)
         except InvalidServer as error:
             raise document.error(str(error), (*file.place, "tools", position)) from None
+        if isinstance(server, MCPServer):
+            mcp_servers.append(server)
+        elif server is not None:
+            cli_servers.append(server)
     return Agent(
         Provider(model_id, spec.model.options),
         mcp_servers=mcp_servers,
@@ -213,6 +209,27 @@ def _load_skill(document: Document, location: Location, path: str | None) -> Ski
         advice = "give the folder of one, or its SKILL.md, relative to the role"
         raise document.error(f"there is no skill at {str(skill_path)!r}: {advice}", location)
     return Skill.from_path(skill_path)
+
+
+def create_server(tool: RoleTool, folder: Path) -> MCPServer | CLIServer | None:
+    """Return the server of a tool; None if its type is not supported.
+
+    Args:
+        tool: the tool of a file.
+        folder: the folder of the file, to which a `cwd` is relative.
+
+    Raises:
+        InvalidServer: a key is wrong or missing.
+    """
+    if tool.cwd is None:
+        cwd = None
+    else:
+        cwd = folder / tool.cwd
+    if tool.type == "mcp":
+        return _create_mcp_server(tool, cwd)
+    if tool.type == "cli":
+        return _create_cli_server(tool, cwd)
+    return None
 
 
 def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:

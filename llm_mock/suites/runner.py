@@ -14,25 +14,28 @@ from typing import TYPE_CHECKING, Any
 import llm
 
 from llm_mock.agents.agent import Agent
+from llm_mock.checks.model_guard import keep_guard
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.loading import load_suite as load_suite
 from llm_mock.suites.matrix import format_variant_name
-from llm_mock.suites.repeated_runs import RepeatingRunner
+from llm_mock.suites.repeated_runs import RepeatingRunner, Subject
 from llm_mock.suites.results import CaseResult as CaseResult
 from llm_mock.suites.results import SuiteResult as SuiteResult
 from llm_mock.suites.role import Role, resolve_model
 from llm_mock.suites.scheduling import CaseEvents, run_cases
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
+from llm_mock.suites.snapshots import Snapshots, load_snapshots
 from llm_mock.suites.stop_conditions import CostLimit, StopCondition, iterate_until_stopped
-from llm_mock.suites.target_runner import TargetRunner
+from llm_mock.suites.target_runner import TargetRunner, needs_calls
 from llm_mock.support.numbers import LONGEST, MOST_REPETITIONS, MOST_RETRIES, is_number, is_whole
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.model import MockLLMModel
     from llm_mock.cassettes import RecordMode
+    from llm_mock.suites.live_calls import LiveCalls
     from llm_mock.suites.suite_cassettes import SuiteCassettes
 
 MAX_JOBS = 1_000
@@ -40,7 +43,7 @@ NO_VARIANT: Mapping[str, str] = MappingProxyType({})
 
 
 def run_case(
-    agent: Agent | Role | Target,
+    agent: Agent | Role | Subject | Target,
     case: TestCase,
     *,
     folder: Path | None = None,
@@ -53,6 +56,8 @@ def run_case(
     timeout: float | None = None,
     get_model: Callable[[str], MockLLMModel] | None = None,
     cassettes: SuiteCassettes | None = None,
+    variant: Mapping[str, str] = NO_VARIANT,
+    snapshots: Snapshots | None = None,
 ) -> CaseResult:
     """Run one case. The result holds every error of the case.
 
@@ -72,15 +77,19 @@ def run_case(
         get_model: returns the model of an id in a dry run; its mock then sees the calls.
         cassettes: the cassettes that record and replay the models' answers; by default there are
             none.
+        variant: the names of the variant's entries, for which replies may be scripted; see
+            `run_suite`.
+        snapshots: the outputs that the run must give; by default nothing is compared.
 
     Raises:
         ValueError: an argument is invalid.
-        InvalidFile: `llm` does not know the role's model, and the run is not dry.
+        InvalidFile: `llm` does not know the role's model or a judge, and the run is not dry.
     """
     __tracebackhide__ = True
     _check_numbers(repeat, threshold, timeout, retry, jobs=1)
     runner = _create_runner(
         agent,
+        [case],
         model_override,
         get_model,
         folder=folder,
@@ -91,13 +100,16 @@ def run_case(
         threshold=threshold,
         retry=retry,
         timeout=timeout,
+        variant=variant,
+        snapshots=snapshots,
     )
-    with _activate_cassettes(runner):
+    _check_models(runner, [case], shorten(case.name))
+    with _activate_mocks(runner):
         return runner.run(case)
 
 
 def run_suite(
-    agent: Agent | Role | None,
+    agent: Agent | Role | Subject | None,
     suite: TestSuiteDefinition,
     *,
     dry_run: bool = False,
@@ -112,6 +124,7 @@ def run_suite(
     timeout: float | None = None,
     cassette: RecordMode | None = None,
     variant: Mapping[str, str] = NO_VARIANT,
+    compare_snapshots: bool = True,
     on_result: Callable[[CaseResult], None] | None = None,
     on_start: Callable[[TestCase], None] | None = None,
 ) -> SuiteResult:
@@ -137,6 +150,8 @@ def run_suite(
             record new calls, or `none` to make no call.
         variant: the parts that differ from other runs of the suite: names by `role`, `target`,
             `model`, ….
+        compare_snapshots: compare the outputs with the snapshots beside the suite, if there are
+            some.
         on_result: called with each result when it is there, in the thread that called `run_suite`.
         on_start: called with each case when it is started, in the same thread.
 
@@ -146,7 +161,8 @@ def run_suite(
     Raises:
         ValueError: an argument is invalid.
         InvalidBudget: `max_cost` is no amount, or the price of the model is unknown.
-        InvalidFile: `llm` does not know the role's model, or a file of the suite is wrong.
+        InvalidFile: `llm` does not know the role's model or a judge, or a file of the suite is
+            wrong.
         MissingExtra: there is a `max_cost`, and the prices of the providers are not installed.
     """
     __tracebackhide__ = True
@@ -162,6 +178,7 @@ def run_suite(
         cassettes = create_suite_cassettes(suite, cassette, dry_run, format_variant_name(variant))
     runner = _create_runner(
         get_agent_or_target(agent, suite),
+        suite.cases,
         model_override,
         folder=suite.path.parent if suite.path else None,
         dry_run=dry_run,
@@ -171,7 +188,10 @@ def run_suite(
         threshold=threshold,
         retry=retry,
         timeout=timeout,
+        variant=variant,
+        snapshots=_load_snapshots(suite, compare_snapshots),
     )
+    _check_models(runner, suite.cases, loading.get_suite_label(suite))
     stop = StopCondition(None if max_cost is None else _create_budget(max_cost, runner))
     events = run_cases(
         runner,
@@ -179,7 +199,7 @@ def run_suite(
         iterate_until_stopped(len(suite.cases), stop),
         jobs,
     )
-    with _activate_cassettes(runner):
+    with _activate_mocks(runner):
         results = _collect_results(events, suite.cases, stop, on_start, on_result)
     not_run = tuple(case for position, case in enumerate(suite.cases) if position not in results)
     return SuiteResult(
@@ -197,6 +217,11 @@ def run_suite(
         cassette=cassette,
         variant=variant,
     )
+
+
+def _load_snapshots(suite: TestSuiteDefinition, compare: bool) -> Snapshots | None:
+    __tracebackhide__ = True
+    return load_snapshots(suite.path) if compare else None
 
 
 def _collect_results(
@@ -222,6 +247,20 @@ def _collect_results(
     return results
 
 
+def _check_models(runner: RepeatingRunner, cases: Sequence[TestCase], label: str) -> None:
+    """Raise an error for a judge that there is not, before the agent or target is asked."""
+    __tracebackhide__ = True
+    if runner.dry_run:
+        return
+    # What a cassette replays asks no model, so that `llm` need not know it.
+    if runner.cassettes is not None and runner.cassettes.mode == "none":
+        return
+    # Imported here: a dry run should not take the time.
+    from llm_mock.suites.asked_models import check_models
+
+    check_models(cases, label, runner.judge, runner.model_id)
+
+
 def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> CostLimit:
     __tracebackhide__ = True
     if runner.dry_run:
@@ -232,21 +271,25 @@ def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> CostLi
     return CostLimit(max_cost, runner.model_id)
 
 
-def _activate_cassettes(runner: RepeatingRunner) -> AbstractContextManager[None]:
-    """Return a context in which the runner's cassettes answer, if it has any."""
-    if runner.cassettes is None:
-        return contextlib.nullcontext()
+def _activate_mocks(runner: RepeatingRunner) -> AbstractContextManager[None]:
+    """Return a context in which the runner's cassettes answer, or no model in a dry run."""
     if isinstance(runner, TargetRunner):
         target = runner.target
+        if runner.live_calls is not None:
+            return runner.live_calls.activate(target)
     else:
         target = None
+    if runner.cassettes is None:
+        # Each run of a function activates a mock of its own, below which the guard must end.
+        is_function = target is not None and target.function is not None
+        return keep_guard() if runner.dry_run and not is_function else contextlib.nullcontext()
     return runner.cassettes.activate(target)
 
 
 def get_agent_or_target(
-    agent: Agent | Role | None,
+    agent: Agent | Role | Subject | None,
     suite: TestSuiteDefinition,
-) -> Agent | Role | Target:
+) -> Agent | Role | Subject | Target:
     """Return what answers the prompts of a suite: the agent, or the suite's target.
 
     Raises:
@@ -267,15 +310,35 @@ def get_agent_or_target(
     return agent_or_target
 
 
+def _create_live_calls(
+    target: Target,
+    cases: Sequence[TestCase],
+    options: Mapping[str, Any],
+) -> LiveCalls | None:
+    """Return what observes the calls of a live run; None if no case needs it."""
+    if options["dry_run"] or options["cassettes"] is not None or target.url is not None:
+        return None
+    if not any(map(needs_calls, cases)):
+        return None
+    # Imported here: most runs observe nothing.
+    from llm_mock.suites.live_calls import LiveCalls
+
+    return LiveCalls()
+
+
 def _create_runner(
-    agent: Agent | Role | Target,
+    agent: Agent | Role | Subject | Target,
+    cases: Sequence[TestCase],
     model_override: llm.Model | None,
     get_model: Callable[[str], MockLLMModel] | None = None,
     **options: Any,
 ) -> RepeatingRunner:
     __tracebackhide__ = True
     if isinstance(agent, Target):
-        return TargetRunner(target=agent, **options)
+        live_calls = _create_live_calls(agent, cases, options)
+        return TargetRunner(target=agent, live_calls=live_calls, **options)
+    if isinstance(agent, Subject):
+        return agent.create_runner(**options)
     if isinstance(agent, Role):
         # Only a run that calls the role's own model needs `llm` to know it.
         needs_model = not options["dry_run"] and model_override is None

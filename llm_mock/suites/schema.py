@@ -9,58 +9,37 @@ from typing import Annotated, Any, ClassVar, Literal
 import pydantic
 from pydantic import Field, PrivateAttr
 
-from llm_mock.behaviour.scripted_replies import ScriptedReply
+from llm_mock.checks.base import StrictModel, Threshold
+from llm_mock.checks.functions import PythonAssertion as PythonAssertion
+from llm_mock.checks.models import LLMJudgeAssertion as LLMJudgeAssertion
+from llm_mock.checks.models import SimilarAssertion as SimilarAssertion
+from llm_mock.checks.runs import MaxCostAssertion as MaxCostAssertion
+from llm_mock.checks.runs import MaxLatencyAssertion as MaxLatencyAssertion
+from llm_mock.checks.runs import MaxTokensAssertion as MaxTokensAssertion
+from llm_mock.checks.runs import ReasoningBudgetAssertion as ReasoningBudgetAssertion
+from llm_mock.checks.runs import ToolCalledAssertion as ToolCalledAssertion
+from llm_mock.checks.runs import ToolCallsAssertion as ToolCallsAssertion
+from llm_mock.checks.schema import Assertion as Assertion
+from llm_mock.checks.skipped import SkippedAssertion as SkippedAssertion
+from llm_mock.checks.texts import ContainsAllAssertion as ContainsAllAssertion
+from llm_mock.checks.texts import ContainsAnyAssertion as ContainsAnyAssertion
+from llm_mock.checks.texts import ContainsAssertion as ContainsAssertion
+from llm_mock.checks.texts import ContainsJSONAssertion as ContainsJSONAssertion
+from llm_mock.checks.texts import EqualsAssertion as EqualsAssertion
+from llm_mock.checks.texts import IContainsAssertion as IContainsAssertion
+from llm_mock.checks.texts import JSONAssertion as JSONAssertion
+from llm_mock.checks.texts import RegexAssertion as RegexAssertion
+from llm_mock.checks.texts import StartsWithAssertion as StartsWithAssertion
+from llm_mock.checks.trajectories import TrajectoryAssertion as TrajectoryAssertion
+from llm_mock.checks.transforms import Transform
 from llm_mock.suites import initrunner
-from llm_mock.suites.assertion_types.base import StrictModel, Threshold
-from llm_mock.suites.assertion_types.functions import PythonAssertion as PythonAssertion
-from llm_mock.suites.assertion_types.models import LLMJudgeAssertion as LLMJudgeAssertion
-from llm_mock.suites.assertion_types.models import SimilarAssertion as SimilarAssertion
-from llm_mock.suites.assertion_types.runs import MaxCostAssertion as MaxCostAssertion
-from llm_mock.suites.assertion_types.runs import MaxLatencyAssertion as MaxLatencyAssertion
-from llm_mock.suites.assertion_types.runs import MaxTokensAssertion as MaxTokensAssertion
-from llm_mock.suites.assertion_types.runs import (
-    ReasoningBudgetAssertion as ReasoningBudgetAssertion,
-)
-from llm_mock.suites.assertion_types.runs import ToolCallsAssertion as ToolCallsAssertion
-from llm_mock.suites.assertion_types.runs import ToolNamesAssertion as ToolNamesAssertion
-from llm_mock.suites.assertion_types.text_assertion import Transform
-from llm_mock.suites.assertion_types.texts import ContainsAllAssertion as ContainsAllAssertion
-from llm_mock.suites.assertion_types.texts import ContainsAnyAssertion as ContainsAnyAssertion
-from llm_mock.suites.assertion_types.texts import ContainsAssertion as ContainsAssertion
-from llm_mock.suites.assertion_types.texts import ContainsJSONAssertion as ContainsJSONAssertion
-from llm_mock.suites.assertion_types.texts import EqualsAssertion as EqualsAssertion
-from llm_mock.suites.assertion_types.texts import IContainsAssertion as IContainsAssertion
-from llm_mock.suites.assertion_types.texts import JSONAssertion as JSONAssertion
-from llm_mock.suites.assertion_types.texts import RegexAssertion as RegexAssertion
-from llm_mock.suites.assertion_types.texts import StartsWithAssertion as StartsWithAssertion
 from llm_mock.suites.cassette_settings import CassetteSettings
 from llm_mock.suites.matrix import Matrix as Matrix
+from llm_mock.suites.simulated_user import SimulatedUser as SimulatedUser
+from llm_mock.suites.suite_replies import SuiteReply
 from llm_mock.suites.target import Target as Target
 from llm_mock.support.numbers import MOST_REPETITIONS
 from llm_mock.support.validation import Seconds, Text, Whole, WithExtensions
-
-# A discriminated union: an error names the fields of the given type alone.
-Assertion = Annotated[
-    ContainsAssertion
-    | IContainsAssertion
-    | ContainsAnyAssertion
-    | ContainsAllAssertion
-    | EqualsAssertion
-    | StartsWithAssertion
-    | RegexAssertion
-    | JSONAssertion
-    | ContainsJSONAssertion
-    | ToolCallsAssertion
-    | ToolNamesAssertion
-    | ReasoningBudgetAssertion
-    | MaxTokensAssertion
-    | MaxLatencyAssertion
-    | MaxCostAssertion
-    | SimilarAssertion
-    | LLMJudgeAssertion
-    | PythonAssertion,
-    Field(discriminator="type"),
-]
 
 Repeat = Annotated[Whole, Field(ge=1, le=MOST_REPETITIONS)]
 
@@ -74,13 +53,21 @@ class CaseTurn(StrictModel):
     expected_output: str | None = None
     """The model's answer in a dry run; ignored in a live run."""
     expected_output_file: str | None = None
-    replies: tuple[ScriptedReply, ...] = ()
-    """The replies of models to the application in a dry run of a suite with a `target`.
-    Each is used once, or `times` times, and must be used. By default the reply is
+    replies: tuple[SuiteReply, ...] = ()
+    """The replies of the model, or of the models of a `target`, in a dry run. Each is used once,
+    or `times` times, and must be used unless it is `optional`. By default the reply is
     `expected_output`, if there is one."""
     transform: Transform | None = None
     """A change of the output before it is checked; by default that of the case."""
     assertions: tuple[Assertion, ...] = ()
+    # The session of the simulated user who says it. The type would be an import upward.
+    # On the class, and set in the dictionary of an instance: private attributes are slow to read.
+    user_session: ClassVar[object] = None
+
+    @property
+    def is_followed(self) -> bool:
+        """Return True if a simulated user may say more after it in the same conversation."""
+        return bool(getattr(self.user_session, "is_followed", False))
 
 
 class Defaults(StrictModel):
@@ -114,15 +101,18 @@ class TestCase(CaseTurn):
     """Unique in the suite."""
     turns: tuple[CaseTurn, ...] = ()
     """The user's messages in order, in place of `prompt`."""
+    user: SimulatedUser | None = None
+    """The user who says what follows the prompt, if there is one, depending on the answers."""
     tags: tuple[Text, ...] = ()
     variables: Mapping[str, Any] = {}
     """Values for `${name}` in prompts, expected outputs and texts of assertions; `$${name}` gives
     a literal `${name}`. A case without variables replaces nothing."""
     rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
-    """Variables of several cases that this one expands to. Their names are `name[first value]`,
-    unless `name` contains `${…}`."""
+    """Variables of several cases that this one expands to. Their names are `name[values]`, unless
+    `name` contains `${…}`."""
     rows_file: Text | None = None
-    """A file of rows beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob; replaces `rows`."""
+    """A file of rows beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob; replaces `rows`. The
+    names are `name[number]`, unless `name` contains `${…}`."""
     repeat: Repeat | None = None
     """The number of runs; by default 1."""
     threshold: Threshold | None = None
@@ -137,6 +127,11 @@ class TestCase(CaseTurn):
     # Private attributes stay out of the file format; the loader sets them.
     _line: int | None = PrivateAttr(default=None)
     _values: Mapping[str, Any] = PrivateAttr(default={})
+    # On the class for the same reason as `user_session`.
+    is_scripted: ClassVar[bool] = False
+    """True if its replies are those that `select_replies` chose for one run."""
+    scripts_tools: ClassVar[bool] = False
+    """True if a reply of the case, in any run, calls a tool."""
 
     @property
     def line(self) -> int | None:
@@ -147,6 +142,11 @@ class TestCase(CaseTurn):
     def values(self) -> Mapping[str, Any]:
         """Return the replaced variables by name; empty before `load_suite` has replaced them."""
         return self._values
+
+    @property
+    def has_turns(self) -> bool:
+        """Return True if it can have several turns, of its own or of a simulated user."""
+        return len(self.turns) > 1 or self.user is not None
 
     @property
     def all_turns(self) -> tuple[CaseTurn, ...]:

@@ -1,13 +1,14 @@
-"""Scores from 0 to 1: averages, comparison with thresholds, and their text."""
+"""Scores from 0 to 1: averages, comparison of runs, and their text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, variance
 
+from llm_mock.checks.scores import TOLERANCE, compare_score
+from llm_mock.suites.pass_rates import Z95
 from llm_mock.support.text import shorten_name
-
-# A weighted average of fractions may miss its threshold by a rounding error.
-TOLERANCE = 1e-9
 
 
 def compute_average(scores: Iterable[float | None]) -> float | None:
@@ -18,19 +19,22 @@ def compute_average(scores: Iterable[float | None]) -> float | None:
     return sum(present) / len(present)
 
 
-def reaches(score: float | None, threshold: float | None) -> bool:
-    """Return True if a score reaches its threshold, or one of them is None."""
-    # Without a score nothing was checked, so nothing failed.
-    if score is None or threshold is None:
-        return True
-    return score >= threshold - TOLERANCE
+def has_fallen(before: Sequence[float], now: Sequence[float]) -> bool:
+    """Return whether the mean of scores fell by more than chance explains.
 
-
-def compare_score(score: float, threshold: float) -> tuple[bool, str]:
-    """Return True if a score reaches its threshold, and the comparison as text."""
-    is_reached = reaches(score, threshold)
-    relation = "at least" if is_reached else "less than"
-    return is_reached, f"{score:.3f}, {relation} {threshold:g}"
+    Of single runs every difference counts. Otherwise the means must differ by more than the
+    quantile of 95 % of the standard error of their difference: B. L. Welch, "The Generalization of
+    'Student's' Problem when Several Different Population Variances are Involved", Biometrika 34
+    (1947), with the normal distribution.
+    """
+    difference = fmean(before) - fmean(now)
+    variances = [variance(scores) for scores in (before, now) if len(scores) > 1]
+    if not variances:
+        return difference > TOLERANCE
+    # How much a single score varies is known from the other ones alone.
+    before_variance, now_variance = variances[0], variances[-1]
+    squared_error = before_variance / len(before) + now_variance / len(now)
+    return difference > max(Z95 * math.sqrt(squared_error), TOLERANCE)
 
 
 def format_score_cell(score: float | None) -> str:

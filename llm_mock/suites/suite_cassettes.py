@@ -13,19 +13,19 @@ from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLES
 from llm_mock.boundaries.http.dialects import list_base_urls, make_environment
 from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.llm.get_model import LLMMock
+from llm_mock.boundaries.strict_mock import activate_in_process, pass_calls_to_parent
 from llm_mock.cassettes import RECORD_MODES, RecordMode
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import get_cassette_path, get_run_path
 from llm_mock.cassettes.recording import AsUser
+from llm_mock.checks.base import CassetteState
 from llm_mock.core.context import ContextMocks, current_mock
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidFile, LLMMockError
-from llm_mock.suites.assertion_types.base import CassetteState
 from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import Attempt
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
-from llm_mock.suites.scripted_mock import activate_in_process, pass_calls_to_parent
 from llm_mock.support.redaction import OUTPUT, redact
 from llm_mock.support.text import escape_unprintable, shorten, shorten_name
 

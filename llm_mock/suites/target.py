@@ -9,13 +9,13 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from llm_mock.suites.assertion_types.base import StrictModel
-from llm_mock.suites.assertion_types.python_functions import FunctionReference
-from llm_mock.suites.assertion_types.text_assertion import JSONPath
+from llm_mock.checks.base import StrictModel
+from llm_mock.checks.python_functions import FunctionReference
+from llm_mock.checks.transforms import JSONPath
+from llm_mock.suites.target_session import PROMPT
 from llm_mock.support.validation import Seconds, Text
 
 KINDS = ("function", "command", "url")
-PROMPT = "{prompt}"
 
 
 class Target(StrictModel):
@@ -23,6 +23,8 @@ class Target(StrictModel):
 
     function: FunctionReference | None = None
     """A sync or async function that takes the prompt and returns text or a JSON value.
+
+    It is given `session_id` and `history` if it has such parameters.
 
     Either `app.py:answer`, with a file beside the suite, or `package.module:answer`.
     """
@@ -34,9 +36,11 @@ class Target(StrictModel):
     url: Annotated[str, Field(pattern=r"^https?://[^/\s]")] | None = None
     """The URL that receives the prompt by POST; the output is the body of its response."""
     body: Any = Field(default={"prompt": PROMPT})
-    """The JSON body of the request; the prompt replaces `{prompt}` in its texts."""
+    """The JSON body of the request; the prompt replaces `{prompt}` in its texts, as the session
+    does `{session_id}` and `{history}`."""
     headers: Mapping[str, str] = {}
-    """Further headers of the request; `${NAME}` in them is an environment variable."""
+    """Further headers of the request; `${NAME}` in them is an environment variable, and
+    `{session_id}` the session."""
     mocked: bool = False
     """True if `llm-mock serve` answers the models of the application at `url`.
 

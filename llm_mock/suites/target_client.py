@@ -19,15 +19,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from llm_mock.boundaries.dry_run_hosts import ADVICE, is_local_url
+from llm_mock.checks.base import format_error, format_external_text
+from llm_mock.checks.python_functions import find_error_source, load_function
+from llm_mock.checks.transforms import extract_text, to_text
+from llm_mock.core.context import pass_through
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import format_error, format_external_text
-from llm_mock.suites.assertion_types.python_functions import find_error_source, load_function
-from llm_mock.suites.assertion_types.text_assertion import extract_text, to_text
-from llm_mock.suites.dry_run_hosts import ADVICE, is_local_url
-from llm_mock.suites.target import PROMPT, Target
-from llm_mock.suites.time_limit import CaseTimedOut, check_time, get_seconds_left
-from llm_mock.support.interpolation import interpolate, map_texts
+from llm_mock.suites.target import Target
+from llm_mock.suites.target_session import PROMPT, SESSION_ID, get_session, replace_places
+from llm_mock.support.interpolation import interpolate
 from llm_mock.support.text import describe_exit, shorten, shorten_name
+from llm_mock.support.time_limit import CaseTimedOut, check_time, get_seconds_left
 
 MAX_ERROR_LENGTH = 2_000
 """Characters of the standard error of a failed command that a message shows, from the end."""
@@ -70,7 +72,7 @@ def call_function(reference: str, prompt: str, folder: Path) -> str:
 
 def _call(function: Callable[..., object], name: str, prompt: str) -> Any:
     try:
-        returned = function(prompt)
+        returned = function(prompt, **_get_arguments(function))
         if inspect.iscoroutine(returned):
             return _run_coroutine(returned)
         return returned
@@ -83,6 +85,16 @@ def _call(function: Callable[..., object], name: str, prompt: str) -> Any:
         # Also SystemExit: an application that ends itself must not end the run of the suite.
         location = find_error_source(error, function)[1]
         raise TargetError(f"{name} raised {format_error(error)}{location}") from None
+
+
+def _get_arguments(function: Callable[..., object]) -> dict[str, object]:
+    """Return the id and the history of the session, if the function has such parameters."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):  # Some functions written in C have no signature.
+        return {}
+    arguments = get_session().get_arguments()
+    return {name: value for name, value in arguments.items() if name in parameters}
 
 
 def _run_coroutine(coroutine: Coroutine[Any, Any, Any]) -> Any:
@@ -133,7 +145,9 @@ def run_command(
     """
     name = f"the command {shorten(words[0])}"
     takes_argument = any(PROMPT in word for word in words)
-    filled_words = [word.replace(PROMPT, prompt) for word in words]
+    session = get_session()
+    filled_words = [session.fill(word, prompt) for word in words]
+    environment = session.add_to_environment(os.environ if environment is None else environment)
     stdin = None if takes_argument else prompt.encode()
     try:
         completed = _run_process(
@@ -240,7 +254,11 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
     request = _build_request(target, url, prompt)
     try:
         opener = _create_opener(dry_run)
-        with opener.open(request, timeout=get_seconds_left(target.timeout)) as response:
+        # The target is no model of the application, though its URL may look like one.
+        with (
+            pass_through(),
+            opener.open(request, timeout=get_seconds_left(target.timeout)) as response,
+        ):
             body: bytes = response.read(MAX_RESPONSE_SIZE + 1)
     except urllib.error.HTTPError as error:
         with error:
@@ -273,10 +291,12 @@ def _check_dry_run(target: Target, url: str, name: str) -> None:
 
 
 def _build_request(target: Target, url: str, prompt: str) -> urllib.request.Request:
-    body = map_texts(target.body, lambda text: text.replace(PROMPT, prompt))
+    session = get_session()
+    body = session.fill_json(target.body, prompt)
     headers = {"Content-Type": "application/json"}
     for name, value in target.headers.items():
-        headers[name] = interpolate(value, _get_variable)
+        filled = replace_places(value, {SESSION_ID: session.id})
+        headers[name] = interpolate(filled, _get_variable)
     return urllib.request.Request(
         url,
         json.dumps(body).encode(),

@@ -4,42 +4,79 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from llm_mock.agents.result import AgentResult
-from llm_mock.agents.result import Turn as AgentTurn
-from llm_mock.boundaries.llm.parts import create_usage
+from llm_mock.agents.result import ToolCallRecord
+from llm_mock.boundaries.dry_run_hosts import create_offline_environment, restrict_to_this_machine
+from llm_mock.boundaries.strict_mock import activate_in_process
 from llm_mock.core.context import current_mock
-from llm_mock.suites.assertion_types.text_assertion import TransformFailed
+from llm_mock.errors import LLMMockError
+from llm_mock.suites.application_calls import ModelCall, ModelCallReader, create_result
 from llm_mock.suites.assertions import RunContext
-from llm_mock.suites.dry_run_hosts import create_offline_environment, restrict_to_this_machine
+from llm_mock.suites.conversations import iterate_turns
 from llm_mock.suites.repeated_runs import Conversation, RepeatingRunner
-from llm_mock.suites.results import AssertionResult, TurnResult
+from llm_mock.suites.results import AssertionResult, TurnResult, total_cost
 from llm_mock.suites.schema import CaseTurn, TestCase
-from llm_mock.suites.scripted_mock import ScriptedMock, activate_in_process
+from llm_mock.suites.scripted_mock import ScriptedMock
+from llm_mock.suites.scripted_runs import list_scripted_facts
 from llm_mock.suites.target import Target
 from llm_mock.suites.target_client import (
-    TargetError,
     TargetUnavailable,
     call_function,
     extract_output,
     run_command,
     send_request,
 )
-from llm_mock.suites.time_limit import CaseTimedOut
+from llm_mock.suites.target_session import open_session
 from llm_mock.support.text import format_error
+from llm_mock.support.time_limit import CaseTimedOut
 
 if TYPE_CHECKING:
+    from llm_mock.suites.live_calls import LiveCalls, ObservingMock
     from llm_mock.suites.suite_cassettes import CassetteMock
 
 # In a dry run one mock at a time can be active in this process.
 _dry_run_lock = threading.Lock()
+CALLS_ELSEWHERE = "what a URL asks its models is not known: another process asks them"
+CALLS_NOT_OBSERVED = "the calls of models were not observed"
+NO_CALLS = "no call of a model was seen"
+
+
+def needs_calls(case: TestCase) -> bool:
+    """Return whether an assertion of a case checks the calls of the application."""
+    # Those of each turn are there still if a simulated user takes the turns.
+    assertions = [*case.each_turn]
+    for turn in case.all_turns:
+        assertions += turn.assertions
+    return any(assertion.needs_calls for assertion in assertions)
+
+
+@dataclass
+class _Calls:
+    """The calls of models in one run of a case."""
+
+    reader: ModelCallReader | None = None
+    """Reads them; None if they are not known."""
+    unknown: str | None = None
+    """The reason why they are not known."""
+    observing: ObservingMock | None = None
+    """The mock through which they pass in a live run."""
+
+    def explain_unknown(self, calls: Sequence[ModelCall]) -> str | None:
+        """Return why the calls of a turn cannot be checked, or None."""
+        if self.unknown is not None:
+            return self.unknown
+        unread = None if self.observing is None else self.observing.find_unread()
+        if unread is not None:
+            return f"a call could not be read: {unread}"
+        # An application may call models in a way that nothing here can see.
+        return None if calls else NO_CALLS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +84,8 @@ class TargetRunner(RepeatingRunner):
     """Runs cases with one target; in a dry run its models give the replies of each case."""
 
     target: Target
+    live_calls: LiveCalls | None = None
+    """Observes the calls of models in a live run; None if no check needs them."""
 
     @property
     def label(self) -> str:
@@ -68,16 +107,21 @@ class TargetRunner(RepeatingRunner):
         turns: list[TurnResult] = []
         assertions: list[AssertionResult] = []
         error, is_unavailable = None, False
-        with self._open_mock() as mock:
-            for number, turn in enumerate(case.all_turns):
-                result, error, is_unavailable = self._run_turn(case, turn, mock)
+        with (
+            self._open_mock() as mock,
+            self._open_calls(case, mock) as calls,
+            open_session() as session,
+        ):
+            for number, turn in enumerate(iterate_turns(case, self.dry_run)):
+                result, error, is_unavailable = self._run_turn(case, turn, mock, calls)
                 turns.append(result)
                 if error is not None:
                     break
-                context = self._create_context(case, result, mock)
+                session.add(result.prompt, result.output)
+                context = self._create_context(case, turn, result, calls)
                 try:
                     turns[-1], checks = self._check_turn(turn, number, result, context)
-                except (TransformFailed, CaseTimedOut) as problem:
+                except (LLMMockError, CaseTimedOut) as problem:
                     error = self._explain(case, problem)
                     break
                 assertions += checks
@@ -102,16 +146,34 @@ class TargetRunner(RepeatingRunner):
                 finally:
                     mock.close()
 
+    @contextmanager
+    def _open_calls(self, case: TestCase, mock: ScriptedMock | None) -> Iterator[_Calls]:
+        """Yield the calls of models of one run, or the reason why they are not known."""
+        if self.target.url is not None:
+            yield _Calls(unknown=CALLS_ELSEWHERE)
+        elif mock is not None:
+            yield _Calls(ModelCallReader(mock.mock))
+        elif self.cassettes is not None:
+            yield _Calls(ModelCallReader(current_mock()))
+        elif self.live_calls is not None and needs_calls(case):
+            with self.live_calls.observe() as observing:
+                yield _Calls(ModelCallReader(observing), observing=observing)
+        else:
+            yield _Calls(unknown=CALLS_NOT_OBSERVED)
+
     def _run_turn(
         self,
         case: TestCase,
         turn: CaseTurn,
         mock: ScriptedMock | None,
+        calls: _Calls,
     ) -> tuple[TurnResult, str | None, bool]:
         """Return the result of a turn, its error, and whether the target is unavailable."""
         error, is_unavailable = None, False
+        if calls.reader is not None:
+            calls.reader.begin_turn()
         try:
-            result = self._call_target(turn, mock)
+            result = self._call_target(turn, mock, calls)
         except (Exception, CaseTimedOut) as problem:
             error = self._explain(case, problem)
             is_unavailable = isinstance(problem, TargetUnavailable)
@@ -120,10 +182,37 @@ class TargetRunner(RepeatingRunner):
         if mock is not None:
             # A call without a reply is the cause of whatever the application did next.
             error = mock.find_problem(succeeded=error is None) or error
-            result = replace(result, model_calls=mock.format_calls())
+        if calls.reader is not None:
+            result = self._add_calls(result, calls.reader.read())
         return result, error, is_unavailable
 
-    def _call_target(self, turn: CaseTurn, mock: ScriptedMock | None) -> TurnResult:
+    def _add_calls(self, result: TurnResult, calls: Sequence[ModelCall]) -> TurnResult:
+        """Return the result of a turn with the calls of models that the target made."""
+        tool_calls: list[ToolCallRecord] = []
+        for call in calls:
+            tool_calls += call.tool_calls
+        result = replace(
+            result,
+            model_calls=tuple(calls),
+            tool_calls=tuple(tool_calls),
+            requests=len(calls),
+        )
+        # Nothing is spent in a dry run, and without calls nothing is known of what was.
+        if self.dry_run or not calls:
+            return result
+        return replace(
+            result,
+            input_tokens=sum(call.input_tokens or 0 for call in calls),
+            output_tokens=sum(call.output_tokens or 0 for call in calls),
+            cost=total_cost([call.cost for call in calls]),
+        )
+
+    def _call_target(
+        self,
+        turn: CaseTurn,
+        mock: ScriptedMock | None,
+        calls: _Calls,
+    ) -> TurnResult:
         prompt = turn.prompt or ""
         target = self.target
         folder = self.folder or Path()
@@ -131,7 +220,7 @@ class TargetRunner(RepeatingRunner):
             mock.script(turn)
         # Before the clock starts: the first one starts a server.
         if target.command is not None:
-            environment = self._get_environment(mock)
+            environment = self._get_environment(mock, calls)
         else:
             environment = None
         start = time.perf_counter()
@@ -158,10 +247,21 @@ class TargetRunner(RepeatingRunner):
 
         return replay_or_record(current_mock(), self.target, prompt, send)
 
-    def _get_environment(self, mock: ScriptedMock | None) -> dict[str, str] | None:
+    def _get_environment(
+        self,
+        mock: ScriptedMock | None,
+        calls: _Calls,
+    ) -> dict[str, str] | None:
         """Return the environment of a command; None for that of this process."""
         if mock is not None:
-            return create_offline_environment(mock.environment())
+            return create_offline_environment(mock.environment(), mock.server_url)
+        if calls.observing is not None:
+            try:
+                return calls.observing.environment()
+            except LLMMockError as error:
+                # The command runs all the same, with its models elsewhere.
+                calls.unknown = str(error)
+                return None
         if self.cassettes is None:
             return None
         cassette_mock: CassetteMock = current_mock()
@@ -170,16 +270,26 @@ class TargetRunner(RepeatingRunner):
     def _create_context(
         self,
         case: TestCase,
+        turn: CaseTurn,
         result: TurnResult,
-        mock: ScriptedMock | None,
+        calls: _Calls,
     ) -> RunContext:
-        # Assertions read the same attributes of it as of an agent's turn.
-        answer: Any = AgentTurn(result.output, (), create_usage(0, 0), result.duration)
-        run = AgentResult(self.label, "", result.prompt, (answer,), True, duration=result.duration)
-        if mock is None:
-            prompt, system = (None, None)
-        else:
-            prompt, system = mock.get_prompts()
+        model_calls = result.model_calls
+        run = create_result(
+            self.label,
+            result.prompt,
+            result.output,
+            result.duration,
+            model_calls,
+        )
+        scripted = list_scripted_facts(case, turn)
+        if turn.replies:
+            # The application itself decides which models it asks.
+            scripted = (*scripted, "steps")
+        prompt, system = (None, None)
+        if calls.reader is not None:
+            prompt = "\n".join(call.prompt for call in model_calls)
+            system = "\n".join(call.system for call in model_calls if call.system)
         return RunContext(
             result=run,
             dry_run=self.dry_run,
@@ -189,12 +299,14 @@ class TargetRunner(RepeatingRunner):
             prompt=prompt,
             system=system,
             cassette=self.cassette_state,
+            unknown_calls=calls.explain_unknown(model_calls),
+            scripted=scripted,
         )
 
     def _explain(self, case: TestCase, problem: BaseException) -> str:
         """Return the message of a run that failed."""
         if isinstance(problem, CaseTimedOut):
             return self._describe_timeout(case, problem)
-        if isinstance(problem, (TargetError, TransformFailed)):
+        if isinstance(problem, LLMMockError):
             return str(problem)
         return format_error(problem)

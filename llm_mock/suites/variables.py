@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from llm_mock.behaviour.scripted_replies import ScriptedReply
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, JSONAssertion
+from llm_mock.suites.simulated_user import SimulatedUser
+from llm_mock.suites.suite_replies import SuiteReply
 from llm_mock.support.interpolation import (
     NAME,
     interpolate,
@@ -75,7 +76,12 @@ class VariableReplacer:
         fields["replies"] = tuple(map(self._replace_reply, turn.replies))
         return fields
 
-    def _replace_reply(self, reply: ScriptedReply) -> ScriptedReply:
+    def replace_user(self, user: SimulatedUser) -> SimulatedUser:
+        """Return a simulated user with the variables replaced."""
+        fields = user.model_dump(exclude_unset=True)
+        return SimulatedUser.model_validate(map_texts(fields, self.replace_text))
+
+    def _replace_reply(self, reply: SuiteReply) -> SuiteReply:
         if not self.values:
             return reply
         fields = reply.model_dump(exclude_unset=True, by_alias=True)
@@ -84,7 +90,7 @@ class VariableReplacer:
             is_data = name in ("data", "tool_calls")
             replace = self._replace_value if is_data else self.replace_text
             fields[name] = map_texts(value, replace)
-        return ScriptedReply.model_validate(fields)
+        return SuiteReply.model_validate(fields)
 
     def replace_assertion(self, assertion: Assertion) -> JSONObject:
         """Return the fields of an assertion as in a file, with the variables replaced."""

@@ -12,6 +12,7 @@ from llm_mock.agents.agent import Agent
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.loading import expand_suite, get_suite_label
 from llm_mock.suites.matrix import AXES, MatrixModel, format_variant_name
+from llm_mock.suites.repeated_runs import Subject
 from llm_mock.suites.results import SuiteResult
 from llm_mock.suites.role import NO_MODEL, Role, resolve_model
 from llm_mock.suites.runner import get_agent_or_target, run_suite
@@ -27,8 +28,8 @@ MODEL_OPTION = "--model"
 class Variant:
     """An agent or target to run the cases of a suite with."""
 
-    agent: Agent | Role | None
-    """The agent or its role; None if a target answers."""
+    agent: Agent | Role | Subject | None
+    """The agent, its role or another subject; None if a target answers."""
     suite: TestSuiteDefinition
     """The suite without a matrix; all variants share its cases."""
     parts: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +44,7 @@ class Variant:
         return format_variant_name(self.parts)
 
     @property
-    def answering(self) -> Agent | Role | Target:
+    def answering(self) -> Agent | Role | Subject | Target:
         """Return the agent, role or target that answers the prompts."""
         return get_agent_or_target(self.agent, self.suite)
 
@@ -162,7 +163,11 @@ def _make_variant(
         text = choice["system_prompts"].text
         answering = _update_agent(answering, system_prompt=text)
     target = choice.get("targets", suite.target)
+    is_expanded = suite.is_expanded
     suite = suite.model_copy(update={"matrix": None, "target": target})
+    if is_expanded:
+        # Its replies may be for variants, which it does not name any more.
+        suite.mark_expanded()
     return Variant(answering, suite, parts, model)
 
 

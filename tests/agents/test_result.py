@@ -163,6 +163,30 @@ def test_calls_are_compared_in_five_ways(expected: list[Any], modes: set[str], m
     assert RESULT.tool_calls_match(expected, mode) == (mode in modes)
 
 
+@pytest.mark.parametrize(
+    ("expected", "modes"),
+    [
+        (["write", "read"], {"unordered", "subset", "superset"}),
+        (["read", "read"], {"superset"}),
+        ([("read", {"path": "a.txt"}), "write"], {"superset"}),
+        (["read", "write", "delete"], {"subset"}),
+        (["delete"], set()),
+        ([], {"superset"}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["unordered", "subset", "superset"])
+def test_an_expected_call_may_stand_for_several(
+    expected: list[Any], modes: set[str], mode: Any
+) -> None:
+    assert RESULT.tool_calls_match(expected, mode, allow_repeats=True) == (mode in modes)
+
+
+@pytest.mark.parametrize("mode", ["strict", "in_order"])
+def test_repeats_have_no_order(mode: Any) -> None:
+    with pytest.raises(ValueError, match=f"mode='{mode}': allow_repeats needs a mode without"):
+        RESULT.tool_calls_match(["read"], mode, allow_repeats=True)
+
+
 def test_a_run_without_calls_matches_no_calls() -> None:
     for mode in ("strict", "in_order", "unordered", "subset", "superset"):
         assert result().tool_calls_match([], mode)

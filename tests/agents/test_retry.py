@@ -16,9 +16,9 @@ from llm.default_plugins.openai_models import AsyncChat, Chat
 
 from llm_mock import LLMMock, ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, Provider, retry
-from llm_mock.agents.deadline import RunDeadline
 from llm_mock.cassettes import Cassette
 from llm_mock.core.context import activate, set_passthrough
+from llm_mock.support.deadline import Deadline
 from tests.agents.flaky_server import FlakyServer, flaky_server
 from tests.agents.runs import Run
 
@@ -280,7 +280,7 @@ def test_what_an_sdk_retried_by_itself_counts() -> None:
             attempts.append(1)
             raise WithStatus(status_code=500, request=request)
 
-    retries = retry.Retries(3, lambda: True, RunDeadline(60.0))
+    retries = retry.Retries(3, lambda: True, Deadline(60.0))
     with pytest.raises(WithStatus):
         retries.read(Response())
     assert len(attempts) == 2

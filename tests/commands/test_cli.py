@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -14,6 +16,9 @@ import llm_mock
 from llm_mock.behaviour.catalogue import CATALOGUE
 from llm_mock.cli import main
 from tests.conftest import RunPython
+from tests.expected import compare_bytes
+
+HELP = Path(__file__).parent / "help"
 
 
 def test_the_catalogue_is_listed_in_columns() -> None:
@@ -36,12 +41,12 @@ def test_the_module_is_the_command_and_writes_plain_text_to_a_pipe() -> None:
     assert usage.stdout.startswith("Usage: llm-mock ")
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["misbehaviours", "--help"]])
-def test_help_says_what_there_is(arguments: list[str]) -> None:
-    result = CliRunner().invoke(main, arguments, prog_name="llm-mock")
+@pytest.mark.parametrize("command", ["", *sorted(main.commands)])
+def test_the_help_of_a_command_is_the_checked_in_one(command: str) -> None:
+    arguments = [*command.split(), "--help"]
+    result = CliRunner().invoke(main, arguments, prog_name="llm-mock", terminal_width=80)
     assert result.exit_code == 0
-    assert result.output.startswith("Usage: llm-mock ")
-    assert "List the misbehaviours" in result.output
+    compare_bytes(HELP / f"{command or 'llm-mock'}.txt", result.output.encode())
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -57,6 +62,37 @@ def test_the_command_does_not_import_llm(run_python: RunPython) -> None:
     modules = "llm_mock.cli, llm_mock.behaviour.misbehaviour"
     code = f"import sys, {modules}; print({{'llm', 'pytest', 'openai'}} & set(sys.modules))"
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value", "problem"),
+    [
+        ("test", "--repeat", "0", "0 is not in the range 1<=x<=10000."),
+        ("test", "--repeat", "10001", "10001 is not in the range 1<=x<=10000."),
+        ("test", "--threshold", "0", "0.0 is not in the range 0<x<=1."),
+        ("test", "--threshold", "1.01", "1.01 is not in the range 0<x<=1."),
+        ("test", "--jobs", "0", "0 is not in the range 1<=x<=1000."),
+        ("test", "--jobs", "1001", "1001 is not in the range 1<=x<=1000."),
+        ("test", "--retry", "-1", "-1 is not in the range 0<=x<=1000."),
+        ("test", "--retry", "1001", "1001 is not in the range 0<=x<=1000."),
+        ("test", "--max-cost", "-0.01", "-0.01 is not in the range x>=0."),
+        ("test", "--timeout", "0", "0.0 is not in the range 0<x<=86400."),
+        ("test", "--timeout", "86400.1", "86400.1 is not in the range 0<x<=86400."),
+        ("test", "--min-score", "0", "0.0 is not in the range 0<x<=1."),
+        ("test", "--min-score", "1.01", "1.01 is not in the range 0<x<=1."),
+        ("test", "--record", "always", "'always' is not one of 'none', 'once', 'new_episodes', "),
+        ("serve", "--port", "-1", "-1 is not in the range 0<=x<=65535."),
+        ("serve", "--port", "65536", "65536 is not in the range 0<=x<=65535."),
+        ("serve", "--keep", "-1", "-1 is not in the range x>=0."),
+        ("serve", "--strict", "warn", "'warn' is not one of 'off', 'error'."),
+    ],
+)
+def test_a_value_beyond_the_edge_of_an_option_is_wrong_usage(
+    command: str, option: str, value: str, problem: str
+) -> None:
+    result = CliRunner().invoke(main, [command, option, value])
+    assert result.exit_code == 2
+    assert f"'{option}': {problem}" in result.output
 
 
 def test_each_option_has_a_help() -> None:
@@ -77,7 +113,7 @@ def test_help_is_whole_and_has_an_example_and_where_the_documentation_is(
     output = (
         CliRunner().invoke(main, [*filter(None, [command]), "--help"], terminal_width=80).output
     )
-    assert "..." not in output.replace("[ARGS]...", "").replace("FILE...", "")
-    assert "docs/" in output
+    assert "..." not in re.sub(r"\[(ARGS|WORD)\]\.\.\.|FILE\.\.\.", "", output)
+    assert "Documentation: llm-mock docs" in " ".join(output.split())
     example = "pip install" if command is None else f"    llm-mock {command}"
     assert example in output

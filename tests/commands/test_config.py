@@ -26,7 +26,7 @@ def test_pytest_accepts_what_is_recommended(
     result.stdout.fnmatch_lines(["*UnexpectedCall: No reply was configured for this call:"])
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/matching.md"])
+@pytest.mark.parametrize("page", ["docs/index.md", "docs/matching.md"])
 def test_the_documentation_recommends_the_same(page: str) -> None:
     recommended = CliRunner().invoke(main, ["config"]).output
     assert f"```toml\n{recommended}```" in (ROOT / page).read_text()

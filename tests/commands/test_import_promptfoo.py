@@ -72,9 +72,8 @@ promptfooconfig.yaml:34: the assertion contains is not imported: its value is in
 promptfooconfig.yaml:37: {{greeting}} is left unchanged: variables in variables are not supported
 promptfooconfig.yaml:38: the variable place is not imported: it must be text, a number, true or false
 promptfooconfig.yaml:39: transform of a test has no counterpart
-promptfooconfig.yaml:41: the column __expected has no counterpart
-promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv
-promptfooconfig.suite.yaml: 10 cases, 13 lines above without the same
+promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv, .jsonl
+promptfooconfig.suite.yaml: 10 cases, 12 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """  # noqa: E501
 
@@ -118,12 +117,19 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     assert prompts["opening hours [short]"] == "When are you open? Be short."
     assert list(prompts.values()).count("Where? Be short.") == 1
     hours: Any = suite.cases[0].assertions
-    types = "not_icontains contains contains_any json llm_judge max_latency max_cost similar python starts_with"  # noqa: E501
+    types = "not_icontains skipped contains contains_any json judge max_latency max_cost similar python skipped skipped starts_with"  # noqa: E501
     assert [each.type for each in hours] == types.split()
-    assert [getattr(each, "value", None) for each in hours][1] == "EUR"
-    assert (hours[2].values, hours[2].case_insensitive) == (("open", "hours"), True)
-    assert (hours[4].model, hours[4].weight, hours[5].value) == ("anthropic/claude-judge", 2, 1.5)
-    assert (hours[7].threshold, suite.cases[2].min_score) == (0.75, 0.5)
+    assert [getattr(each, "value", None) for each in hours][2] == "EUR"
+    assert (hours[3].values, hours[3].case_insensitive) == (("open", "hours"), True)
+    assert (hours[5].model, hours[5].weight, hours[6].value) == ("anthropic/claude-judge", 2, 1.5)
+    assert (hours[8].threshold, suite.cases[2].min_score) == (0.75, 0.5)
+    reasons = [each.reason for each in hours if each.type == "skipped"]
+    assert reasons == [
+        "the assertion javascript has no counterpart: write a python assertion",
+        "the assertion regex is not imported: pattern: '([' is not a valid regular expression: "
+        "unterminated character set (position 1)",
+        "the assertion contains is not imported: its value is in file://wanted.txt",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -147,9 +153,9 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
         ("type: is-json", {"type": "json"}),
         ("type: is-json, value: {type: object}", {"type": "json", "schema": {"type": "object"}}),
         ("type: contains-json", {"type": "contains_json"}),
-        ("type: llm-rubric, value: kind", {"type": "llm_judge", "criteria": "kind"}),
-        ("type: model-graded-closedqa, value: kind", {"type": "llm_judge", "criteria": "kind"}),
-        ("type: g-eval, value: [kind, true]", {"type": "llm_judge", "criteria": "kind\nTrue"}),
+        ("type: llm-rubric, value: kind", {"type": "judge", "criteria": "kind"}),
+        ("type: model-graded-closedqa, value: kind", {"type": "judge", "criteria": "kind"}),
+        ("type: g-eval, value: [kind, true]", {"type": "judge", "criteria": "kind\nTrue"}),
         ("type: similar, value: a", {"type": "similar", "value": "a", "threshold": 0.75}),
         (
             "type: similar, value: a, threshold: 1",
@@ -167,7 +173,10 @@ def test_each_type_of_assertion_has_its_counterpart(
     run(folder, f"prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: Hi}}, assert: [{{{theirs}}}]}}]")
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
     (case,) = written["cases"]
-    assert case.get("assertions", []) == ([] if ours is None else [ours])
+    if ours is None:
+        assert [each["type"] for each in case["assertions"]] == ["skipped"]
+    else:
+        assert case["assertions"] == [ours]
 
 
 def test_what_was_imported_runs_dry(folder: Path) -> None:
@@ -306,3 +315,190 @@ def test_nothing_is_written_over(folder: Path) -> None:
         0,
         "other.yaml: 1 case\nRun them: llm-mock test other.role.yaml -s other.yaml\n",
     )
+
+
+DROPPED = """\
+prompts: ["{{question}}"]
+providers: [openai:gpt-4o-mini]
+tests:
+  - {vars: {question: Hi}, assert: [{type: javascript, value: "output.length < ${x}"}]}
+"""
+
+
+def test_a_test_of_which_each_assertion_was_dropped_does_not_pass(folder: Path) -> None:
+    assert run(folder, DROPPED)[0] == 0
+    command = ["test", "promptfooconfig.role.yaml", "-s", "promptfooconfig.suite.yaml"]
+    for option in ("--dry-run", "--verbose"):
+        ended = CliRunner().invoke(main, [*command, option])
+        assert ended.exit_code == 1
+        assert "NOT CHECKED" in ended.output
+        assert "0/0 passed, 1 not checked, 1 of 1 check skipped" in ended.output
+    assert "Skipped: the assertion javascript has no" in ended.output
+
+
+@pytest.mark.parametrize(
+    ("text", "exit_code"), [(DROPPED, 1), (DROPPED.replace("javascript", "contains"), 0)]
+)
+def test_strict_fails_if_something_has_no_counterpart(
+    folder: Path, text: str, exit_code: int
+) -> None:
+    found, output = run(folder, text, "--strict")
+    assert found == exit_code
+    assert ("Error: --strict: the lines above" in output) == bool(exit_code)
+    assert (folder / "promptfooconfig.suite.yaml").exists()
+
+
+def convert_table(folder: Path, table: str) -> Any:
+    (folder / "table.csv").write_text(table)
+    text = 'prompts: ["{{question}}"]\nproviders: [openai:gpt-4o]\ntests: file://table.csv\n'
+    code, output = run(folder, text)
+    assert code == 0, output
+    return load_suite(folder / "promptfooconfig.suite.yaml").cases, output
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("Bonn", {"type": "equals", "value": "Bonn"}),
+        ("at 10:30", {"type": "equals", "value": "at 10:30"}),
+        ("note: yes", {"type": "equals", "value": "note: yes"}),
+        ("equals: Bonn", {"type": "equals", "value": "Bonn"}),
+        ("contains:Bonn", {"type": "contains", "value": "Bonn"}),
+        ("contains", {"type": "equals", "value": "contains"}),
+        ("not-contains: Paris", {"type": "not_contains", "value": "Paris"}),
+        ("icontains: bonn", {"type": "icontains", "value": "bonn"}),
+        ("starts-with: In", {"type": "starts_with", "value": "In"}),
+        ("regex: ^In (Bonn|Kiel)$", {"type": "regex", "pattern": "^In (Bonn|Kiel)$"}),
+        ('"contains-any: Bonn, Kiel"', {"type": "contains_any", "values": ("Bonn", "Kiel")}),
+        ("is-json", {"type": "json"}),
+        ("llm-rubric: polite", {"type": "judge", "criteria": "polite"}),
+        ("grade: polite", {"type": "judge", "criteria": "polite"}),
+        ("similar(0.9): In Bonn", {"type": "similar", "value": "In Bonn", "threshold": 0.9}),
+        ("latency(1500)", {"type": "max_latency", "value": 1.5}),
+        ("file://checks.py:is_short", {"type": "python", "function": "checks.py:is_short"}),
+        ("javascript: output.length", {"type": "skipped"}),
+        ("fn: output.length", {"type": "skipped"}),
+        ("eval: output.length", {"type": "skipped"}),
+        ("file://check.js", {"type": "skipped"}),
+        ("rouge-n(0.5): Bonn", {"type": "skipped"}),
+        ("is-sql", {"type": "skipped"}),
+    ],
+)
+def test_a_cell_of_expected_is_an_assertion(
+    folder: Path, cell: str, expected: dict[str, Any]
+) -> None:
+    (case,), _ = convert_table(folder, f"question,__expected\nWhere?,{cell}\n")
+    assert case.prompt == "Where?"
+    (assertion,) = case.assertions
+    assert {key: getattr(assertion, key) for key in expected} == expected
+
+
+def test_the_other_columns_of_a_table_are_read_or_named(folder: Path) -> None:
+    header = "question,__expected1,__expected2,__description,__metric,__threshold,__providerOutput"
+    more = "__metadata:topic,__metadata:who[],__prefix"
+    row = 'Where?,contains: Bonn,contains: In,The place,facts,0.5,In Bonn,city,"me, you",Say'
+    (first, second), output = convert_table(folder, f"{header},{more}\n{row}\nWho?,,,,,,,,,\n")
+    assert (first.name, first.min_score, first.expected_output) == ("The place", 0.5, "In Bonn")
+    assert [(each.value, each.metric) for each in first.assertions] == [
+        ("Bonn", "facts"),
+        ("In", "facts"),
+    ]
+    assert first.tags == ("topic=city", "who=me", "who=you")
+    assert (second.prompt, second.assertions) == ("Who?", ())
+    assert "the column __prefix has no counterpart" in output
+    assert output.count("no counterpart") == 1
+
+
+def test_a_table_of_variables_alone_stays_a_file_of_rows(folder: Path) -> None:
+    cases, _ = convert_table(folder, "question,place\nWhere?,Bonn\nWho?,We\n")
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert written["cases"][0]["rows_file"] == "table.csv"
+    assert len(cases) == 2
+
+
+def test_each_line_of_a_jsonl_file_is_a_test(folder: Path) -> None:
+    (folder / "tests.jsonl").write_text(
+        '{"vars": {"question": "Where?"}, "assert": [{"type": "contains", "value": "Bonn"}]}\n'
+        '{"vars": {"question": "Who?"}, "metadata": {"topic": "people"}}\n'
+    )
+    text = 'prompts: ["{{question}}"]\nproviders: [openai:gpt-4o]\ntests: file://tests.jsonl\n'
+    code, output = run(folder, text, "--strict")
+    assert code == 0, output
+    first, second = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert (first.prompt, first.assertions[0].type) == ("Where?", "contains")
+    assert (second.prompt, second.tags) == ("Who?", ("topic=people",))
+
+
+ENDPOINT = """\
+prompts: ["{{question}}"]
+providers:
+  - id: PROVIDER
+    config:
+      URLmethod: POST
+      headers: {Authorization: "Bearer {{env.TOKEN}}"}
+      body: {messages: [{role: user, content: "{{prompt}}"}]}
+      transformResponse: json.choices[0].message.content
+tests:
+  - {vars: {question: Hi}, assert: [{type: contains, value: Hello}, {type: cost, threshold: 1}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("provider", "url"),
+    [
+        ("https://api.shop.test/v1", ""),
+        ("https", "url: https://api.shop.test/v1\n      "),
+        ("http", "url: https://api.shop.test/v1\n      "),
+    ],
+)
+def test_an_http_provider_becomes_the_target(folder: Path, provider: str, url: str) -> None:
+    text = ENDPOINT.replace("PROVIDER", provider).replace("URL", url)
+    code, output = run(folder, text)
+    assert code == 0, output
+    suite = load_suite(folder / "promptfooconfig.suite.yaml")
+    assert suite.target is not None
+    assert suite.target.url == "https://api.shop.test/v1"
+    assert suite.target.headers == {"Authorization": "Bearer ${TOKEN}"}
+    assert suite.target.body == {"messages": [{"role": "user", "content": "{prompt}"}]}
+    assert suite.target.output == "choices[0].message.content"
+    assert [each.type for each in suite.cases[0].assertions] == ["contains", "skipped"]
+    assert not (folder / "promptfooconfig.role.yaml").exists()
+    assert "Run them: llm-mock test -s promptfooconfig.suite.yaml" in output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("method: POST", "method: GET", "the method GET is not imported"),
+        ("json.choices[0].message.content", "json.a + 1", "transformResponse is not imported"),
+        (
+            '{messages: [{role: user, content: "{{prompt}}"}]}',
+            "q={{prompt}}",
+            "body is not imported",
+        ),
+        ('content: "{{prompt}}"', 'content: "{{question}}"', "only {{prompt}} has a counterpart"),
+        (
+            "method: POST",
+            "queryParams: {a: b}",
+            "queryParams of an HTTP provider has no counterpart",
+        ),
+    ],
+)
+def test_what_a_target_cannot_do_is_told(folder: Path, old: str, new: str, problem: str) -> None:
+    text = ENDPOINT.replace("PROVIDER", "https://api.shop.test/v1").replace("URL", "")
+    assert old in text
+    code, output = run(folder, text.replace(old, new))
+    assert code == 0, output
+    assert problem in output
+
+
+def test_several_http_providers_stand_side_by_side(folder: Path) -> None:
+    providers = "providers: [https://a.test/x, https://b.test/x]"
+    text = f'prompts: ["Hi"]\n{providers}\ntests: [{{assert: [{{type: contains, value: a}}]}}]\n'
+    code, output = run(folder, text, "--strict")
+    assert code == 0, output
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert written["matrix"]["targets"] == [
+        {"name": "1 a.test", "url": "https://a.test/x"},
+        {"name": "2 b.test", "url": "https://b.test/x"},
+    ]

@@ -16,7 +16,6 @@ pytest.importorskip("rich")
 from llm_mock.agents import MCPServer
 from llm_mock.agents.pool import ServerPool
 from llm_mock.commands.mcp_server import ServerTools
-from llm_mock.errors import LLMMockError
 
 ROLE = "apiVersion: llm-mock/v1\nkind: Agent\nmetadata: {name: helper}\nspec: {role: You help.}\n"
 SUITE = """\
@@ -78,7 +77,7 @@ def test_an_agent_checks_and_runs_tests_over_stdio(project: Path, pool: ServerPo
         ({"path": "suite.yaml", "role": "role.yaml"}, False, "Output does not contain 'Bye'"),
         ({"path": "suite.yaml", "role": "role.yaml", "only": "polite"}, True, "1/1 passed"),
         ({"path": "suite.yaml"}, False, "nothing answers its prompts: name a role"),
-        ({"path": "spec.yaml"}, True, "1 passed"),
+        ({"path": "spec.yaml"}, True, "1/1 passed"),
     ],
 )
 def test_a_dry_run_says_what_came_of_it(
@@ -91,6 +90,105 @@ def test_a_dry_run_says_what_came_of_it(
     monkeypatch.chdir(project)
     result = asyncio.run(ServerTools().dry_run(**arguments))
     assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "problem"),
+    [
+        ("dry_run", {"only": "zzz"}, "No case has 'zzz' in its name"),
+        ("run", {"only": "zzz"}, "No case has 'zzz' in its name"),
+        ("dry_run", {"role": "role.yaml"}, "A role is for suites, and spec.yaml is a plain"),
+        ("run", {"role": "role.yaml"}, "A role is for suites"),
+    ],
+)
+def test_an_argument_without_effect_on_a_plain_language_test_is_an_error(
+    tool: str,
+    arguments: dict[str, Any],
+    problem: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(project)
+    result = asyncio.run(getattr(ServerTools(), tool)("spec.yaml", **arguments))
+    assert (result["passed"], problem in result["output"]) == (False, True), result["output"]
+
+
+def test_the_filter_selects_a_plain_language_test_by_its_name(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    result = asyncio.run(ServerTools().dry_run("spec.yaml", only="sum"))
+    assert result["passed"] is True, result["output"]
+
+
+def test_a_plain_language_test_is_run_with_the_model_that_is_named(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PFLOW_TESTING", "0")
+    result = asyncio.run(ServerTools().run("spec.yaml", model="no-such-model"))
+    assert result["passed"] is False
+    assert "no-such-model" in result["output"]
+
+
+JUDGED_SUITE = SUITE.partition("cases:")[0] + (
+    "cases: [{name: a, prompt: Hi, assertions: [{type: judge, criteria: Polite}]}]\n"
+)
+UNJUDGED_SPEC = """\
+test: {name: Sums}
+steps: [{name: One, tool: sleep, args: {seconds: 0}, expect: Nothing happens}]
+verdict: {pass_if: it holds, fail_if: it does not}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "arguments", "said"),
+    [
+        ("suite.yaml", JUDGED_SUITE, {"role": "role.yaml"}, "Nothing was checked"),
+        ("spec.yaml", UNJUDGED_SPEC, {}, "NOT CHECKED"),
+    ],
+)
+def test_a_dry_run_that_checks_nothing_has_not_passed(
+    path: str,
+    text: str,
+    arguments: dict[str, Any],
+    said: str,
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(project)
+    (project / path).write_text(text)
+    result = asyncio.run(ServerTools().dry_run(path, **arguments))
+    assert result["passed"] is False
+    assert said in result["output"]
+    assert "Nothing was checked" in result["output"]
+
+
+FORCED = """
+from llm_mock.specs import steps
+from llm_mock.checks import evaluation
+evaluation._get_skip_reason = lambda *_: "Skipped: on purpose"
+steps.RESULT_FIELDS.clear()
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"path": "suite.yaml", "role": "role.yaml", "only": "polite"},
+        {"path": "spec.yaml"},
+    ],
+)
+def test_no_run_passes_if_no_check_is_evaluated(
+    arguments: dict[str, Any], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(project)
+    assert asyncio.run(ServerTools().dry_run(**arguments))["passed"] is True
+    (project / "sitecustomize.py").write_text(FORCED)
+    monkeypatch.setenv("PYTHONPATH", str(project))
+    result = asyncio.run(ServerTools().dry_run(**arguments))
+    assert result["passed"] is False
+    assert "Nothing was checked" in result["output"]
 
 
 def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +207,7 @@ def test_a_run_asks_the_model_that_is_named(project: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
-        ("role.yaml", "role.yaml:1: this is a role: give a suite as path, and this file as role"),
+        ("role.yaml", "role.yaml is a role, and a run needs suites or plain-language tests"),
         ("x.yaml", "x.yaml:1: is no suite"),
         ("nowhere.yaml", "nowhere.yaml: cannot be read"),
     ],
@@ -118,8 +216,8 @@ def test_what_cannot_be_run_is_told(
     path: str, problem: str, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(project)
-    with pytest.raises(LLMMockError, match=problem):
-        asyncio.run(ServerTools().dry_run(path))
+    result = asyncio.run(ServerTools().dry_run(path))
+    assert (result["passed"], problem in result["output"]) == (False, True), result["output"]
 
 
 def test_the_catalogue_has_what_tests_may_hold(

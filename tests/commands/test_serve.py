@@ -30,6 +30,8 @@ from llm_mock.cli import main
 from llm_mock.commands.serve_script import ServeScript
 from llm_mock.core.context import current_mock
 from llm_mock.core.mock import Mock
+from tests.provider_server import KEY, TEXT, ProviderServer
+from tests.provider_server import served as provider_served
 
 QUESTION: list[Any] = [{"role": "user", "content": "Hello"}]
 SCRIPT = """
@@ -231,7 +233,9 @@ def test_strictness_refuses_and_says_why(serve: Serve) -> None:
     assert lines[-1] == "Ended after 1 call."
 
 
-def test_what_a_provider_refuses_is_refused_unless_the_rule_is_switched_off(serve: Serve) -> None:
+def test_what_a_provider_refuses_is_refused_unless_the_rule_is_switched_off(
+    serve: Serve, tmp_path: Path
+) -> None:
     body = {"model": "gpt-4o", "messages": QUESTION, "temprature": 1}
 
     def send(served: Served) -> int:
@@ -250,6 +254,9 @@ def test_what_a_provider_refuses_is_refused_unless_the_rule_is_switched_off(serv
     assert send(served) == 400
     assert any("Rule 'unknown-parameter'" in line for line in served.ended())
     assert send(serve("script.yaml", "--disabled-rule", "unknown-parameter")) == 200
+    (tmp_path / "pytest.ini").write_text("[pytest]\nllm_mock_disabled_rules = unknown-parameter\n")
+    assert send(serve("script.yaml")) == 200
+    assert send(serve("script.yaml", "--disabled-rule", "repeated-tool")) == 400
 
 
 def test_a_rule_that_does_not_exist_cannot_be_switched_off() -> None:
@@ -384,6 +391,72 @@ def test_what_was_recorded_is_answered_and_a_key_is_needed_for_more(
         ):
             create(model="gpt-4o-mini", messages=asked)
     assert any("could not be recorded" in line for line in served.ended())
+
+
+@pytest.mark.parametrize("name", ["own", "openai", "o.w_n-1"])
+@pytest.mark.parametrize("path", ["", "/gateway/"])
+def test_a_server_of_ones_own_is_asked_once_and_recorded(
+    serve: Serve, tmp_path: Path, name: str, path: str
+) -> None:
+    def ask(served: Served, test: str = "") -> list[Any]:
+        url = f"{served.url}{test}/{name}/v1"
+        with openai.OpenAI(base_url=url, api_key=KEY, max_retries=0) as client:
+            # First: an SDK stops at the last event, maybe before the server has written it.
+            stream = client.chat.completions.create(model="m", messages=QUESTION, stream=True)
+            answers: list[Any] = list(stream)
+            answers.append(client.chat.completions.create(model="gpt-4o", messages=QUESTION))
+            answers.append(client.embeddings.create(model="o", input="a", encoding_format="float"))
+        assert served.ended()[-1] == "Ended after 3 calls."
+        return [answer.model_dump() for answer in answers]
+
+    with provider_served(ProviderServer()) as provider:
+        arguments = ("--record", "calls.yaml", "--upstream", f"{name}={provider.url}{path}")
+        served = serve(*arguments)
+        assert served.ready.rstrip().endswith(f"{served.url}/{name}  (Ctrl-C ends it)")
+        recorded = ask(served)
+        assert recorded[-2]["choices"][0]["message"]["content"] == TEXT
+        assert len(provider.requests) == 3
+        assert {path.rpartition("/v1/")[0] for path in provider.paths} == {path.rstrip("/")}
+    assert KEY not in (tmp_path / "calls.yaml").read_text()
+    # The provider is gone.
+    assert ask(serve(*arguments), "/t/test-7") == recorded
+
+
+@pytest.mark.parametrize(
+    ("upstreams", "problem"),
+    [
+        (["own"], "--upstream: '' must be a URL with http or https and a host"),
+        (["own=localhost:8000"], "must be a URL with http or https and a host"),
+        (["own=ftp://a.test"], "must be a URL with http or https and a host"),
+        (["own=http://"], "must be a URL with http or https and a host"),
+        (["own=http://a.test:99999"], "must be a URL with http or https and a host"),
+        (["own=http://me:secret@a.test"], "must be a URL with http or https and a host"),
+        (["own=http://a.test?a=b"], "must be a URL with http or https and a host"),
+        (["own=http://a.test#a"], "must be a URL with http or https and a host"),
+        (["=http://a.test"], "the name must be unique, with letters, digits, '.', '_' and '-'"),
+        (["a/b=http://a.test"], "the name must be unique, with letters"),
+        (["t=http://a.test"], "and not be 't' or '_llm_mock'"),
+        (["_llm_mock=http://a.test"], "and not be 't' or '_llm_mock'"),
+        (["a=http://a.test", "a=http://b.test"], "the name must be unique"),
+    ],
+)
+def test_an_upstream_is_a_name_and_a_url(
+    upstreams: list[str], problem: str, tmp_path: Path
+) -> None:
+    options = [option for upstream in upstreams for option in ("--upstream", upstream)]
+    record = str(tmp_path / "calls.yaml")
+    result = CliRunner().invoke(main, ["serve", "--record", record, *options])
+    assert result.exit_code == 1
+    assert problem in " ".join(result.output.split())
+
+
+def test_an_upstream_needs_a_cassette() -> None:
+    result = CliRunner().invoke(main, ["serve", "--upstream", "own=http://a.test"])
+    assert result.exit_code == 2
+    assert (
+        "--upstream names a server to record, and there is no --record CASSETTE: give it, too."
+        in " ".join(result.output.split())
+    )
 
 
 def test_strict_and_record_do_not_go_together() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -610,6 +611,25 @@ def test_tests_in_many_threads_see_nothing_of_each_other(serve: Serve) -> None:
     for number, result in enumerate(results):
         assert result == ([f"{number}.{turn}" for turn in range(5)], prompts, True)
     assert base.get("calls")["total"] == 0
+
+
+def test_each_test_has_its_own_replies_over_websockets(client: Client) -> None:
+    async def ask(test: Client) -> str:
+        base_url = f"{test.url}/t/{test.test}/openai/v1"
+        sdk = openai.AsyncOpenAI(base_url=base_url, api_key="x")
+        async with sdk.responses.connect() as connection:
+            await connection.response.create(model="gpt-5", input="Hello")
+            async for event in connection:
+                if event.type == "response.completed":
+                    return event.response.output_text
+        return ""
+
+    for name in ("a", "b"):
+        test = client._replace(test=name)
+        test.reply({"text": f"Of {name}", "times": 1})
+        assert asyncio.run(ask(test)) == f"Of {name}"
+        assert [call["prompt"] for call in test.get("calls")["calls"]] == ["Hello"]
+        assert test.get("verdict")["passed"]
 
 
 def collect_id(client: Client) -> str:

@@ -327,4 +327,5 @@ def test_a_comparison_without_any_suite_is_not_good(project: Project) -> None:
     project.write("tests.yaml", "cases: 3")
     assert project.dry("--baseline", "before.json", "--output=out.md").exit_code == 1
     text = Path("out.md").read_text("utf-8")
-    assert text == "### ❌ No suite was compared with <code>before&#46;json</code>\n\n"
+    assert text.startswith("### ❌ Error\n\n<pre>\ntests.yaml:1: ")
+    assert text.endswith("### ❌ No suite was compared with <code>before&#46;json</code>\n\n")

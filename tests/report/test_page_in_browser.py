@@ -553,5 +553,44 @@ def test_agents_are_compared(
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_changes_that_tests_do_not_notice_are_listed(
+    open_page: Open, report: Path, tmp_path: Path
+) -> None:
+    text = report.read_text()
+    data = json.loads(text.split('id="report">', 1)[1].split("</script>", 1)[0])
+    call = {"number": 2, "model_id": "m", "place": "app.py:7"}
+    prompt = {"kind": "prompt", "change": HOSTILE, "call": call, "noticed": False}
+    model = {"kind": "model", "change": "another model", "call": call, "noticed": True}
+    rule = {"kind": "rule-deleted", "change": "deleted", "rule": HOSTILE, "noticed": False}
+    negated = {**rule, "change": "negated", "noticed": True}
+    tests = [
+        {"id": "test_a", "changes": [prompt, model], "not_changed": ""},
+        {"id": "test_b", "changes": [], "not_changed": "it fails"},
+    ]
+    data["mutations"] = {
+        **{"noticed": 2, "changes": 4, "percent": 50.0, "interrupted": "by the keyboard."},
+        **{"tests": tests, "rules": [rule, negated]},
+    }
+    path = tmp_path / "mutations.html"
+    path.write_bytes(render_page(render_json(data)))
+    tab = open_page(path, viewport={"width": 375, "height": 800})
+    tab.get_by_text("Which changes do the tests notice?").click()
+    assert tab.locator("#mutation-sum").text_content() == (
+        "The tests notice 2 of 4 changes (50 %). Interrupted by the keyboard."
+    )
+    rows = [row.locator("td").all_text_contents() for row in tab.locator("#mutation-rows tr").all()]
+    assert rows == [
+        ["test_a", "1 of 2", f"{HOSTILE} (call 2 at app.py:7)"],
+        ["test_b", "0 of 0", "it fails"],
+        [HOSTILE, "1 of 2", "deleted"],
+    ]
+    assert tab.title() == "LLM calls of the test run"
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_run_without_changes_lists_none(open_page: Open, report: Path) -> None:
+    assert open_page(report).locator("#mutations").count() == 0
+
+
 def test_a_run_without_agents_compares_none(open_page: Open, report: Path) -> None:
     assert open_page(report).locator("#agents").count() == 0

@@ -41,7 +41,8 @@ def test_every_step_is_done_in_order_with_what_earlier_ones_saved(project: Proje
     assert (verdict.verdict, verdict.issues) == ("PASS", [])
     assert (
         verdict.reason
-        == "Dry run: 7 calls succeeded; 1 more needs a model. Nobody judged the criteria."
+        == "Dry run: 7 calls succeeded; 1 more needs a model. Nobody judged 1 expectation and the "
+        "criteria."
     )
     assert statuses(verdict) == [
         ("setup: shop_open", "pass"),
@@ -126,7 +127,7 @@ def test_a_step_that_fails_ends_the_steps_but_not_the_teardown(project: Project)
 
 def test_a_call_that_fails_is_made_again_as_often_as_the_step_says(project: Project) -> None:
     verdict = project.run("steps: [{tool: shop_busy, args: {times: 2}, retry: 2, retry_delay: 0}]")
-    assert verdict.verdict == "PASS"
+    assert verdict.verdict == "UNCLEAR"
     assert verdict.steps[0].tool_output == "served"
     assert project.journal == ["attempt 1", "attempt 2", "attempt 3", "cleanup"]
 
@@ -154,6 +155,132 @@ def test_a_test_that_only_a_model_can_judge_is_unclear(project: Project) -> None
         "only a model can judge it",
         "not run: nothing was saved as 'nice'",
     ]
+
+
+COMPARISONS = (
+    "{tool: assert_equals, args: {actual: 1, expected: 1}}",
+    "{tool: assert_contains, args: {container: abc, item: b}}",
+    "{tool: assert_true, args: {condition: true}}",
+    "{tool: compare_values, args: {value1: 1, value2: 1}}",
+)
+
+
+@pytest.mark.parametrize("comparison", COMPARISONS)
+def test_a_test_passes_if_a_comparison_held(project: Project, comparison: str) -> None:
+    verdict = project.run(f"steps: [{comparison}]")
+    assert verdict.verdict == "PASS", verdict.reason
+    assert verdict.reason == "Dry run: 1 call succeeded. Nobody judged the criteria."
+
+
+@pytest.mark.parametrize(
+    ("step", "unjudged"),
+    [
+        ("{tool: sleep, args: {seconds: 0}}", "the criteria"),
+        (
+            "{tool: shop_sell, args: {item: x}, expect: Status 200}",
+            "1 expectation and the criteria",
+        ),
+        ("{tool: shop_sell, args: {item: x}, analyze: Polite?}", "1 expectation and the criteria"),
+        (
+            "{repeat: 2, steps: [{tool: shop_sell, args: {item: x}, expect: Sold}]}",
+            "2 expectations and the criteria",
+        ),
+    ],
+)
+def test_a_test_that_compares_nothing_is_not_checked(
+    project: Project, step: str, unjudged: str
+) -> None:
+    verdict = project.run(f"steps: [{step}]")
+    assert verdict.verdict == "UNCLEAR"
+    assert verdict.reason.startswith("Not checked in the dry run: no step compares anything. ")
+    assert verdict.reason.endswith(f" succeeded. Nobody judged {unjudged}.")
+    assert {result.status for result in verdict.steps} == {"pass"}
+
+
+def test_a_step_names_the_expectation_that_nobody_judged(project: Project) -> None:
+    verdict = project.run(
+        "steps: [{tool: shop_sell, args: {item: x}, expect: Status 200, analyze: Polite?}]"
+    )
+    assert verdict.steps[0].details == 'shop_sell(item="x"); not judged: Status 200; Polite?'
+
+
+TYPED = """
+from llm_mock.specs import LLMPlugin
+
+class TypedPlugin(LLMPlugin):
+    name = "typed"
+
+    async def number(self) -> int:
+        return 204
+
+    async def share(self) -> float:
+        return 0.5
+
+    async def agreed(self) -> bool:
+        return True
+
+    async def nothing(self) -> None:
+        return None
+
+    async def parts(self) -> list[int]:
+        return [1, 2]
+
+    async def mapping(self) -> dict[str, int]:
+        return {"result": 1}
+
+    async def text(self) -> str:
+        return "204"
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "expected"),
+    [
+        ("number", "204"),
+        ("share", "0.5"),
+        ("agreed", "true"),
+        ("nothing", "null"),
+        ("parts", "[1, 2]"),
+        ("mapping", "{result: 1}"),
+        ("text", "'204'"),
+    ],
+)
+def test_the_result_of_a_tool_keeps_its_type(project: Project, tool: str, expected: str) -> None:
+    (project.root / "tests/llm/plugins/typed.py").write_text(TYPED)
+    verdict = project.run(
+        f"""\
+        steps:
+          - {{tool: typed_{tool}, save_as: saved}}
+          - {{tool: assert_equals, args: {{actual: "${{saved}}", expected: {expected}}}}}
+        """
+    )
+    assert verdict.verdict == "PASS", verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("name: price", "nothing is stored as 'price'. Stored are: nothing."),
+        ("name: price, default: 3", None),
+        ("name: price, default: null", None),
+    ],
+)
+def test_a_value_that_was_never_stored_is_a_failure_without_a_default(
+    project: Project, arguments: str, problem: str | None
+) -> None:
+    verdict = project.run(f"steps: [{{tool: get_value, args: {{{arguments}}}}}, {COMPARISONS[0]}]")
+    assert verdict.verdict == ("FAIL" if problem else "PASS")
+    if problem:
+        assert problem in verdict.reason
+        assert "Store it with store_value, or give a default." in verdict.reason
+
+
+def test_the_names_that_were_stored_are_in_the_failure(project: Project) -> None:
+    verdict = project.run(
+        "steps: [{tool: store_value, args: {name: cost, value: 1}}, "
+        "{tool: get_value, args: {name: price}}]"
+    )
+    assert "Stored are: 'cost'." in verdict.reason
 
 
 def test_each_result_is_reported_as_it_comes(project: Project) -> None:

@@ -153,7 +153,7 @@ def test_what_was_stored_is_known_before_a_run(steps: str, problem: str, project
 def test_a_teardown_has_what_a_model_stored(project: Project) -> None:
     steps = [{"tool": "store_value", "args": {"name": "key", "value": "${x}"}}]
     spec = load_spec(project.write(f"setup: [{{tool: b, save_as: x}}]\nsteps: {steps}"))
-    tools: Any = RunningTools(server=None, tools={})  # type: ignore[arg-type]
+    tools: Any = RunningTools(servers=[], tools={})
     task = Task(spec, tools, Deadline(60), lambda happened: None, project.root)
     call = ToolCallRecord(
         "store_value", {"name": "key", "value": 7}, '{"stored": "key", "value": 7}', None

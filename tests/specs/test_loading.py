@@ -9,8 +9,6 @@ import pytest
 
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import TestSpec, load_spec
-from llm_mock.specs.loading import is_spec
-from llm_mock.support import yaml_files
 
 Write = Callable[[str], Path]
 
@@ -256,21 +254,6 @@ def test_the_nearest_saved_name_is_named(problem: Callable[[str], str]) -> None:
 )
 def test_what_was_saved_before_can_be_referred_to(steps: str, write: Write) -> None:
     assert load_spec(write(with_steps(steps))).steps
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (FULL, True),
-        ("test: 1\nverdict: 2", True),
-        ("test: {name: t}", False),
-        ("kind: TestSuite\ncases: []", False),
-        ("- test\n- verdict", False),
-        ("", False),
-    ],
-)
-def test_a_file_that_means_to_be_a_test_is_told_from_others(text: str, expected: bool) -> None:
-    assert is_spec(yaml_files.parse(Path("x.yaml"), text).data) is expected
 
 
 def test_steps_that_are_many_by_reference_alone_are_refused_at_once(tmp_path: Path) -> None:

@@ -212,7 +212,9 @@ def test_plugins_print_without_disturbing_the_protocol(running: RunningTools) ->
 
 def test_the_server_runs_in_the_root_of_the_project(running: RunningTools) -> None:
     about = running.tools["counter_add"].call({}).structured
-    assert (about["folder"], about["price"]) == (str(running.server.cwd), 3)
+    [server] = running.servers
+    assert isinstance(server, MCPServer)
+    assert (about["folder"], about["price"]) == (str(server.cwd), 3)
 
 
 def test_both_ways_lead_to_one_process_and_its_state(
@@ -255,7 +257,7 @@ def test_each_test_has_a_process_of_its_own_which_an_agent_shares(project: Path)
         assert [
             running.tools["counter_add"].call({}).structured["count"] for running in (first, second)
         ] == [1, 1]
-        agents = {tool.name: tool for tool in get_server_pool().tools([first.server])}
+        agents = {tool.name: tool for tool in get_server_pool().tools([first.servers[0]])}
         assert agents["counter_add"].call({}).structured["count"] == 2
     assert sorted(cleaned(project).split()) == ["1", "2"]
     assert "had ended before this call" in first.tools["counter_add"].call({}).text

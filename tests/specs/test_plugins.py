@@ -124,8 +124,8 @@ def test_tools_of_a_base_class_in_another_file_belong_to_the_plugin(tmp_path: Pa
     [
         ("{'a': 'ü', 1: None}", '{"a": "ü", "1": null}', {"a": "ü", "1": None}),
         ("'plain'", "plain", None),
-        ("None", "null", None),
-        ("True", "true", None),
+        ("None", "null", {"result": None}),
+        ("True", "true", {"result": True}),
         ("datetime.date(2026, 1, 2)", "2026-01-02", None),
         (
             "{'when': datetime.date(2026, 1, 2), 'tags': {1}}",

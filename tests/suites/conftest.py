@@ -115,4 +115,4 @@ def command_line(*arguments: str) -> list[str]:
 
 def statuses(output: str) -> dict[str, str]:
     """Return the status of each case in the tables of an output."""
-    return dict(re.findall(r"│ (\S+) +│ (PASS|FAIL|SKIP) ", output))
+    return dict(re.findall(r"│ (\S+) +│ (PASS|FAIL|NOT CHECKED) ", output))

@@ -410,6 +410,27 @@ def test_several_assertions_are_evaluated_in_order() -> None:
             True,
             "Tool calls: stop was not called",
         ),
+        (
+            {"calls": ["search", "send", "stop"], "mode": "subset", "allow_repeats": True},
+            True,
+            "The tool calls match (subset)",
+        ),
+        (
+            {"calls": ["send"], "mode": "unordered", "allow_repeats": True},
+            False,
+            "Tool calls: search(query=",
+        ),
+        ({"type": "tool_called", "name": "send"}, True, "Tool calls: send was called"),
+        (
+            {"type": "tool_called", "name": "search", "arguments": {"query": "snow"}},
+            False,
+            'Tool calls: no call of search(query="snow"), but search(query=',
+        ),
+        (
+            {"type": "not_tool_called", "name": "send"},
+            False,
+            "Tool calls: send was called (unexpected)",
+        ),
         ({"type": "max_tokens", "value": 812}, True, "Took 812 tokens, at most 812"),
         ({"type": "max_tokens", "value": 500}, False, "Took 812 tokens, more than 500"),
         ({"type": "max_latency", "value": 2}, True, "Took 1.5 s, at most 2 s"),
@@ -475,12 +496,13 @@ def test_what_is_not_known_of_a_run_fails(
 NEED_MODEL = [
     {"type": "tool_calls", "calls": ["search"]},
     {"type": "not_tool_calls", "calls": ["other"]},
+    {"type": "tool_called", "name": "search"},
     {"type": "max_tokens", "value": 0},
     {"type": "max_latency", "value": 0.001},
     {"type": "max_cost", "value": 0},
     {"type": "similar", "value": "x"},
     {"type": "not_similar", "value": "x"},
-    {"type": "llm_judge", "criteria": "polite"},
+    {"type": "judge", "criteria": "polite"},
 ]
 
 
@@ -492,7 +514,7 @@ def test_what_only_a_real_model_can_answer_is_skipped_in_a_dry_run(fields: dict[
     assert result.message.startswith(f"Skipped in a dry run: {fields['type']}, ")
 
 
-@pytest.mark.parametrize("fields", NEED_MODEL[:5], ids=lambda fields: fields["type"])
+@pytest.mark.parametrize("fields", NEED_MODEL[:6], ids=lambda fields: fields["type"])
 def test_what_needs_a_run_is_skipped_without_one(fields: dict[str, Any]) -> None:
     result = evaluate_assertion(assertion(**fields), "x")
     assert outcome(result) == (None, "Skipped: it needs a run, and only an output is given")
@@ -511,9 +533,17 @@ def test_a_call_of_a_tool_that_is_not_offered_fails_in_a_dry_run_too(
     dry_run: bool, offered: tuple[str, ...], message: str
 ) -> None:
     context = RunContext(run(), dry_run=dry_run, offered=offered)
-    assert outcome(evaluate_assertion(assertion("tool_calls", calls=["serch"]), "", context)) == (
+    for named in (assertion("tool_calls", calls=["serch"]), assertion("tool_called", name="serch")):
+        assert outcome(evaluate_assertion(named, "", context)) == (False, message)
+
+
+def test_tools_that_an_agent_need_not_offer_are_no_mistake() -> None:
+    context = RunContext(run(*CALLS), offered=("search", "send"))
+    fields = {"calls": ["stop"], "mode": "superset", "allow_unknown": True}
+    result = evaluate_assertion(assertion("tool_calls", **fields), "", context)
+    assert outcome(result) == (
         False,
-        message,
+        "Tool calls: stop was not called; called: search, send",
     )
 
 
@@ -724,9 +754,7 @@ def test_what_a_function_says_is_shown_without_secrets(folder: Path) -> None:
 # --- Models --------------------
 
 
-def judged(
-    output: str = "Please come in.", type: str = "llm_judge", **fields: Any
-) -> AssertionResult:
+def judged(output: str = "Please come in.", type: str = "judge", **fields: Any) -> AssertionResult:
     return evaluate_assertion(
         assertion(type, criteria="Is polite", **fields), output, RunContext(judge="judge")
     )
@@ -735,17 +763,17 @@ def judged(
 @pytest.mark.parametrize(
     ("met", "kind", "passed", "message"),
     [
-        (True, "llm_judge", True, "Output meets the criteria 'Is polite': Says please."),
-        (False, "llm_judge", False, "Output does not meet the criteria 'Is polite': Says please."),
+        (True, "judge", True, "Output meets the criteria 'Is polite': Says please."),
+        (False, "judge", False, "Output does not meet the criteria 'Is polite': Says please."),
         (
             True,
-            "not_llm_judge",
+            "not_judge",
             False,
             "Output meets the criteria 'Is polite': Says please. (unexpected)",
         ),
         (
             False,
-            "not_llm_judge",
+            "not_judge",
             True,
             "Output does not meet the criteria 'Is polite': Says please.",
         ),
@@ -838,7 +866,7 @@ def test_an_error_of_the_judge_fails_the_assertion(
     mock_llm_responses: Any, error: Exception, message: str
 ) -> None:
     mock_llm_responses.set_error("judge", error)
-    for kind in ("llm_judge", "not_llm_judge"):
+    for kind in ("judge", "not_judge"):
         assert outcome(judged(type=kind)) == (
             False,
             f"The model 'judge' that judges failed: {message}",
@@ -857,10 +885,11 @@ def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
     assert judged(model="plain").message.startswith(
         "The model 'plain' cannot judge, as it supports no schemas"
     )
-    result = evaluate_assertion(assertion("llm_judge", criteria="x"), "y")
+    result = evaluate_assertion(assertion("judge", criteria="x"), "y")
     assert outcome(result) == (
         False,
-        "No model judges: name one in the assertion, model: …, or in the defaults, judge: …",
+        "No model judges: name one in the assertion, model: …, in the defaults, judge: …, or for "
+        "the project, ini llm_mock_judge",
     )
 
 

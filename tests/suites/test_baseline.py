@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
 
 from llm_mock import LLMMock, Reply
 from tests.report.browser import Open
@@ -146,6 +147,103 @@ def test_a_result_of_before_there_were_variants_is_a_baseline(changed: Project) 
     ]
     assert found[0].splitlines()[:-1] == found[1].splitlines()[:-1]
     assert found[0].startswith("1 broke, 1 mended")
+
+
+def write_repeated(project: Project, threshold: float) -> None:
+    expected = '{type: equals, value: "yes"}'
+    project.write_cases(
+        f"  - {{name: polite, prompt: Hi, threshold: {threshold}, assertions: [{expected}]}}\n"
+    )
+
+
+def run_repeated(
+    project: Project, mock: LLMMock, passed: int, runs: int, *arguments: str
+) -> Result:
+    """Run the case so that a number of its runs pass."""
+    answers = ["yes"] * passed + ["no"] * (runs - passed)
+    for answer in answers:
+        mock.responses.add("*", answer)
+    return project.test("--repeat", str(runs), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "before", "now", "kind"),
+    [
+        (0.4, (5, 5), (2, 5), "fell"),
+        (0.1, (5, 5), (1, 5), "fell"),
+        (0.1, (5, 5), (3, 5), "lower"),
+        (0.1, (5, 5), (4, 5), "lower"),
+        (0.1, (4, 5), (5, 5), None),
+        (0.1, (5, 5), (9, 9), None),
+        (1.0, (9, 10), (3, 10), "fell"),
+        (0.1, (10, 10), (5, 10), "fell"),
+        (0.1, (1, 1), (2, 5), "lower"),
+    ],
+)
+def test_a_pass_rate_that_fell_is_worse_beyond_chance(
+    project: Project,
+    mock_llm_calls: LLMMock,
+    threshold: float,
+    before: tuple[int, int],
+    now: tuple[int, int],
+    kind: str | None,
+) -> None:
+    write_repeated(project, threshold)
+    run_repeated(project, mock_llm_calls, *before, "-o", "before.json")
+    ended = run_repeated(project, mock_llm_calls, *now, "--baseline", "before.json")
+    text = f"polite ({before[0]}/{before[1]} before, {now[0]}/{now[1]} now"
+    assert (f"  fell: {text})\n" in ended.stdout) == (kind == "fell")
+    assert (f"  lower: {text}, which may be chance)\n" in ended.stdout) == (kind == "lower")
+    assert ended.exit_code == (kind == "fell")
+
+
+def score_suite(*values: str) -> str:
+    checks = ", ".join(f"{{type: contains, value: {value}}}" for value in values)
+    return (
+        "  - {name: tone, prompt: Hi, expected_output: kind and brief, min_score: 0.3, "
+        f"assertions: [{checks}]}}\n"
+    )
+
+
+@pytest.mark.parametrize("runs", ["1", "3"])
+def test_a_score_that_fell_is_worse_though_the_case_passes(project: Project, runs: str) -> None:
+    project.write_cases(score_suite("kind", "brief"))
+    project.dry("--repeat", runs, "-o", "before.json")
+    assert project.dry("--repeat", runs, "--baseline", "before.json").exit_code == 0
+    project.write_cases(score_suite("kind", "long"))
+    outputs = ("-o", "now.json", "-o", "out.md")
+    ended = project.dry("--repeat", runs, "--baseline", "before.json", *outputs)
+    assert ended.exit_code == 1
+    assert "1/1 passed" in ended.stdout
+    assert "  fell: tone (score 1.000 before, 0.500 now)\n" in ended.stdout
+    assert "✗ Some cases are worse than in before.json" in ended.stdout
+    [case] = suite_of("now.json")["cases"]
+    assert case["baseline"]["change"] == "fell"
+    assert "fell: <code>tone</code> score 1.000 before" in Path("out.md").read_text()
+
+
+def test_a_score_that_varies_from_run_to_run_falls_beyond_chance_only(
+    project: Project, mock_llm_calls: LLMMock
+) -> None:
+    project.write_cases(score_suite("kind", "brief"))
+
+    def run(answers: list[str], *arguments: str) -> Result:
+        for answer in answers:
+            mock_llm_calls.responses.add("*", answer)
+        return project.test("--repeat", str(len(answers)), *arguments)
+
+    run(["kind and brief", "kind and brief", "kind", "brief"], "-o", "before.json")
+    chance = run(["kind and brief", "kind", "kind", "brief"], "--baseline", "before.json")
+    assert "  lower: tone (score 0.750 before, 0.625 now, which may be chance)" in chance.stdout
+    assert chance.exit_code == 0
+    chance = run(["kind", "kind", "brief", "brief"], "--baseline", "before.json")
+    assert "  lower: tone (score 0.750 before, 0.500 now, which may be chance)" in chance.stdout
+    single = run(["kind"], "--baseline", "before.json")
+    assert "  lower: tone (score 0.750 before, 0.500 now, which may be chance)" in single.stdout
+    run([*["kind and brief"] * 7, "kind"], "-o", "before.json")
+    fell = run(["kind", "kind", "brief", "kind and brief"], "--baseline", "before.json")
+    assert "  fell: tone (score 0.938 before, 0.625 now)" in fell.stdout
+    assert fell.exit_code == 1
 
 
 def test_markdown_junit_and_the_page_tell_what_changed(changed: Project, open_page: Open) -> None:

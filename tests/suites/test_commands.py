@@ -85,9 +85,9 @@ def test_what_only_a_real_model_can_answer_is_skipped_and_counted(project: Proje
     )
     result = project.dry("-v")
     assert result.exit_code == 0
-    assert statuses(result.stdout)["c"] == "SKIP"
+    assert statuses(result.stdout)["c"] == "NOT CHECKED"
     assert "Skipped in a dry run: max_tokens" in result.stdout
-    ending = "3/3 passed, 1 skipped, 1 of 5 checks skipped in a dry run ✓ All tests passed\n"
+    ending = "– 1 of 4 cases not checked\n"  # noqa: RUF001
     assert result.stdout.endswith(ending)
     brief = project.dry().stdout
     assert [line.split("│")[4].strip() for line in brief.splitlines() if "│ c " in line] == [
@@ -181,12 +181,14 @@ def test_where_no_case_is_chosen_the_message_names_those_there_are(
     assert result.stderr == f"Error: No case has {wanted}. {there}\n"
 
 
-def test_a_suite_without_cases_passes_with_a_warning(project: Project) -> None:
+def test_a_suite_without_cases_checks_nothing_which_is_no_success(project: Project) -> None:
     project.write("tests.yaml", SUITE.split("cases:")[0])
     result = project.dry()
-    assert result.exit_code == 0
-    assert result.stdout.endswith("0/0 passed ✓ All tests passed\n")
-    assert result.stderr == "Warning: tests.yaml: the suite has no cases.\n"
+    assert result.exit_code == 1
+    assert result.stdout.endswith("0/0 passed – Nothing was checked\n")  # noqa: RUF001
+    warning, error = result.stderr.splitlines()
+    assert warning == "Warning: tests.yaml: the suite has no cases."
+    assert error == "Error: Nothing was checked. There are no cases."
 
 
 # How often

@@ -114,7 +114,7 @@ def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
         case("none"),
     ]
     result = run_suite(Agent("m", [BANK]), suite(*cases), dry_run=True)
-    assert [found.status for found in result.case_results] == ["skipped", "failed", "passed"]
+    assert [found.status for found in result.case_results] == ["not checked", "failed", "passed"]
     assert "transfers" in result.case_results[1].assertion_results[0].message
 
 

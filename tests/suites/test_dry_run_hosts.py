@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.errors import InvalidFile
-from llm_mock.support.pytest_settings import find_settings, get_words
+from llm_mock.support.pytest_settings import find_settings
 
 KEY = "sk-real-key-of-the-person-4711"
 HOSTS = """
@@ -105,17 +105,33 @@ def gateway() -> Iterator[Gateway]:
 
 
 def _dry_run(
-    folder: Path, gateway: Gateway, target: str, *, cases: str = CASES
+    folder: Path,
+    gateway: Gateway,
+    target: str,
+    *,
+    cases: str = CASES,
+    host: str = "gateway.corp.test",
+    role: str = "",
 ) -> subprocess.CompletedProcess[str]:
     (folder / "sitecustomize.py").write_text(HOSTS)
     (folder / "app.py").write_text(APP)
     (folder / "suite.yaml").write_text(HEAD + target + cases)
-    url = f"http://gateway.corp.test:{gateway.port}/v1"
-    left_out = ("LLM_MOCK", "PFLOW_TESTING", "LLM_MOCK_FOLDER")
+    url = f"http://{host}:{gateway.port}/v1"
+    # With the variables of pytest the server of this process would be one of the run's own.
+    left_out = (
+        "LLM_MOCK",
+        "PFLOW_TESTING",
+        "LLM_MOCK_FOLDER",
+        "PYTEST_CURRENT_TEST",
+        "PYTEST_XDIST_WORKER",
+    )
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
     environment |= {"PYTHONPATH": str(folder), "OPENAI_BASE_URL": url, "OPENAI_API_KEY": KEY}
     environment |= {"GATEWAY": url, "CORP_KEY": KEY}
     command = [sys.executable, "-m", "llm_mock", "test", "-s", "suite.yaml", "--dry-run"]
+    if role:
+        (folder / "role.yaml").write_text(role)
+        command.append("role.yaml")
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60
     )
@@ -199,7 +215,7 @@ def test_the_settings_of_pytest_are_found_from_a_folder_below(
     (tmp_path / file).write_text(text)
     below = tmp_path / "below"
     below.mkdir()
-    assert get_words(find_settings(below), "llm_mock_hosts") == ("a.test", "b.test:1")
+    assert find_settings(below).get_words("llm_mock_hosts") == ("a.test", "b.test:1")
 
 
 def test_a_broken_configuration_file_is_an_error_with_its_path(tmp_path: Path) -> None:
@@ -217,3 +233,139 @@ def test_a_dry_run_reads_llm_mock_http_and_lets_nothing_out(
     ended = _dry_run(tmp_path, gateway, 'target: {function: "app.py:by_openai"}', cases=cases)
     assert gateway.received == []
     assert (ended.returncode == 0) is (mode == "off")
+
+
+LOCAL_APP = """
+import json, os, sys, urllib.request
+URL = os.environ["GATEWAY"]
+KEY = os.environ["CORP_KEY"]
+BODY = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}]}
+HEADERS = {"Authorization": "Bearer " + KEY, "Content-Type": "application/json"}
+
+def by_openai(prompt):
+    import openai
+    client = openai.OpenAI(base_url=URL, api_key=KEY, max_retries=0)
+    return client.chat.completions.create(**BODY).choices[0].message.content
+
+def by_httpx(prompt):
+    import httpx
+    answer = httpx.post(URL + "/chat/completions", json=BODY, headers=HEADERS)
+    return answer.json()["choices"][0]["message"]["content"]
+
+def by_urllib(prompt):
+    url = URL + "/chat/completions"
+    request = urllib.request.Request(url, json.dumps(BODY).encode(), HEADERS)
+    return urllib.request.urlopen(request, timeout=5).read().decode()
+
+def echo(prompt):
+    return prompt
+
+def judged(output):
+    return "gateway" in by_openai(output)
+
+def judged_whatever_happens(output):
+    try:
+        by_urllib(output)
+    except Exception:
+        pass
+    return True
+
+if __name__ == "__main__":
+    print(globals()[sys.argv[1]](sys.stdin.read()))
+"""
+GUARDED = ("by_openai", "by_httpx", "by_urllib")
+ECHO_TARGETS = (
+    'target: {function: "local_app.py:echo"}',
+    f"target: {{command: [{sys.executable}, local_app.py, echo]}}",
+    "",
+)
+ROLE = "{apiVersion: llm-mock/v1, kind: Agent, metadata: {name: n}, spec: {role: r, model: gpt-4o}}"
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *(f'target: {{function: "local_app.py:{way}"}}' for way in GUARDED),
+        *(f"target: {{command: [{sys.executable}, local_app.py, {way}]}}" for way in GUARDED),
+    ],
+)
+def test_a_gateway_on_this_machine_is_not_asked_for_a_model(
+    tmp_path: Path, gateway: Gateway, target: str
+) -> None:
+    (tmp_path / "local_app.py").write_text(LOCAL_APP)
+    ended = _dry_run(tmp_path, gateway, target, host="localhost")
+    assert gateway.received == []
+    assert ended.returncode == 1
+    assert "No reply was configured" in ended.stdout or "refused" in ended.stdout
+
+
+@pytest.mark.parametrize("way", ["by_openai", "by_httpx"])
+@pytest.mark.parametrize("kind", ["function", "command"])
+def test_the_replies_of_a_case_answer_what_was_meant_for_a_gateway_on_this_machine(
+    tmp_path: Path, gateway: Gateway, way: str, kind: str
+) -> None:
+    (tmp_path / "local_app.py").write_text(LOCAL_APP)
+    targets = {
+        "function": f'target: {{function: "local_app.py:{way}"}}',
+        "command": f"target: {{command: [{sys.executable}, local_app.py, {way}]}}",
+    }
+    cases = CASES.replace("prompt: Hi", "prompt: Hi, replies: [{text: gateway answer}]")
+    ended = _dry_run(tmp_path, gateway, targets[kind], cases=cases, host="127.0.0.1")
+    assert gateway.received == []
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_server_of_this_machine_that_the_project_took_out_is_asked(
+    tmp_path: Path, gateway: Gateway
+) -> None:
+    (tmp_path / "local_app.py").write_text(LOCAL_APP)
+    (tmp_path / "pytest.ini").write_text(f"[pytest]\nllm_mock_hosts = !127.0.0.1:{gateway.port}\n")
+    target = 'target: {function: "local_app.py:by_urllib"}'
+    ended = _dry_run(tmp_path, gateway, target, host="127.0.0.1")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert gateway.received
+
+
+@pytest.mark.parametrize("target", ECHO_TARGETS)
+@pytest.mark.parametrize("judge", ["judged", "judged_whatever_happens"])
+def test_a_function_that_judges_by_a_model_is_skipped_and_asks_none(
+    tmp_path: Path, gateway: Gateway, target: str, judge: str
+) -> None:
+    (tmp_path / "local_app.py").write_text(LOCAL_APP)
+    assertion = f'{{type: python, function: "local_app.py:{judge}"}}'
+    cases = f"\ncases: [{{name: c, prompt: Hi, assertions: [{assertion}]}}]\n"
+    role = "" if target else ROLE
+    ended = _dry_run(tmp_path, gateway, target, cases=cases, host="127.0.0.1", role=role)
+    assert gateway.received == []
+    assert "1 of 1 check skipped in a dry run" in ended.stdout
+    assert "1/1 passed" not in ended.stdout
+
+
+def test_a_transform_that_asks_a_model_fails_its_case_in_a_dry_run(
+    tmp_path: Path, gateway: Gateway
+) -> None:
+    (tmp_path / "local_app.py").write_text(LOCAL_APP)
+    cases = '\ncases: [{name: c, prompt: Hi, transform: "local_app.py:by_openai"}]\n'
+    ended = _dry_run(tmp_path, gateway, "", cases=cases, host="127.0.0.1", role=ROLE)
+    assert gateway.received == []
+    assert ended.returncode == 1
+    assert "The transform local_app.py:by_openai: No reply was configured" in ended.stdout
+
+
+def test_the_functions_of_a_suite_ask_no_model_in_pytest_either(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        checks="""
+        import llm
+        def judged(output):
+            return bool(llm.get_model("gpt-4o").prompt(output).text())
+        """
+    )
+    assertion = '{type: python, function: "checks.py:judged"}'
+    (pytester.path / "suite.yaml").write_text(
+        f"{HEAD}cases: [{{name: c, prompt: Hi, assertions: [{assertion}]}}]\n"
+    )
+    (pytester.path / "role.yaml").write_text(ROLE)
+    pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml = role.yaml\n")
+    result = pytester.runpytest("-rs", "suite.yaml")
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["*Skipped in a dry run: python, its function asks a model*"])

@@ -18,7 +18,7 @@ defaults:
   variables: {shop: Corner, currency: EUR}
   assertions:
     - {type: contains, value: "${currency}"}
-    - {type: llm_judge, criteria: "Is of ${shop}"}
+    - {type: judge, criteria: "Is of ${shop}"}
   each_turn:
     - {type: max_latency, value: 9}
   transform: $.answer
@@ -32,7 +32,7 @@ cases:
     tags: [slow, daily]
     variables: {shop: Own}
     assertions:
-      - {type: llm_judge, criteria: "${currency}", model: own-judge}
+      - {type: judge, criteria: "${currency}", model: own-judge}
     repeat: 1
     threshold: 1.0
     min_score: 0.7
@@ -76,7 +76,7 @@ COMMON = {"transform": "$.answer", "tags": ["daily", "all"], "repeat": 3, "thres
 
 
 def shared(shop: str) -> list[list[Any]]:
-    judge = ["llm_judge", f"Is of {shop}", "gpt-judge"]
+    judge = ["judge", f"Is of {shop}", "gpt-judge"]
     return [["contains", "EUR"], judge, ["max_latency", 9.0]]
 
 
@@ -98,7 +98,7 @@ CASES = [
         "expected_output": "It is Own.\n",
         "transform": "$.own",
         "tags": ["daily", "all", "slow"],
-        "assertions": [*shared("Own"), ["llm_judge", "EUR", "own-judge"]],
+        "assertions": [*shared("Own"), ["judge", "EUR", "own-judge"]],
         "repeat": 1,
         "threshold": 1.0,
         "min_score": 0.7,

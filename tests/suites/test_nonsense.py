@@ -62,6 +62,18 @@ def with_assertion(assertion: str) -> str:
             "type: tool_calls, calls: [], mode: superset",
             "no calls, mode superset: every run has at least none",
         ),
+        (
+            "type: tool_calls, calls: [], mode: in_order",
+            "no calls, mode in_order: every run has at least none",
+        ),
+        (
+            "type: tool_calls, calls: [a], mode: in_order, allow_repeats: true",
+            "mode in_order: allow_repeats needs a mode without an order",
+        ),
+        (
+            "type: tool_calls, calls: [a], allow_repeats: true",
+            "mode strict: allow_repeats needs a mode without an order",
+        ),
         ("type: tool_calls, calls: ['']", "calls.0.name: should not be empty"),
         ("type: max_tokens, value: true", "value: should be a whole number, not true"),
         ("type: max_latency, value: .inf", "value: should be a finite number, not .inf"),
@@ -71,7 +83,7 @@ def with_assertion(assertion: str) -> str:
         ("type: similar, value: x, threshold: true", "threshold: should be a number, not true"),
         ("type: similar, value: ' '", "value: should not be empty"),
         ("type: similar, value: x, model: ''", "model: should not be empty"),
-        ("type: llm_judge, criteria: ' '", "criteria: should not be empty"),
+        ("type: judge, criteria: ' '", "criteria: should not be empty"),
         (
             "type: python, function: '../checks.py:f'",
             "function: '../checks.py' lies outside of the suite's folder",

@@ -55,6 +55,18 @@ def test_each_row_of_a_file_makes_a_case(
     assert {case.line for case in cases} == {7}
 
 
+def test_rows_of_a_file_are_named_by_their_number_unless_the_name_is_a_template(
+    project: Project,
+) -> None:
+    project.write("rows.csv", "city,country\nBern,a\nLyon,a\nBern,a\n")
+    project.write_cases(
+        "  - {name: knows, prompt: '${city} in ${country}', rows_file: rows.csv}\n"
+        "  - {name: inline, prompt: '${city}', rows: [{city: Bern, country: a}]}\n"
+    )
+    names = [case.name for case in load_suite("tests.yaml").cases]
+    assert names == ["knows[1]", "knows[2]", "knows[3]", "inline[Bern-a]"]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [

@@ -398,7 +398,7 @@ def test_a_limit_that_can_no_longer_be_checked_stops_the_run(
     mock_llm_responses.set_price("m", 1, 1)
     mock_llm_responses.set("judge", {"reason": "It greets.", "met": True})
     judged = case(
-        "judged", assertions=[{"type": "llm_judge", "criteria": "It greets.", "model": "judge"}]
+        "judged", assertions=[{"type": "judge", "criteria": "It greets.", "model": "judge"}]
     )
     result = run_suite(AGENT, suite(judged, case("b")), max_cost=2)
     assert [found.case.name for found in result.case_results] == ["judged"]

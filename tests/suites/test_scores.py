@@ -57,8 +57,8 @@ JUDGED = (
   - name: judged
     prompt: Hi
     assertions:
-      - {type: llm_judge, criteria: Is polite}
-      - {type: llm_judge, criteria: Is short, threshold: 0.6, model: own}
+      - {type: judge, criteria: Is polite}
+      - {type: judge, criteria: Is short, threshold: 0.6, model: own}
 """
 )
 
@@ -75,10 +75,10 @@ def test_a_case_passes_by_its_score_and_every_output_has_the_scores(scored: Proj
     outputs = [f"results{suffix}" for suffix in (".json", ".xml", ".md", ".html")]
     result = scored.dry("-v", *(word for name in outputs for word in ("-o", name)))
     assert statuses(result.output) == {"polite": "PASS", "rude": "FAIL"}
-    assert (
-        "rude: score 0.250, less than 0.6: Output does not contain 'Please' (weight 3)"
-        in result.output
-    )
+    # The table has the assertions.
+    assert "rude: score 0.250, less than 0.6\n" in result.output
+    reason = "rude: score 0.250, less than 0.6: Output does not contain 'Please' (weight 3)"
+    assert reason in scored.dry().output
     assert "checks.py:half: 0.500, at least 0.4:" in result.output
     assert (
         "1/2 passed ✗ Some tests failed\nscore 0.475; metrics: tone 0.500, facts 0.500"

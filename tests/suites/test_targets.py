@@ -219,17 +219,11 @@ def test_a_target_that_gives_no_output_says_why(
             "replies: [{text: a}]",
             "replies cannot be handed to an application that runs els",
         ),
-        ("", "replies: [{text: a}]", "replies are for the models of a 'target'"),
         ("target: {command: [a]}", "replies: [{model: a}]", "6: case 'c': reply 1: says nothing"),
         (
             "target: {command: [a]}",
             "expected_output: a, replies: [{text: a}]",
             "exclude each other",
-        ),
-        (
-            "target: {command: [a]}",
-            "assertions: [{type: tool_calls, calls: []}]",
-            "6: case 'c': tool_calls is about what",
         ),
     ],
 )

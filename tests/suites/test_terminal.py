@@ -262,3 +262,29 @@ def test_the_command_needs_no_standard_input(
     code = "import os, sys; os.close(0); os.execv(sys.argv[1], sys.argv[1:])"
     result = in_pipe([sys.executable, "-c", code, *DRY], process_environment)
     assert (result.returncode, result.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("arguments", [(), ("-v",)])
+def test_a_failure_is_told_once_in_each_place(arguments: tuple[str, ...], project: Project) -> None:
+    project.write_cases(
+        "  - {name: a, prompt: Hi, expected_output: Oh, assertions: "
+        "[{type: contains, value: Well}, {type: contains, value: Oh}]}\n"
+    )
+    output = project.dry(*arguments).output
+    # The reason is the title of the failure; with -v the table has it.
+    title = "tests.yaml:6: a" if arguments else "tests.yaml:6: a: Output does not contain 'Well'"
+    assert f"{title}\n  prompt: Hi\n  output: Oh\n" in output
+    assert output.count("Output does not contain 'Well'") == (1 if arguments else 2)
+    assert output.count("Output contains 'Oh'") == 1
+
+
+def test_an_error_is_told_once_in_a_verbose_run(project: Project) -> None:
+    project.write("app.py", "def answer(prompt):\n    raise ValueError('none')\n")
+    project.write(
+        "app.yaml",
+        "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: app}\n"
+        "target: {function: 'app.py:answer'}\ncases:\n  - {name: a, prompt: Hi}\n",
+    )
+    output = project.command("test", "-s", "app.yaml", "--dry-run", "-v").output
+    assert output.count("ValueError") == 1
+    assert "app.yaml:6: a\n  prompt: Hi\n" in output

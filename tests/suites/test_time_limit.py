@@ -21,7 +21,7 @@ from llm_mock import Reply, ResponseConfigurator, ToolCall
 from llm_mock.agents import Agent, CLIServer
 from llm_mock.suites import load_suite, run_suite
 from llm_mock.suites.results import SuiteResult
-from llm_mock.suites.time_limit import (
+from llm_mock.support.time_limit import (
     CaseTimedOut,
     get_seconds_left,
     run_with_limit,
@@ -166,7 +166,7 @@ def test_an_endpoint_that_accepts_no_connection_is_ended(project: Project) -> No
 def test_a_traced_run_is_ended_in_a_thread() -> None:
     program = """
 import sys, threading, time
-from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
+from llm_mock.support.time_limit import CaseTimedOut, run_with_limit
 
 def run():
     try:

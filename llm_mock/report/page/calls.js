@@ -18,7 +18,7 @@ function renderCall(call, namesModel) {
   return make("article", "call", ...messages, renderAnswer(call), renderMeta(call, namesModel));
 }
 
-const ROLES = { system: "System", user: "User", assistant: "Assistant", tool: "Tool" };
+const ROLES = { system: "System", user: "User", assistant: "Assistant", tool: "Tool", application: "Output" };
 
 function renderMessage(role, parts, className = "") {
   return make("div", `message ${className}`, make("div", "role", ROLES[role] || role), make("div", "", ...parts));
@@ -58,9 +58,15 @@ function renderAnswer(call) {
   if (response.reasoning) parts.push(make("div", "part thought", label("reasoning"), textBlock(response.reasoning)));
   if (response.text) parts.push(make("div", "part", textBlock(response.text)));
   if (response.checked) parts.push(make("div", "part", label("checked"), textBlock(response.checked)));
-  for (const made of response.tool_calls || []) parts.push(renderPart({ ...made, type: "tool_call" }));
+  for (const made of response.tool_calls || []) {
+    parts.push(renderPart({ ...made, type: "tool_call" }));
+    // What an application sent back; the report of a test run has it in the next call.
+    if (typeof made.result === "string") parts.push(renderPart({ type: "tool_result", name: made.name, output: made.result }));
+  }
   for (const attachment of response.attachments || []) parts.push(renderAttachment(attachment));
-  if (call.error) {
+  if (call.error && call.error.message === null) {
+    parts.push(make("div", "part problem", "failed, see above"));
+  } else if (call.error) {
     const raised = [call.error.type, call.error.message].filter(Boolean);
     const said = raised[0] === raised[1] ? raised[0] : raised.join(": ");
     parts.push(make("div", "part problem", ...marked(`${parts.length ? "then raised " : "raised "}${said}`)));

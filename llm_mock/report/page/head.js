@@ -6,6 +6,33 @@ function skippedChecks() {
   return skipped ? `${skipped.toLocaleString("en")} of ${count(checks.length, "check")} skipped in a dry run` : "";
 }
 
+function fillMutations() {
+  const section = byId("mutations");
+  const found = report.mutations;
+  if (!found) {
+    section.remove();
+    return;
+  }
+  const total = `The tests notice ${found.noticed.toLocaleString("en")} of ${count(found.changes, "change")}`;
+  const share = found.percent === null ? "" : ` (${found.percent} %)`;
+  const early = found.interrupted ? `. Interrupted ${found.interrupted}` : ".";
+  byId("mutation-sum").textContent = total + share + early;
+  const describe = ({ change, call }) =>
+    call ? `${change} (call ${call.number}${call.place ? ` at ${call.place}` : ""})` : change;
+  const row = (name, changes, reason) => {
+    const noticed = changes.filter((change) => change.noticed).length;
+    const missed = changes.filter((change) => !change.noticed).map(describe);
+    const items = make("ul", "", ...missed.map((text) => make("li", "", text)));
+    const cells = [name, `${noticed} of ${changes.length}`, reason || items];
+    return make("tr", "", ...cells.map((cell) => make("td", "", cell)));
+  };
+  const rules = new Map();
+  for (const rule of found.rules) rules.set(rule.rule, [...(rules.get(rule.rule) ?? []), rule]);
+  byId("mutation-rows").append(
+    ...found.tests.map((test) => row(test.id, test.changes, test.not_changed)),
+    ...[...rules].map(([rule, changes]) => row(rule, changes, "")));
+}
+
 function fillHead() {
   const calls = groups.flatMap((group) => group.calls);
   const total = sums(calls);
@@ -47,6 +74,7 @@ function fillHead() {
     board.append(table);
   }
   if (!report.agents?.length) byId("agents").remove();
+  fillMutations();
   byId("models").hidden = !report.models.length;
   byId("models").open = report.models.length <= 6 && !matchMedia("(max-width: 44rem)").matches;
 }

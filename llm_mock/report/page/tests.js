@@ -1,7 +1,7 @@
 // A test of the list: its head, and what is seen when it is open.
 
 const TALKS_AT_ONCE = 25;
-const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", xfailed: "✓", xpassed: "?", rerun: "↻", interrupted: "■", outside: "○" };
+const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", "not checked": "◌", xfailed: "✓", xpassed: "?", rerun: "↻", interrupted: "■", outside: "○" };
 
 function renderTest(group) {
   const outside = group.outcome === "outside";
@@ -55,6 +55,7 @@ function fillBody(group, body) {
     body.append(make("div", "reason quiet", make("b", "", `Run ${run.run} failed after ${seconds(run.duration_s)}`),
       textBlock(run.message || "", "text mono")));
   if (group.steps) body.append(make("ol", "steps", ...group.steps.map(renderStep)));
+  if (group.turns) body.append(make("section", "talk", make("h3", "", "Application"), ...group.turns.map(renderTurn)));
   const talks = talksOf(group.calls);
   const fitting = talks.filter((talk) => talk.some((call) => callFits(group, call)));
   appendInBatches(body, fitting, () => {
@@ -68,6 +69,14 @@ function fillBody(group, body) {
     more.classList.add("spaced");
     body.append(more);
   });
+}
+
+function renderTurn(turn) {
+  const answer = [turn.output ? textBlock(turn.output) : make("div", "muted", "(no output)")];
+  if (turn.checked !== null) answer.push(make("div", "part", label("checked"), textBlock(turn.checked)));
+  if (turn.error !== null) answer.push(make("div", "part problem", ...marked(turn.error)));
+  return make("article", "call",
+    renderMessage("user", [textBlock(turn.prompt)]), renderMessage("application", answer, turn.error ? "answer broken" : "answer"));
 }
 
 function renderReason(group) {

@@ -10,7 +10,7 @@ import pydantic
 from llm_mock.suites.promptfoo.providers import get_judge_id
 from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.suites.schema import Assertion
-from llm_mock.support.interpolation import map_texts
+from llm_mock.support.interpolation import escape_references, map_texts
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_number
 from llm_mock.support.validation import list_problems
@@ -40,7 +40,7 @@ _TYPES = {
     "icontains-any": "contains_any",
     "icontains-all": "contains_all",
     "is-json": "json",
-    **dict.fromkeys(_JUDGE_TYPES, "llm_judge"),
+    **dict.fromkeys(_JUDGE_TYPES, "judge"),
     "latency": "max_latency",
     "cost": "max_cost",
 }
@@ -58,7 +58,9 @@ def convert_assertions(
     variables: Collection[str],
     findings: ImportFindings,
 ) -> Iterator[JSONObject]:
-    """Yield the assertions of a list in the form of a suite, and report the others.
+    """Yield the assertions of a list in the form of a suite.
+
+    One without a counterpart is reported, and becomes an assertion that is skipped.
 
     Args:
         part: the list.
@@ -74,9 +76,11 @@ def convert_assertions(
             findings.report_keys(item, ("type", "assert"), " of assert-set")
             yield from convert_assertions(item.at("assert"), variables, findings)
             continue
-        converted = _convert_assertion(item, str(kind), variables, findings)
-        if converted is not None:
-            yield converted
+        try:
+            yield _convert_assertion(item, str(kind), variables, findings)
+        except _UnsupportedAssertion as error:
+            findings.report(item, str(error))
+            yield _make_skipped(item, str(error), variables)
 
 
 def _convert_assertion(
@@ -84,20 +88,23 @@ def _convert_assertion(
     kind: str,
     variables: Collection[str],
     findings: ImportFindings,
-) -> JSONObject | None:
+) -> JSONObject:
+    """Return an assertion in the form of a suite.
+
+    Raises:
+        _UnsupportedAssertion: a suite has no such assertion.
+    """
     name = kind.removeprefix("not-")
     if name not in _VALUE_KEYS:
         if name in _HINTS:
             hint = f": {_HINTS[name]}"
         else:
             hint = ""
-        findings.report(part, f"the assertion {kind} has no counterpart{hint}")
-        return None
+        raise _UnsupportedAssertion(f"the assertion {kind} has no counterpart{hint}")
     try:
         value = _convert_value(part, name)
     except _UnsupportedValue as error:
-        findings.report(part, f"the assertion {kind} is not imported: {error}")
-        return None
+        raise _UnsupportedAssertion(f"the assertion {kind} is not imported: {error}") from None
     our_type = _TYPES.get(name, name.replace("-", "_"))
     converted: JSONObject = {"type": our_type}
     if value is not None:
@@ -109,9 +116,23 @@ def _convert_assertion(
     converted |= _convert_other_keys(part, name, findings)
     if kind != name:
         converted["type"] = f"not_{our_type}"
-    if _is_valid(converted, part, kind, findings):
-        return converted
-    return None
+    _validate(converted, kind)
+    return converted
+
+
+def _make_skipped(part: Part, reason: str, variables: Collection[str]) -> JSONObject:
+    """Return the assertion that stands for one without a counterpart, so that it is not lost."""
+    # Texts of a case with variables are templates.
+    text = escape_references(reason) if variables else reason
+    skipped: JSONObject = {"type": "skipped", "reason": text}
+    metric = part.at("metric").data
+    if isinstance(metric, str):
+        skipped["metric"] = metric
+    return skipped
+
+
+class _UnsupportedAssertion(ValueError):
+    """A suite has no such assertion; the message has the reason."""
 
 
 class _UnsupportedValue(ValueError):
@@ -210,17 +231,11 @@ def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> JSON
     return converted
 
 
-def _is_valid(
-    converted: JSONObject,
-    part: Part,
-    kind: str,
-    findings: ImportFindings,
-) -> bool:
-    """Return True if a suite accepts an assertion; report its first problem otherwise."""
+def _validate(converted: JSONObject, kind: str) -> None:
+    """Raise an error with the first problem of an assertion that a suite does not accept."""
     try:
         _ASSERTION.validate_python(converted)
     except pydantic.ValidationError as error:
         first = next(list_problems(error, _ASSERTION.json_schema()))
-        findings.report(part, f"the assertion {kind} is not imported: {locate_problem(first)}")
-        return False
-    return True
+        problem = locate_problem(first)
+        raise _UnsupportedAssertion(f"the assertion {kind} is not imported: {problem}") from None

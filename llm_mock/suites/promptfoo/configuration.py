@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.assertions import convert_assertions
+from llm_mock.suites.promptfoo.endpoints import convert_endpoints
 from llm_mock.suites.promptfoo.prompts import PromptTemplate, parse_prompts
 from llm_mock.suites.promptfoo.providers import convert_models, convert_to_matrix, get_judge_id
 from llm_mock.suites.promptfoo.source import (
@@ -23,6 +25,7 @@ from llm_mock.suites.promptfoo.source import (
     find_variables,
     load_part,
 )
+from llm_mock.suites.promptfoo.tables import convert_row, has_test_columns
 from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, escape_references
@@ -40,8 +43,19 @@ _TOP_KEYS = (
     "scenarios",
     "evaluateOptions",
 )
-_TEST_KEYS = ("description", "vars", "assert", "options", "providerOutput", "threshold")
+_TEST_KEYS = (
+    "description",
+    "vars",
+    "assert",
+    "options",
+    "providerOutput",
+    "threshold",
+    "metadata",
+)
+_DEFAULT_KEYS = ("vars", "assert", "options", "threshold", "metadata")
 # More would make a file that nobody reads, and that takes minutes to write.
+_AGENT_ASSERTIONS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
+"""Assertions about the calls of models, which are not known of an endpoint."""
 _MAX_CASES = 10_000
 
 
@@ -49,7 +63,8 @@ class ImportedSuite(NamedTuple):
     """The result of an import."""
 
     suite: JSONObject
-    role: JSONObject
+    role: JSONObject | None
+    """The role of the models; None if an HTTP endpoint is the target."""
     findings: list[str]
     """The parts without a counterpart, a line `file:line: message` each."""
 
@@ -90,6 +105,11 @@ class _Importer:
         key = "providers" if "providers" in self.top.names else "targets"
         providers = self.top.at(key)
         self.models = convert_models(providers, self.findings)
+        self.targets = convert_endpoints(providers, self.findings)
+        if self.models and self.targets:
+            problem = "HTTP endpoints beside models are not imported: write them into another suite"
+            self.findings.report(providers, problem)
+            self.targets = []
         prompts = self.top.at("prompts")
         self.prompts = parse_prompts(prompts, self.findings)
 
@@ -124,14 +144,48 @@ class _Importer:
             "kind": "TestSuite",
             "metadata": metadata,
         }
-        if len(self.models) > 1:
+        if len(self.targets) == 1:
+            suite["target"] = self.targets[0]
+        elif self.targets:
+            suite["matrix"] = {"targets": self._name_targets()}
+        elif len(self.models) > 1:
             suite["matrix"] = {"models": convert_to_matrix(self.models)}
         defaults = self._convert_defaults()
         if defaults:
             suite["defaults"] = defaults
         suite["cases"] = _make_names_unique(cases)
-        role = self._make_role(name)
+        role = None
+        if self.targets:
+            self._skip_agent_assertions([defaults, *cases])
+            self._report_system_messages()
+        else:
+            role = self._make_role(name)
         return ImportedSuite(suite, role, findings.format_lines())
+
+    def _name_targets(self) -> list[JSONObject]:
+        """Return the targets with unique names, as a matrix needs them."""
+        named: list[JSONObject] = []
+        for number, target in enumerate(self.targets, start=1):
+            host = urlsplit(target["url"]).netloc
+            named.append({"name": f"{number} {host}", **target})
+        return named
+
+    def _skip_agent_assertions(self, owners: Iterable[JSONObject]) -> None:
+        """Replace assertions about an agent, as nothing is known of the calls of a target."""
+        for owner in owners:
+            assertions = owner.get("assertions", [])
+            for position, assertion in enumerate(assertions):
+                if assertion["type"] not in _AGENT_ASSERTIONS:
+                    continue
+                reason = f"{assertion['type']} needs a role: the calls of a target are not known"
+                self.findings.report(self.top, reason)
+                assertions[position] = {"type": "skipped", "reason": reason}
+
+    def _report_system_messages(self) -> None:
+        for prompt in self.prompts:
+            if prompt.system:
+                problem = "the system message is not imported: a target is sent the prompt alone"
+                self.findings.report(prompt.part, problem)
 
     def _convert_cases(self) -> list[JSONObject]:
         """Return a case for each test with each prompt."""
@@ -156,7 +210,7 @@ class _Importer:
         owner = " of the default test"
         evaluate_options = self.top.at("evaluateOptions")
         findings.report_keys(evaluate_options, ("repeat",))
-        findings.report_keys(default, ("vars", "assert", "options", "threshold"), owner)
+        findings.report_keys(default, _DEFAULT_KEYS, owner)
         options = default.at("options")
         judge = get_judge_id(options.at("provider").data)
         findings.report_keys(options, () if judge is None else ("provider",), owner)
@@ -168,9 +222,25 @@ class _Importer:
         if judge is not None:
             defaults["judge"] = judge
         defaults |= self._convert_threshold(default)
+        tags = self._convert_metadata(default)
+        if tags:
+            defaults["tags"] = tags
         if assertions:
             defaults["assertions"] = assertions
         return defaults
+
+    def _convert_metadata(self, part: Part) -> list[str]:
+        """Return the metadata of a test as tags, such as `topic=hours`."""
+        tags = []
+        metadata = part.at("metadata")
+        for name in metadata.names:
+            for item in metadata.at(name).items():
+                if isinstance(item.data, (str, int, float, bool)):
+                    tags.append(f"{name}={item.data}")
+                else:
+                    problem = f"the metadata {name} are not imported: they must be texts"
+                    self.findings.report(item, problem)
+        return tags
 
     def _convert_repeat(self, part: Part) -> JSONObject:
         if part.data in (None, 1):
@@ -246,29 +316,35 @@ class _Importer:
                 self.findings.report(item, "this test is not imported: it must be a mapping")
 
     def _load_tests(self, part: Part) -> Iterator[_SourceTest]:
-        for path in find_files(part, self.findings, (*DATA_SUFFIXES, ".csv")):
-            if path.suffix.lower() == ".csv":
-                yield from self._load_table(path, part)
+        for path in find_files(part, self.findings, (*DATA_SUFFIXES, ".csv", ".jsonl")):
+            if path.suffix.lower() in (".csv", ".jsonl"):
+                yield from self._load_rows(path, part)
                 continue
             content = load_part(path, part, self.findings)
             if content is not None:
                 yield from self._find_listed_tests(content)
 
-    def _load_table(self, path: Path, part: Part) -> Iterator[_SourceTest]:
-        """Yield a table of tests, which becomes the file of rows of one case."""
+    def _load_rows(self, path: Path, part: Part) -> Iterator[_SourceTest]:
+        """Yield the tests of a table or of a file with a test on each line.
+
+        A table of variables alone becomes the file of rows of one case.
+        """
         try:
-            _, row = parse_rows(path, yaml_files.read(path))[0]
+            rows = parse_rows(path, yaml_files.read(path))
         except InvalidFile as error:
             self.findings.report(part, str(error))
             return
-        columns = {}
-        for name in row:
-            if name.startswith("__"):
-                # Such as __expected, which has an assertion in each row.
-                self.findings.report(part, f"the column {name} has no counterpart")
-            columns[name] = Part("", part.document, part.place)
-        folder = self.top.document.path.parent
-        yield _SourceTest((), columns, path.relative_to(folder).as_posix())
+        _, first = rows[0]
+        if path.suffix.lower() == ".csv" and not has_test_columns(first):
+            columns = {name: Part("", part.document, part.place) for name in first}
+            folder = self.top.document.path.parent
+            yield _SourceTest((), columns, path.relative_to(folder).as_posix())
+            return
+        for _, row in rows:
+            test = row
+            if path.suffix.lower() == ".csv":
+                test = convert_row(row, part, self.findings)
+            yield _SourceTest((Part(test, part.document, part.place),))
 
     def _convert_case(
         self,
@@ -295,6 +371,9 @@ class _Importer:
             output = part.at("providerOutput")
             if isinstance(output.data, str):
                 case["expected_output"] = findings.convert_text(output, output.data, variables)
+            tags = self._convert_metadata(part)
+            if tags:
+                case["tags"] = [*case.get("tags", ()), *tags]
         if assertions:
             case["assertions"] = assertions
         return case

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from llm_mock.suites.promptfoo.endpoints import is_endpoint
 from llm_mock.suites.promptfoo.source import ImportFindings, Part
 from llm_mock.support.json_types import JSONObject
 
@@ -48,6 +49,9 @@ def convert_models(providers: Part, findings: ImportFindings) -> list[JSONObject
     for provider in providers.items():
         id_part = _find_id(provider)
         model = _parse_id(id_part.data)
+        if model is None and is_endpoint(id_part.data):
+            # See `convert_endpoints`.
+            continue
         if model is None:
             findings.report(id_part, f"the provider {id_part.data} {_USE_TARGET}")
             continue

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from llm_mock.agents.judge import NoSchemas, grade_output, judge_output
-from llm_mock.suites.assertion_types.base import (
+from llm_mock.checks.base import (
     AssertionOutcome,
     CassetteState,
     RunContext,
@@ -15,8 +15,8 @@ from llm_mock.suites.assertion_types.base import (
     format_external_text,
     quote,
 )
-from llm_mock.suites.assertion_types.text_assertion import TextAssertion
-from llm_mock.suites.scores import compare_score
+from llm_mock.checks.scores import compare_score
+from llm_mock.checks.text_assertion import TextAssertion
 from llm_mock.support.text import shorten_name
 from llm_mock.support.validation import Text
 
@@ -79,7 +79,7 @@ class LLMJudgeAssertion(TextAssertion):
 
     dry_run_skip = "it asks a model"
 
-    type: Literal["llm_judge", "not_llm_judge"] = "llm_judge"
+    type: Literal["judge", "not_judge"] = "judge"
     criteria: Text
     threshold: Threshold | None = None
     """The lowest passing score, from 0 to 1; by default the judge gives a yes or no."""
@@ -93,7 +93,7 @@ class LLMJudgeAssertion(TextAssertion):
             return AssertionOutcome(
                 None,
                 "No model judges: name one in the assertion, model: …, "
-                "or in the defaults, judge: …",
+                "in the defaults, judge: …, or for the project, ini llm_mock_judge",
             )
         named = f"The model {shorten_name(model)!r}"
         try:

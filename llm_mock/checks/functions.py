@@ -8,21 +8,22 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from llm_mock.agents.result import Finding
-from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import (
+from llm_mock.checks.base import (
     AssertionOutcome,
     RunContext,
     Threshold,
     format_external_text,
 )
-from llm_mock.suites.assertion_types.python_functions import (
+from llm_mock.checks.python_functions import (
     FunctionReference,
+    ModelRefused,
     call_safely,
     find_error_source,
     load_function,
 )
-from llm_mock.suites.assertion_types.text_assertion import TextAssertion
-from llm_mock.suites.scores import compare_score
+from llm_mock.checks.scores import compare_score
+from llm_mock.checks.text_assertion import TextAssertion
+from llm_mock.errors import LLMMockError
 from llm_mock.support.text import shorten_name
 
 EXPECTED_RESULTS = "true or false, a score from 0 to 1, (either, message), or {score: …, reason: …}"
@@ -48,6 +49,8 @@ class PythonAssertion(TextAssertion):
         try:
             function = load_function(self.function, context.folder or Path())
             outcome = self._call(function, output, context)
+        except ModelRefused:
+            raise
         except LLMMockError as error:
             outcome = AssertionOutcome(None, str(error))
         return outcome._replace(message=f"{shorten_name(self.function)}{outcome.message}")
@@ -104,6 +107,8 @@ def _parse_result(returned: object) -> _FunctionResult:
         LLMMockError: the value is not supported; the message is the part after the function's name.
     """
     if isinstance(returned, Finding):
+        if returned.outcome == "not checked":
+            raise LLMMockError(f" could not check it: {format_external_text(returned.reason)}")
         returned = bool(returned), returned.reason
     passed, score, reason = _split_result(returned)
     if not _is_valid_result(passed, score, reason):

@@ -10,22 +10,23 @@ from typing import Annotated, Any, Literal
 import pydantic
 from pydantic import ConfigDict, Field
 
-from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import (
+from llm_mock.checks.base import (
     MAX_QUOTED,
     AssertionOutcome,
     RunContext,
     format_error,
     quote,
 )
-from llm_mock.suites.assertion_types.text_assertion import JSONPath, TextAssertion
-from llm_mock.suites.time_limit import search_pattern
+from llm_mock.checks.text_assertion import TextAssertion
+from llm_mock.checks.transforms import JSONPath
+from llm_mock.errors import LLMMockError
 from llm_mock.support import schemas
 from llm_mock.support.json_in_text import FencedJSON, find_json_values, parse_json
 from llm_mock.support.json_paths import get_value
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.time_limit import search_pattern
 
 # The empty text is excluded: every output contains it.
 NonEmptyText = Annotated[str, Field(min_length=1)]

@@ -1,21 +1,22 @@
-"""Base class of assertions on a text, and the transforms applied before the check."""
+"""Transforms of an output before it is checked: a path into its JSON, or a function."""
 
 from __future__ import annotations
 
 import inspect
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import pydantic
 
-from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import BaseAssertion, RunContext
-from llm_mock.suites.assertion_types.python_functions import (
+from llm_mock.checks.base import RunContext
+from llm_mock.checks.python_functions import (
+    ModelRefused,
     call_safely,
     load_function,
     validate_reference,
 )
+from llm_mock.errors import LLMMockError
 from llm_mock.support.json_in_text import FencedJSON, parse_json
 from llm_mock.support.json_paths import get_value, parse_path
 from llm_mock.support.text import shorten, shorten_name
@@ -44,16 +45,6 @@ Transform = Annotated[str, pydantic.AfterValidator(_validate_transform)]
 `checks.py:cleaned` beside the suite or `package.module:cleaned`."""
 
 
-class TextAssertion(BaseAssertion):
-    """A requirement for a text."""
-
-    of: Literal["output", "prompt", "system"] = "output"
-    """The text to check: the output, the prompt with its variables replaced, or the system prompt.
-    For an application the prompts are those of its calls to models."""
-    transform: Transform | None = None
-    """The transform of that text for this assertion."""
-
-
 class TransformFailed(LLMMockError):
     """A transform failed; the message has the reason."""
 
@@ -63,6 +54,7 @@ def apply_transform(transform: str, output: str, context: RunContext) -> str:
 
     Raises:
         TransformFailed: the output has no such part, or the function failed.
+        ModelRefused: the function asked a model in a dry run.
     """
     try:
         if not _is_function(transform):
@@ -70,6 +62,8 @@ def apply_transform(transform: str, output: str, context: RunContext) -> str:
         function = load_function(transform, context.folder or Path())
         name = f"the transform {shorten_name(transform)}"
         return to_text(call_safely(function, name, output, context))
+    except ModelRefused:
+        raise
     except LLMMockError as error:
         raise TransformFailed(f"The transform {shorten_name(transform)}{error}") from None
 

@@ -8,7 +8,7 @@ import linecache
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -16,16 +16,20 @@ from typing import Annotated, Any
 
 import pydantic
 
+from llm_mock.checks.base import RunContext, format_error
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.assertion_types.base import RunContext, format_error
-from llm_mock.suites.time_limit import CaseTimedOut
 from llm_mock.support.files import read_file
 from llm_mock.support.text import format_path, suggest_name
+from llm_mock.support.time_limit import CaseTimedOut
 
 _loaded_files: dict[Path, tuple[bytes, ModuleType]] = {}
 """The loaded files: each with its source and its module."""
 # Reentrant, as a file that is loaded may itself load a suite.
 _load_lock = threading.RLock()
+
+
+class ModelRefused(LLMMockError):
+    """A function of the project asked a model, or another machine, in a dry run."""
 
 
 def validate_reference(reference: str) -> str:
@@ -111,7 +115,36 @@ def call_safely(
 
     Raises:
         LLMMockError: the function raised; the message is the part after the function's name.
+        ModelRefused: the function asked a model in a dry run, whatever it did then.
     """
+    if not context.dry_run:
+        return _call_safely(function, name, output, context, passing)
+    # Imported here, as it imports both boundaries, which checks of a live run do not need.
+    from llm_mock.checks.model_guard import refuse_models
+
+    errors: tuple[type[BaseException], ...] = (LLMMockError, *passing)
+    with refuse_models() as get_refusals:
+        try:
+            returned = _call_safely(function, name, output, context, passing)
+        except errors:
+            _raise_refusal(get_refusals())
+            raise
+        _raise_refusal(get_refusals())
+    return returned
+
+
+def _raise_refusal(refusals: Sequence[str]) -> None:
+    if refusals:
+        raise ModelRefused(f": {refusals[0]}") from None
+
+
+def _call_safely(
+    function: Callable[..., object],
+    name: str,
+    output: str,
+    context: RunContext,
+    passing: tuple[type[BaseException], ...],
+) -> Any:
     try:
         return call_function(function, output, context)
     except KeyboardInterrupt:

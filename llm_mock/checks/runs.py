@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pydantic
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from llm_mock.agents.result import AgentResult, Mode
-from llm_mock.suites.assertion_types.base import (
+from llm_mock.agents.result import NO_REPEATS, AgentResult, Mode
+from llm_mock.checks.base import (
     AssertionOutcome,
-    BaseAssertion,
     CassetteState,
     RunContext,
     StrictModel,
     accept_text_items,
+    expand_names,
 )
+from llm_mock.checks.evaluation import BaseAssertion
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_dollars, shorten, shorten_name, suggest_name
 from llm_mock.support.validation import Number, Text, Whole
@@ -32,12 +34,14 @@ _REASONING_KEYS = (
 )
 
 
-class _RunAssertion(BaseAssertion):
+class RunAssertion(BaseAssertion):
     """A requirement for a run."""
 
     needs_run = True
+    needs_calls = True
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
+        """Return the outcome for the run."""
         # Without a result the assertion was skipped: see `needs_run`.
         assert context.result is not None
         return self._check_run(context.result)
@@ -53,54 +57,83 @@ class ExpectedToolCall(StrictModel):
     arguments: JSONObject = Field(default={})
 
 
-class ToolCallsAssertion(_RunAssertion):
-    """The tool calls match, as `AgentResult.tool_calls_match` compares them."""
+class _ToolAssertion(RunAssertion):
+    """A requirement for the tool calls of a run."""
 
     dry_run_skip = "only a real model chooses the tools that it calls"
+    scripted_fact = "tools"
 
-    type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
-    calls: Annotated[tuple[ExpectedToolCall, ...], Field(json_schema_extra=accept_text_items)]
-    """The calls; a plain tool name is a call with any arguments."""
-    mode: Mode = "strict"
-
-    @pydantic.model_validator(mode="after")
-    def _reject_always_true(self) -> ToolCallsAssertion:
-        if not self.calls and self.mode == "superset":
-            raise ValueError(
-                "no calls, mode superset: every run has at least none; "
-                "name some, or leave the mode out"
-            )
-        return self
-
-    @pydantic.field_validator("calls", mode="before")
-    @classmethod
-    def _expand_names(cls, calls: object) -> Any:
-        if not isinstance(calls, (list, tuple)):
-            # Reported by the validation that follows.
-            return calls
-        expanded = []
-        for call in calls:
-            expanded.append({"name": call} if isinstance(call, str) else call)
-        return expanded
+    @abstractmethod
+    def _list_tools(self) -> Iterable[str]:
+        """Return the names of the expected tools."""
 
     def find_mistake(self, context: RunContext) -> str | None:
         """Report an expected call of a tool that the agent does not offer."""
         # A negated assertion may well name a tool that must not be offered.
         if self.is_negated or context.offered is None:
             return None
-        for call in self.calls:
-            if call.name in context.offered:
+        for name in self._list_tools():
+            if name in context.offered:
                 continue
             if context.offered:
-                hint = suggest_name(call.name, context.offered)
+                hint = suggest_name(name, context.offered)
             else:
                 hint = "; it offers no tools"
-            return f"The agent offers no tool {shorten(call.name, 60)}{hint}"
+            return f"The agent offers no tool {shorten(name, 60)}{hint}"
         return None
+
+
+class ToolCalledAssertion(_ToolAssertion):
+    """A tool was called with these arguments, and possibly others."""
+
+    type: Literal["tool_called", "not_tool_called"] = "tool_called"
+    name: Text
+    """The name of the tool."""
+    arguments: JSONObject = Field(default={})
+
+    def _list_tools(self) -> Iterable[str]:
+        return (self.name,)
+
+    def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        finding = result.tool_was_called(self.name, **self.arguments)
+        return AssertionOutcome(bool(finding), f"Tool calls: {finding.reason}")
+
+
+class ToolCallsAssertion(_ToolAssertion):
+    """The tool calls match, as `AgentResult.tool_calls_match` compares them."""
+
+    type: Literal["tool_calls", "not_tool_calls"] = "tool_calls"
+    calls: Annotated[
+        tuple[ExpectedToolCall, ...],
+        BeforeValidator(expand_names),
+        Field(json_schema_extra=accept_text_items),
+    ]
+    """The calls; a plain tool name is a call with any arguments."""
+    mode: Mode = "strict"
+    allow_repeats: bool = False
+    """Whether each of these may be called several times, in the modes without an order."""
+    allow_unknown: bool = False
+    """Whether they may name tools that the agent does not offer."""
+
+    @pydantic.model_validator(mode="after")
+    def _reject_always_true(self) -> ToolCallsAssertion:
+        if not self.calls and self.mode in ("superset", "in_order"):
+            raise ValueError(
+                f"no calls, mode {self.mode}: every run has at least none; "
+                "name some, or leave the mode out"
+            )
+        if self.allow_repeats and self.mode in ("strict", "in_order"):
+            raise ValueError(f"mode {self.mode}: {NO_REPEATS}")
+        return self
+
+    def _list_tools(self) -> Iterable[str]:
+        if self.allow_unknown:
+            return ()
+        return [call.name for call in self.calls]
 
     def _check_run(self, result: AgentResult) -> AssertionOutcome:
         expected = [(call.name, call.arguments) for call in self.calls]
-        finding = result.tool_calls_match(expected, self.mode)
+        finding = result.tool_calls_match(expected, self.mode, allow_repeats=self.allow_repeats)
         if not finding:
             return AssertionOutcome(False, f"Tool calls: {finding.reason}")
         first = finding.reason[:1]
@@ -108,52 +141,7 @@ class ToolCallsAssertion(_RunAssertion):
         return AssertionOutcome(True, f"{first.upper()}{rest}")
 
 
-class ToolNamesAssertion(_RunAssertion):
-    """The names of the called tools match; unlike `tool_calls`, unknown tools are allowed."""
-
-    dry_run_skip = "only a real model chooses the tools that it calls"
-
-    type: Literal["tool_names", "not_tool_names"] = "tool_names"
-    names: tuple[Text, ...]
-    mode: Literal["exactly", "at_least", "no_others", "in_order", "strict"] = "at_least"
-    """`at_least`: each of these is called. `no_others`: no other tool is called. `exactly`: both.
-    These three ignore how often a tool is called; `in_order` and `strict` are the modes of
-    `tool_calls`."""
-
-    @pydantic.model_validator(mode="after")
-    def _reject_always_true(self) -> ToolNamesAssertion:
-        if not self.names and self.mode in ("at_least", "in_order"):
-            raise ValueError(
-                f"no names, mode {self.mode}: no run could fail; name some, or change the mode"
-            )
-        return self
-
-    def _check_run(self, result: AgentResult) -> AssertionOutcome:
-        if self.mode in ("in_order", "strict"):
-            finding = result.tool_calls_match(self.names, self.mode)
-            return AssertionOutcome(bool(finding), f"Tool calls: {finding.reason}")
-        called = result.tool_names_called
-        problems = []
-        missing = _find_missing(self.names, called)
-        if missing is not None and self.mode != "no_others":
-            problems.append(f"{shorten_name(missing)} was not called")
-        extra = _find_missing(called, self.names)
-        if extra is not None and self.mode != "at_least":
-            problems.append(f"{shorten_name(extra)} was not expected")
-        names = shorten_name(", ".join(called), 120) or "none"
-        message = "; ".join([f"Tools called: {names}", *problems])
-        return AssertionOutcome(not problems, message)
-
-
-def _find_missing(names: Iterable[str], others: Collection[str]) -> str | None:
-    """Return the first name that is not among the others, or None."""
-    for name in names:
-        if name not in others:
-            return name
-    return None
-
-
-class ReasoningBudgetAssertion(_RunAssertion):
+class ReasoningBudgetAssertion(RunAssertion):
     """The run took at most so many reasoning tokens; passes if the model reports none."""
 
     dry_run_skip = "only a real model reasons"
@@ -186,10 +174,11 @@ def _count_reasoning_tokens(details: object) -> int:
     return tokens
 
 
-class MaxTokensAssertion(_RunAssertion):
+class MaxTokensAssertion(RunAssertion):
     """The run took at most so many tokens, input and output together."""
 
     dry_run_skip = "only a real model takes tokens"
+    scripted_fact = "usage"
 
     type: Literal["max_tokens"] = "max_tokens"
     value: Annotated[Whole, Field(ge=0)]
@@ -204,9 +193,10 @@ class MaxTokensAssertion(_RunAssertion):
         return _compare(f"Took {tokens:,} tokens", limit, tokens <= self.value)
 
 
-class MaxLatencyAssertion(_RunAssertion):
+class MaxLatencyAssertion(RunAssertion):
     """The run took at most so many seconds, including tools."""
 
+    needs_calls = False
     dry_run_skip = "only a real model takes time"
 
     def get_cassette_skip(self, cassette: CassetteState) -> str | None:
@@ -218,16 +208,19 @@ class MaxLatencyAssertion(_RunAssertion):
     """Seconds."""
 
     def _check_run(self, result: AgentResult) -> AssertionOutcome:
+        if math.isnan(result.duration):
+            return AssertionOutcome(None, "It is not known how many seconds it took")
         is_within = result.duration <= self.value
         usage = f"Took {result.duration:.3g} s"
         limit = f"{self.value:g} s"
         return _compare(usage, limit, is_within)
 
 
-class MaxCostAssertion(_RunAssertion):
+class MaxCostAssertion(RunAssertion):
     """The run cost at most so much."""
 
     dry_run_skip = "only a real model costs something"
+    scripted_fact = "usage"
 
     type: Literal["max_cost"] = "max_cost"
     value: Annotated[Number, Field(ge=0)]

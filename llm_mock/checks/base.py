@@ -1,12 +1,12 @@
-"""Base class, context and outcome that all types of assertions share."""
+"""Context, outcome and messages that all types of assertions share."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import pydantic
 from pydantic import ConfigDict, Field
@@ -15,7 +15,10 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, shorten_name
-from llm_mock.support.validation import Number, Text
+from llm_mock.support.validation import Number
+
+if TYPE_CHECKING:
+    pass
 
 MAX_QUOTED = 120
 """The longest quotation in a message, in characters."""
@@ -36,6 +39,17 @@ def accept_text_items(schema: JSONObject) -> None:
     schema["items"] = {"anyOf": [schema["items"], text]}
 
 
+def expand_names(items: object) -> object:
+    """Return a list with a mapping in place of each plain text, which is a name."""
+    if not isinstance(items, (list, tuple)):
+        # Reported by the validation that follows.
+        return items
+    return [{"name": item} if isinstance(item, str) else item for item in items]
+
+
+ScriptedFact = Literal["tools", "usage", "steps"]
+"""A fact that scripted replies can state: which tools the model calls, its tokens, or both calls of
+models and tools in their order."""
 CassetteState = Literal["recorded", "replayed"]
 
 
@@ -47,6 +61,8 @@ class RunContext:
     """The run that gave the output, limited to one turn."""
     dry_run: bool = False
     """True if no real model answered; assertions that need one are skipped."""
+    scripted: Collection[ScriptedFact] = ()
+    """The facts that the replies of a dry run state, so that they can be checked all the same."""
     offered: tuple[str, ...] | None = None
     """The names of the tools that the agent offers; None if unknown."""
     judge: str | None = None
@@ -64,6 +80,8 @@ class RunContext:
     """The system prompt; None if unknown."""
     cassette: CassetteState | None = None
     """The state of the replies of models in the cassette; None without a cassette."""
+    unknown_calls: str | None = None
+    """The reason why the calls of models are not known; None if they are."""
 
 
 class AssertionOutcome(NamedTuple):
@@ -80,47 +98,6 @@ class AssertionOutcome(NamedTuple):
     """The score from 0 to 1 without `not_`; by default 1 if `holds`, else 0."""
     judge: str | None = None
     """The id of the judge model; None if no model judged."""
-
-
-def _require_type(schema: JSONObject) -> None:
-    """Make `type` required in the JSON Schema."""
-    # The field has a default, so that Python code can leave it out. Files cannot.
-    others = schema.get("required", ())
-    schema["required"] = ["type", *others]
-
-
-class BaseAssertion(StrictModel, ABC):
-    """A requirement for an answer; negated if `type` begins with `not_`."""
-
-    model_config = ConfigDict(json_schema_extra=_require_type)
-
-    needs_run: ClassVar[bool] = False
-    """True if it checks the run of the output; without a run it is skipped."""
-    dry_run_skip: ClassVar[str | None] = None
-    """The reason to skip it in a dry run; None to evaluate it."""
-
-    type: str
-    weight: Annotated[Number, Field(ge=0)] = 1.0
-    """The weight in the score of the case. Weight 0 only measures: the case does not fail."""
-    metric: Text | None = None
-    """The metric that its score belongs to; each metric has an average of its own."""
-
-    @property
-    def is_negated(self) -> bool:
-        """Return True if the opposite is asserted."""
-        return self.type.startswith("not_")
-
-    def get_cassette_skip(self, cassette: CassetteState) -> str | None:
-        """Return the reason to skip it with a cassette, or None to evaluate it."""
-        return None
-
-    def find_mistake(self, context: RunContext) -> str | None:
-        """Return the mistake in the assertion itself, independent of the output, or None."""
-        return None
-
-    @abstractmethod
-    def check(self, output: str, context: RunContext) -> AssertionOutcome:
-        """Return the outcome without `not_`. Problems are outcomes; nothing is raised."""
 
 
 def quote(text: str, length: int = MAX_QUOTED) -> str:

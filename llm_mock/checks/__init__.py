@@ -1,0 +1,46 @@
+"""Checks of outputs and runs, for suites, plain-language tests and Python.
+
+Each function returns the check that YAML loads by the same name. A check is called with a text,
+data, an `AgentResult`, a response of `llm` or a `Call`, and returns a value that is true or shows
+the reason: `assert contains("Hello")(result)`. `~` makes the opposite. `check` reports all checks
+that do not pass. Names are imported on first use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llm_mock.support.lazy_names import lazy_names
+
+if TYPE_CHECKING:
+    from llm_mock.checks.named import check as check
+    from llm_mock.checks.named import contains as contains
+    from llm_mock.checks.named import contains_all as contains_all
+    from llm_mock.checks.named import contains_any as contains_any
+    from llm_mock.checks.named import contains_json as contains_json
+    from llm_mock.checks.named import equals as equals
+    from llm_mock.checks.named import icontains as icontains
+    from llm_mock.checks.named import json as json
+    from llm_mock.checks.named import judge as judge
+    from llm_mock.checks.named import max_cost as max_cost
+    from llm_mock.checks.named import max_latency as max_latency
+    from llm_mock.checks.named import max_tokens as max_tokens
+    from llm_mock.checks.named import python as python
+    from llm_mock.checks.named import reasoning_budget as reasoning_budget
+    from llm_mock.checks.named import regex as regex
+    from llm_mock.checks.named import similar as similar
+    from llm_mock.checks.named import starts_with as starts_with
+    from llm_mock.checks.named import tool_called as tool_called
+    from llm_mock.checks.named import tool_calls as tool_calls
+    from llm_mock.checks.named import trajectory as trajectory
+
+_MODULES = {
+    "named": (
+        "check contains contains_all contains_any contains_json equals icontains json judge "
+        "max_cost max_latency max_tokens python reasoning_budget regex similar starts_with "
+        "tool_called tool_calls trajectory"
+    ),
+}
+
+__all__ = " ".join(_MODULES.values()).split()
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

@@ -1,0 +1,56 @@
+"""The union of all checks, told apart by `type`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from llm_mock.checks.functions import PythonAssertion
+from llm_mock.checks.models import LLMJudgeAssertion, SimilarAssertion
+from llm_mock.checks.runs import (
+    MaxCostAssertion,
+    MaxLatencyAssertion,
+    MaxTokensAssertion,
+    ReasoningBudgetAssertion,
+    ToolCalledAssertion,
+    ToolCallsAssertion,
+)
+from llm_mock.checks.skipped import SkippedAssertion
+from llm_mock.checks.texts import (
+    ContainsAllAssertion,
+    ContainsAnyAssertion,
+    ContainsAssertion,
+    ContainsJSONAssertion,
+    EqualsAssertion,
+    IContainsAssertion,
+    JSONAssertion,
+    RegexAssertion,
+    StartsWithAssertion,
+)
+from llm_mock.checks.trajectories import TrajectoryAssertion
+
+# A discriminated union: an error names the fields of the given type alone.
+Assertion = Annotated[
+    ContainsAssertion
+    | IContainsAssertion
+    | ContainsAnyAssertion
+    | ContainsAllAssertion
+    | EqualsAssertion
+    | StartsWithAssertion
+    | RegexAssertion
+    | JSONAssertion
+    | ContainsJSONAssertion
+    | ToolCallsAssertion
+    | ToolCalledAssertion
+    | TrajectoryAssertion
+    | ReasoningBudgetAssertion
+    | MaxTokensAssertion
+    | MaxLatencyAssertion
+    | MaxCostAssertion
+    | SimilarAssertion
+    | LLMJudgeAssertion
+    | SkippedAssertion
+    | PythonAssertion,
+    Field(discriminator="type"),
+]

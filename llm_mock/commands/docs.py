@@ -1,0 +1,193 @@
+"""The documentation in the terminal: a list of pages, one page, or a search."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+import llm_mock
+from llm_mock.errors import LLMMockError, MissingExtra
+from llm_mock.support.text import shorten_name, suggest_name
+
+MAX_RESULTS = 20
+"""The number of search results that are printed."""
+MAX_LINE = 90
+"""The longest quotation of a search result, in characters."""
+SIGNATURE_WIDTH = 90
+"""The longest line of a signature, in characters."""
+_HEADING = re.compile(r"^#+ (.+)$")
+_SNIPPET = re.compile(r'^--8<-- "(.+)"$', re.MULTILINE)
+_OBJECT = re.compile(r"^::: ([\w.]+)\n(?: {4}.*\n)*", re.MULTILINE)
+_FENCE = "```"
+
+
+class SearchResult(NamedTuple):
+    """A section of a page that holds the words of a search."""
+
+    page: str
+    heading: str
+    line: str
+    """The first line with one of the words."""
+    score: int
+    """A higher one is shown first."""
+
+
+def print_documentation(words: Sequence[str]) -> None:
+    """Print the list of pages, a page, or the sections that hold some words.
+
+    Args:
+        words: none for the list, the name of a page, or words to search for.
+
+    Raises:
+        LLMMockError: there is no such page, and no section holds the words.
+    """
+    pages = _find_pages()
+    if not words:
+        click.echo(_format_index(pages))
+    elif len(words) == 1 and _get_name(words[0]) in pages:
+        click.echo_via_pager(_read_page(pages[_get_name(words[0])]))
+    else:
+        click.echo(_format_results(words, pages))
+
+
+def _find_pages() -> dict[str, Path]:
+    """Return the files of the pages by name, in the order of the alphabet.
+
+    Raises:
+        LLMMockError: the installation has no pages.
+    """
+    package = Path(llm_mock.__file__).parent
+    # The wheel has them in the package; in a clone they are beside it.
+    for folder in (package / "docs", package.parent / "docs"):
+        if (folder / "index.md").is_file():
+            return {path.stem: path for path in sorted(folder.glob("*.md"))}
+    raise LLMMockError(
+        "This installation has no documentation. Install it again: "
+        "pip install --force-reinstall --no-deps pytest-llm-mock"
+    )
+
+
+def _get_name(word: str) -> str:
+    """Return the name of a page, which may be given as a file: `docs/replies.md`."""
+    return word.removeprefix("docs/").removesuffix(".md")
+
+
+def _read_page(path: Path) -> str:
+    return _OBJECT.sub(lambda match: _describe_object(match[1]), _read_source(path))
+
+
+def _read_source(path: Path) -> str:
+    """Return a page with the files that it includes; the API is not described, which is slow."""
+    text = path.read_text(encoding="utf-8")
+    # An included file stands beside the folder of the pages.
+    included = path.parent.parent
+    return _SNIPPET.sub(lambda match: (included / match[1]).read_text(encoding="utf-8"), text)
+
+
+def _describe_object(name: str) -> str:
+    """Return the signature and the docstring of a name of the package, as Markdown."""
+    try:
+        described = pydoc.locate(name)
+    except MissingExtra as error:
+        return f"### {name}\n\n{error}\n"
+    documentation = inspect.getdoc(described) or ""
+    if inspect.ismodule(described):
+        members = [
+            _describe_object(f"{name}.{member}")
+            for member, value in vars(described).items()
+            if getattr(value, "__module__", None) == name and not member.startswith("_")
+        ]
+        documentation = "\n\n".join([documentation, *members])
+    if not callable(described):
+        # A module or a constant has no signature.
+        return f"### {name}\n\n{documentation}\n"
+    short_name = name.rpartition(".")[2]
+    return f"### {name}\n\n{_format_signature(short_name, described)}\n\n{documentation}\n"
+
+
+def _format_signature(name: str, function: Callable[..., object]) -> str:
+    """Return the parameters and their defaults; the docstring describes their types."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        # Some classes, such as those of `typing`, have none.
+        return f"    {name}"
+    parameters = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
+    ]
+    bare = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+    return textwrap.fill(
+        f"{name}{bare}", SIGNATURE_WIDTH, initial_indent="    ", subsequent_indent="        "
+    )
+
+
+def _format_index(pages: dict[str, Path]) -> str:
+    width = max(map(len, pages))
+    lines = []
+    for name, path in pages.items():
+        title = _split_sections(_read_source(path))[0][0]
+        lines.append(f"{name:<{width}}  {title}")
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "Open a page: llm-mock docs replies",
+            "Search all pages: llm-mock docs rate limit",
+        ]
+    )
+
+
+def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
+    """Return the sections that hold all words, the best first.
+
+    Raises:
+        LLMMockError: no section holds them.
+    """
+    wanted = " ".join(words).lower().split()
+    results = [result for name in pages for result in _search_page(name, pages[name], wanted)]
+    if not results:
+        named = shorten_name(" ".join(words))
+        hint = suggest_name(_get_name(words[0]), list(pages))
+        raise LLMMockError(f"No page is called {named!r}, and none holds these words{hint}")
+    # Sorting is stable: sections of the same score stay in the order of the pages.
+    results.sort(key=lambda result: -result.score)
+    shown = results[:MAX_RESULTS]
+    lines = [f"{result.page}: {result.heading}\n    {result.line}" for result in shown]
+    if len(results) > len(shown):
+        lines.append(f"... and {len(results) - len(shown)} more; add a word")
+    return "\n".join([*lines, "", f"Open a page: llm-mock docs {results[0].page}"])
+
+
+def _search_page(name: str, path: Path, wanted: Sequence[str]) -> Iterator[SearchResult]:
+    for heading, lines in _split_sections(_read_page(path)):
+        text = "\n".join([heading, *lines]).lower()
+        if not all(word in text for word in wanted):
+            continue
+        in_heading = sum(word in f"{name} {heading}".lower() for word in wanted)
+        matching = [line for line in lines if any(word in line.lower() for word in wanted)]
+        line = shorten_name(matching[0].strip(), MAX_LINE) if matching else ""
+        # A word of a heading says more than any number of words in the text.
+        yield SearchResult(name, heading, line, 1000 * in_heading + len(matching))
+
+
+def _split_sections(text: str) -> list[tuple[str, list[str]]]:
+    """Return the headings of a page with the lines below them; code is no heading."""
+    sections: list[tuple[str, list[str]]] = []
+    is_code = False
+    for line in text.splitlines():
+        if line.startswith(_FENCE):
+            is_code = not is_code
+        heading = None if is_code else _HEADING.match(line)
+        if heading:
+            sections.append((heading[1], []))
+        elif sections:
+            sections[-1][1].append(line)
+    return sections

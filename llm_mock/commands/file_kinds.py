@@ -1,0 +1,61 @@
+"""Tell the kinds of test files apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
+from llm_mock.support.yaml_files import Document
+
+Kind = Literal["suite", "role", "spec"]
+SUFFIXES = (".yaml", ".yml")
+LEFT_OUT = {"plugins", "cassettes"}
+"""The folders whose YAML files are not tests."""
+UNKNOWN_KIND = (
+    "is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test (test, steps "
+    "and verdict); `llm-mock schema suite` and `llm-mock schema spec` print what these hold"
+)
+
+
+def find_kind(document: Document) -> Kind | None:
+    """Return the kind of a file; None if it is no file of ours."""
+    content = document.data
+    if not isinstance(content, dict):
+        return None
+    kind = content.get("kind")
+    if kind == "TestSuite":
+        return "suite"
+    if kind == "Agent" or is_flat_agent(content):
+        return "role"
+    # A plain-language test has no kind. One of these keys may be missing, which is an error of it.
+    if "test" in content and ("steps" in content or "verdict" in content):
+        return "spec"
+    return None
+
+
+def get_kind(document: Document) -> Kind:
+    """Return the kind of a file.
+
+    Raises:
+        InvalidFile: it is no file of ours.
+    """
+    __tracebackhide__ = True
+    kind = find_kind(document)
+    if kind is not None:
+        return kind
+    unsupported = describe_unsupported_kind(document.data)
+    if unsupported:
+        raise document.error(unsupported, ("kind",))
+    raise document.error(UNKNOWN_KIND)
+
+
+def list_yaml_files(folder: Path) -> Iterator[Path]:
+    """Yield the YAML files of a folder and those below it, without hidden ones, in order."""
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        is_hidden = any(part.startswith(".") for part in parts)
+        is_left_out = not LEFT_OUT.isdisjoint(parts[:-1])
+        if path.suffix in SUFFIXES and path.is_file() and not is_hidden and not is_left_out:
+            yield path

@@ -1,0 +1,129 @@
+"""The MCP servers and command-line tools that a plain-language test names, all real."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock.cli import main
+from llm_mock.errors import DriverError, InvalidFile, ServerError
+from llm_mock.specs import load_spec, run_llm_test
+from llm_mock.specs.claude_code import ClaudeCodeDriver
+from llm_mock.specs.drivers import DryRun
+from llm_mock.specs.llm_driver import LLMDriver
+from tests.agents.test_pool import EXAMPLES, SSE, serving
+
+SPEC = """\
+test: {{name: Bank}}
+tools:
+  - {tool}
+setup:
+  - {{tool: accounts, save_as: before}}
+steps:
+  - {{tool: accounts, save_as: now}}
+  - {{tool: assert_equals, args: {{actual: "${{now.alice}}", expected: "${{before.alice}}"}}}}
+verdict: {{pass_if: nothing is lost, fail_if: something is}}
+"""
+STDIO = f'{{type: mcp, command: "{sys.executable} -m bank.server", cwd: {EXAMPLES}}}'
+VERDICT = '{"verdict": "PASS", "reason": "it holds", "steps": [], "issues": []}'
+
+
+@pytest.fixture(scope="module")
+def tools() -> Iterator[dict[str, str]]:
+    with (
+        serving(sys.executable, "-m", "bank.server", "--http", "0") as http,
+        serving(sys.executable, "-c", SSE) as sse,
+    ):
+        yield {
+            "stdio": STDIO,
+            "streamable-http": f"{{type: mcp, transport: streamable-http, url: '{http}'}}",
+            "sse": f"{{type: mcp, transport: sse, url: '{sse}'}}",
+        }
+
+
+def write(folder: Path, tool: str, text: str = SPEC) -> Path:
+    path = folder / "bank.yaml"
+    path.write_text(text.format(tool=tool))
+    return path
+
+
+@pytest.mark.parametrize("transport", ["stdio", "streamable-http", "sse"])
+def test_steps_call_the_tools_of_any_mcp_server(
+    transport: str, tools: dict[str, str], tmp_path: Path
+) -> None:
+    path = write(tmp_path, tools[transport])
+    verdict = run_llm_test(load_spec(path), path, driver=DryRun())
+    assert (verdict.verdict, len(verdict.steps)) == ("PASS", 3), verdict
+
+
+def test_steps_call_a_command_line_tool_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "hi.txt").write_text("Hello")
+    tool = "{type: cli, name: cat, command: cat, tool_prefix: cat, cwd: sub}"
+    text = SPEC.partition("setup:")[0] + (
+        "steps:\n  - {{tool: cat_execute, args: {{args: hi.txt}}, save_as: said}}\n"
+        '  - {{tool: assert_contains, args: {{container: "${{said}}", item: Hello}}}}\n'
+        "verdict: {{pass_if: it is said, fail_if: it is not}}\n"
+    )
+    path = write(tmp_path, tool, text)
+    verdict = run_llm_test(load_spec(path), path, driver=DryRun())
+    assert verdict.verdict == "PASS", verdict
+
+
+def test_the_model_is_offered_the_same_tools(tmp_path: Path, mock_llm_responses: LLMMock) -> None:
+    calls = [
+        ToolCall("accounts", {}),
+        ToolCall("assert_equals", {"actual": 1, "expected": 1}),
+    ]
+    mock_llm_responses.add("m-1", Reply(tool_calls=calls))
+    mock_llm_responses.add("m-1", VERDICT)
+    path = write(tmp_path, STDIO)
+    verdict = run_llm_test(load_spec(path), path, driver=LLMDriver("m-1"))
+    assert verdict.verdict == "PASS", verdict
+
+
+def test_a_dry_run_asks_no_server_of_another_machine(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "{type: mcp, transport: streamable-http, url: 'https://away.example/mcp'}"
+    )
+    with pytest.raises(ServerError, match=r"away\.example/mcp.* is not asked"):
+        run_llm_test(load_spec(path), path, driver=DryRun())
+
+
+def test_claude_code_refuses_a_test_with_servers(tmp_path: Path) -> None:
+    path = write(tmp_path, STDIO)
+    with pytest.raises(DriverError, match="use the driver llm for a test with 'tools'"):
+        run_llm_test(load_spec(path), path, driver=ClaudeCodeDriver("no-such-command"))
+
+
+@pytest.mark.parametrize(
+    ("tool", "problem"),
+    [
+        ("{type: web}", "the type 'web' is not supported; write one of mcp, cli"),
+        ("{type: mcp}", "a tool of type mcp needs a 'command'"),
+        ("{type: cli, name: x}", "a tool of type cli needs a 'name' and a 'command'"),
+        ("{type: mcp, comand: x}", "unknown key 'comand'; did you mean 'command'?"),
+        ("{type: mcp, command: x, url: y}", "the key 'url' has no effect here; leave it out"),
+        ("mcp", "a tool is a mapping that has a type"),
+    ],
+)
+def test_a_wrong_tool_is_an_error_with_its_line(tool: str, problem: str, tmp_path: Path) -> None:
+    path = write(tmp_path, tool)
+    with pytest.raises(InvalidFile) as caught:
+        load_spec(path)
+    assert problem in str(caught.value)
+    assert f"{path}:3: " in str(caught.value)
+
+
+@pytest.mark.parametrize(("name", "passed"), [("accounts", True), ("acounts", False)])
+def test_validate_knows_the_tools_of_servers(name: str, passed: bool, tmp_path: Path) -> None:
+    path = write(
+        tmp_path, STDIO, SPEC.replace("tool: accounts, save_as: now", f"tool: {name}, save_as: now")
+    )
+    result = CliRunner().invoke(main, ["validate", str(path)])
+    assert (result.exit_code == 0) is passed, result.output

@@ -1,0 +1,213 @@
+"""Checks of the outputs of steps: made by us, in a dry run and after a model did the steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+pytest.importorskip("jinja2")
+
+from llm.models import ToolCall
+
+from llm_mock import Reply, ResponseConfigurator
+from llm_mock.errors import InvalidFile
+from llm_mock.specs import Verdict, load_spec, run_llm_test
+from llm_mock.specs.llm_driver import LLMDriver
+
+from .projects import Project, statuses
+from .projects import project as project
+
+APPLE = "  - {tool: shop_sell, args: {item: apple}, save_as: sale, checks: [%s]}\n"
+HOLDS = "{type: json, path: item, value: apple}"
+FAILS = "{type: contains, value: pear}"
+JUDGED = "{type: judge, criteria: It is polite, model: strict}"
+
+
+def steps(*checks: str, more: str = "") -> str:
+    return "steps:\n" + APPLE % ", ".join(checks) + more
+
+
+@pytest.mark.parametrize(
+    ("check", "word"),
+    [
+        (HOLDS, "PASS"),
+        ("{type: contains, value: '\"number\": 1'}", "PASS"),
+        ("{type: not_contains, value: apple}", "FAIL"),
+        (FAILS, "FAIL"),
+        (f"{HOLDS}, {FAILS}", "FAIL"),
+        ("{type: python, function: 'nowhere.py:f'}", "FAIL"),
+    ],
+)
+def test_a_check_of_a_step_decides_a_dry_run(project: Project, check: str, word: str) -> None:
+    verdict = project.run(steps(check))
+    assert verdict.verdict == word
+    assert statuses(verdict) == [("shop_sell", word.lower())]
+
+
+def test_a_failed_check_says_why(project: Project) -> None:
+    verdict = project.run(steps(FAILS, "{type: starts_with, value: x}"))
+    assert verdict.reason == (
+        "shop_sell: shop_sell(item=\"apple\"): Output does not contain 'pear'; "
+        'Output does not start with \'x\', but with \'{"item": "apple", "…\''
+    )
+
+
+def test_a_check_that_needs_a_model_is_not_checked_in_a_dry_run(project: Project) -> None:
+    verdict = project.run(steps(JUDGED))
+    assert verdict.verdict == "UNCLEAR"
+    assert verdict.steps[0].details == (
+        'shop_sell(item="apple"); not checked: Skipped in a dry run: judge, it asks a model'
+    )
+    both = project.run(steps(JUDGED, HOLDS))
+    assert both.verdict == "PASS"
+    assert "Nobody judged 1 expectation and the criteria." in both.reason
+    setup = project.run(f"setup:\n{APPLE % JUDGED}{steps(HOLDS)}")
+    assert setup.steps[0].details == verdict.steps[0].details
+
+
+def test_a_check_refers_to_what_earlier_steps_saved(project: Project) -> None:
+    again = (
+        "  - {tool: shop_sell, args: {item: pear}, "
+        "checks: [{type: not_contains, value: '${sale.item}'}, "
+        "{type: json, path: number, value: '${sale.number}'}]}\n"
+    )
+    verdict = project.run(steps(HOLDS, more=again))
+    assert verdict.reason == ('shop_sell: shop_sell(item="pear"): Output at number is 2, not 1')
+    wrong = again.replace("value: '${sale.item}'", "value: '${sale.number}'")
+    assert "invalid with the saved results" in project.run(steps(HOLDS, more=wrong)).reason
+
+
+def test_a_step_is_retried_until_its_checks_hold(project: Project) -> None:
+    retried = "  - {tool: shop_sell, args: {item: x}, retry: 3, retry_delay: 0, checks: [%s]}\n"
+    number = "{type: json, path: number, value: 3}"
+    assert project.run("steps:\n" + retried % number).verdict == "PASS"
+    assert project.journal.count("sell x") == 3
+    verdict = project.run("steps:\n" + retried % "{type: json, path: number, value: 9}")
+    assert verdict.reason.endswith("Output at number is 4, not 9 (after 4 attempts)")
+
+
+def test_a_check_of_the_setup_or_the_teardown_counts(project: Project) -> None:
+    for part in ("setup", "teardown"):
+        text = f"{part}:\n{APPLE % FAILS}{steps(HOLDS)}"
+        verdict = project.run(text)
+        assert verdict.verdict == "FAIL"
+        assert "Output does not contain 'pear'" in verdict.reason
+
+
+def test_a_check_ends_with_the_time_of_the_test(project: Project) -> None:
+    call = f"tool: shop_sell, args: {{item: {'a' * 40}!}}"
+    text = f"steps:\n  - {{{call}, checks: [{{type: regex, pattern: '(a+)+$'}}]}}\n"
+    verdict = project.run(text, timeout=2)
+    assert verdict.verdict == "FAIL"
+    assert verdict.reason.startswith("Timed out after 2 s during shop_sell.")
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ("{tool: shop_open, checks: [{type: max_cost, value: 1}]}", "max_cost checks the run of a"),
+        (
+            "{tool: shop_open, checks: [{type: contains, of: prompt, value: x}]}",
+            "a step has no prompt, only the output of its tool",
+        ),
+        ("{expect: x, checks: [{type: contains, value: x}]}", "checks says how a tool is called"),
+        ("{tool: shop_open, checks: [{type: contains, value: '${nobody}'}]}", "refers to 'nobody'"),
+        ("{tool: shop_open, checks: [{type: contain, value: x}]}", "contain"),
+    ],
+)
+def test_a_check_that_a_step_cannot_make_is_an_error_with_its_line(
+    project: Project, step: str, problem: str
+) -> None:
+    with pytest.raises(InvalidFile, match=r"\.yaml:\d+: ") as raised:
+        load_spec(project.write(f"steps:\n  - {step}\n"))
+    assert problem in str(raised.value)
+
+
+# --- After a model did the steps --------------------
+
+
+def ask(
+    project: Project, responses: ResponseConfigurator, text: str, word: str, *calls: str
+) -> Verdict:
+    """Run a test whose model sells these items and gives a verdict."""
+    for item in calls:
+        call = ToolCall("shop_refuse" if item == "refuse" else "shop_sell", {"item": item})
+        responses.add("gpt-4o-mini", Reply(tool_calls=[call]))
+    said = {"name": "shop_sell", "status": "pass", "details": "sold"}
+    answer = {"verdict": word, "reason": "All is well", "steps": [said], "issues": []}
+    responses.add("gpt-4o-mini", answer)
+    path = project.write(text)
+    return run_llm_test(load_spec(path), path, driver=LLMDriver("gpt-4o-mini"))
+
+
+@pytest.mark.parametrize("word", ["PASS", "UNCLEAR", "FAIL"])
+def test_a_failed_check_fails_the_test_whatever_the_model_says(
+    project: Project, mock_llm_responses: ResponseConfigurator, word: str
+) -> None:
+    verdict = ask(project, mock_llm_responses, steps(FAILS), word, "apple")
+    problem = "shop_sell: Output does not contain 'pear'"
+    assert verdict.verdict == "FAIL"
+    assert verdict.reason == f"{problem}. The model's reason: All is well"
+    assert verdict.issues == [problem]
+    assert statuses(verdict) == [("shop_sell", "fail")]
+
+
+def test_a_check_that_holds_leaves_the_verdict(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    verdict = ask(project, mock_llm_responses, steps(HOLDS), "PASS", "apple")
+    assert (verdict.verdict, verdict.reason, verdict.issues) == ("PASS", "All is well", [])
+    prompt = mock_llm_responses.get_model("gpt-4o-mini").call_history[0]["prompt"]
+    assert "checks" not in prompt
+
+
+def test_the_check_looks_at_the_call_of_the_step_and_at_no_other(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    wanted = steps("{type: json, path: number, value: 2}")
+    verdict = ask(project, mock_llm_responses, wanted, "PASS", "pear", "apple")
+    assert verdict.verdict == "PASS"
+    verdict = ask(project, mock_llm_responses, wanted, "PASS", "apple", "apple")
+    assert verdict.reason.startswith("shop_sell: Output at number is 1, not 2")
+
+
+def test_a_model_may_repeat_a_call_as_often_as_the_step_says(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    wanted = steps("{type: json, path: number, value: 3}").replace("save_as", "retry: 1, save_as")
+    verdict = ask(project, mock_llm_responses, wanted, "PASS", "pear", "apple", "apple")
+    assert verdict.verdict == "PASS"
+    verdict = ask(project, mock_llm_responses, wanted, "PASS", "apple", "apple", "apple")
+    assert verdict.verdict == "FAIL"
+
+
+@pytest.mark.parametrize(("word", "expected"), [("PASS", "UNCLEAR"), ("FAIL", "FAIL")])
+def test_a_check_without_its_call_is_no_pass(
+    project: Project, mock_llm_responses: ResponseConfigurator, word: str, expected: str
+) -> None:
+    verdict = ask(project, mock_llm_responses, steps(HOLDS), word, "pear")
+    assert verdict.verdict == expected
+    problem = "shop_sell: not checked: no call of shop_sell has the arguments of the step"
+    assert verdict.issues == [problem]
+
+
+def test_a_judge_is_asked_about_the_output_of_a_live_step(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    for is_met in (True, False):
+        answer: dict[str, Any] = {"reason": "So it is.", "met": is_met}
+        mock_llm_responses.add("strict", answer)
+        verdict = ask(project, mock_llm_responses, steps(JUDGED), "PASS", "apple")
+        assert verdict.verdict == ("PASS" if is_met else "FAIL")
+        history = mock_llm_responses.get_model("strict").call_history
+        assert '"item": "apple"' in history[-1]["prompt"]
+
+
+def test_a_skipped_check_is_noted(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    noted = "{type: skipped, reason: No counterpart}"
+    verdict = ask(project, mock_llm_responses, steps(noted, HOLDS), "PASS", "apple")
+    assert (verdict.verdict, verdict.issues) == ("PASS", ["Skipped: No counterpart"])

@@ -1,0 +1,144 @@
+"""A model that an assertion asks and that there is not is an error before anything is asked."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.suites.conftest import Project, command_line
+
+APP = """\
+from pathlib import Path
+
+def answer(prompt):
+    with Path("asked").open("a") as file:
+        file.write("asked ")
+    return "Hello"
+"""
+SUITE = """\
+apiVersion: llm-mock/v1
+kind: TestSuite
+metadata: {name: app}
+target: {function: "app.py:answer"}
+DEFAULTS
+cases:
+  - {name: first, prompt: Hi, repeat: 3, assertions: [ASSERTION]}
+  - {name: second, prompt: Hi, repeat: 3, assertions: [ASSERTION]}
+"""
+JUDGE = "{type: judge, criteria: Polite}"
+OTHER_JUDGE = "{type: judge, criteria: Polite, model: gpt-4o-minni}"
+SIMILAR = "{type: similar, value: Hi, model: 3-smal}"
+
+
+@pytest.fixture
+def app(project: Project) -> Project:
+    project.write("app.py", APP)
+    return project
+
+
+def write(app: Project, assertion: str, defaults: str = "") -> None:
+    text = SUITE.replace("DEFAULTS", defaults).replace("ASSERTION", assertion)
+    app.write("suite.yaml", text)
+
+
+def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own, in which `llm` is not mocked."""
+    return subprocess.run(
+        command_line(*arguments), env=environment, capture_output=True, text=True, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    ("assertion", "defaults", "options", "problem"),
+    [
+        (
+            OTHER_JUDGE,
+            "",
+            (),
+            "llm knows no judge model 'gpt-4o-minni', which judges. Did you mean ",
+        ),
+        (JUDGE, "defaults: {judge: gpt-4o-minni}", (), "Did you mean gpt-4o-mini"),
+        (
+            JUDGE,
+            "defaults: {judge: gpt-4o}",
+            ("--judge", "gpt-4o-minni"),
+            "Did you mean gpt-4o-mini",
+        ),
+        (JUDGE, "defaults: {judge: zzz}", (), "`llm models` lists those that it knows"),
+        (JUDGE, "", (), "No model judges: name one in the assertion"),
+        (SIMILAR, "", (), "llm knows no embedding model '3-smal'"),
+        (
+            "], user: {instructions: Be Ada., model: gpt-4o-minni}, tags: [",
+            "",
+            (),
+            "llm knows no user model 'gpt-4o-minni', which plays the user. Did you mean ",
+        ),
+        (
+            "], user: {instructions: Be Ada., model: zzz}, tags: [",
+            "",
+            (),
+            "`llm models` lists those that it knows",
+        ),
+    ],
+    ids=[
+        *("assertion", "defaults", "option", "no-near-name", "none", "embedding"),
+        *("user", "no-near-user"),
+    ],
+)
+def test_nothing_is_asked_if_a_model_of_an_assertion_is_unknown(
+    app: Project,
+    process_environment: dict[str, str],
+    assertion: str,
+    defaults: str,
+    options: tuple[str, ...],
+    problem: str,
+) -> None:
+    write(app, assertion, defaults)
+    ended = run(process_environment, "test", "-s", "suite.yaml", *options)
+    assert ended.returncode == 1
+    assert f"Error: suite.yaml:7: {problem}" in ended.stderr or problem in ended.stderr
+    assert ended.stderr.count("Error: ") == 1
+    assert not Path("asked").exists()
+
+
+def test_a_dry_run_needs_no_judge(app: Project, process_environment: dict[str, str]) -> None:
+    write(app, f"{OTHER_JUDGE}, {{type: equals, value: Hello}}")
+    ended = run(process_environment, "test", "-s", "suite.yaml", "--dry-run")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("assertion", "exit_code", "said"),
+    [
+        (OTHER_JUDGE, 1, "suite.yaml:7: llm knows no judge model 'gpt-4o-minni', which judges."),
+        (SIMILAR, 1, "llm knows no embedding model '3-smal'"),
+        (OTHER_JUDGE.replace("gpt-4o-minni", "zzz"), 0, "llm knows no judge model 'zzz'"),
+        (OTHER_JUDGE.replace("gpt-4o-minni", "gpt-4o-mini"), 0, "suite 'app', 2 cases\n"),
+    ],
+    ids=["misspelt", "embedding", "plugin-missing", "known"],
+)
+def test_validate_knows_the_models_of_assertions(
+    app: Project,
+    process_environment: dict[str, str],
+    assertion: str,
+    exit_code: int,
+    said: str,
+) -> None:
+    write(app, assertion)
+    ended = run(process_environment, "validate", "suite.yaml")
+    assert ended.returncode == exit_code
+    assert said in ended.stdout + ended.stderr
+    assert (ended.stdout + ended.stderr).count("llm knows no") <= 1
+
+
+def test_a_live_case_of_pytest_asks_nothing_either(pytester: pytest.Pytester) -> None:
+    text = SUITE.replace("DEFAULTS", "").replace("ASSERTION", OTHER_JUDGE)
+    (pytester.path / "suite.yaml").write_text(text)
+    (pytester.path / "app.py").write_text(APP)
+    pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml\n")
+    result = pytester.runpytest_subprocess("--llm-mock-live", "suite.yaml")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*llm knows no judge model 'gpt-4o-minni'*"])
+    assert not (pytester.path / "asked").exists()
