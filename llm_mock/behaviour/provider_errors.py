@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from llm_mock.behaviour.refusals import REFUSALS, Refusal, build_body
+from llm_mock.behaviour.refusals import REFUSALS, Refusal, build_body, get_refusals
 from llm_mock.core.context import current_mock
 from llm_mock.core.provider_error import ProviderError
 
@@ -149,7 +149,7 @@ def make_provider_error(
         retry_after = RETRY_AFTER
     # Over HTTP the client's own SDK makes its exception of the response.
     if provider is not None:
-        if kind in REFUSALS[provider]:
+        if kind in get_refusals(provider):
             return _make_provider_failure(model_id, kind, provider, retry_after)
         return _make_plain_error(kind, READ_TIMED_OUT)
     provider = _find_provider(model_id)
@@ -211,7 +211,7 @@ def _make_provider_failure(
     model_id: str, kind: str, provider: str | None, seconds: float | None
 ) -> ProviderFailure:
     """Return the error response of a provider; by default in the form of OpenAI's."""
-    return _fill_refusal(model_id, REFUSALS[provider or "openai"][kind], provider, seconds)
+    return _fill_refusal(model_id, get_refusals(provider)[kind], provider, seconds)
 
 
 def _fill_refusal(

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.behaviour.provider_errors import make_status_error
-from llm_mock.behaviour.refusals import FREE_REQUESTS, REFUSALS, Refusal
+from llm_mock.behaviour.refusals import FREE_REQUESTS, REFUSALS, Refusal, get_refusals
 from llm_mock.core.script import ByModel
 from llm_mock.core.tokens import count_input_tokens
 from llm_mock.support.locks import Lock
@@ -223,12 +223,15 @@ def _make_error(record: Call, excess: Excess, seconds: float, headers: dict[str,
         "anthropic": _build_anthropic_refusal,
         "google": _build_google_refusal,
         "bedrock": _build_bedrock_refusal,
+        "vertex": _build_vertex_refusal,
     }
 
     def build(provider: str | None) -> Refusal:
-        if provider == "mistral":
-            return REFUSALS["mistral"]["rate_limit"]
-        return builders[provider or "openai"](excess, seconds)
+        builder = builders.get(provider or "openai")
+        if builder is None:
+            # The other providers do not say which limit it is.
+            return get_refusals(provider)["rate_limit"]
+        return builder(excess, seconds)
 
     # An impossible request is refused without a time after which to repeat it.
     return make_status_error(
@@ -265,6 +268,15 @@ def _build_anthropic_refusal(excess: Excess, seconds: float) -> Refusal:
 def _build_bedrock_refusal(excess: Excess, seconds: float) -> Refusal:
     message = f"Too many {excess.kind}, please wait before trying again."
     return Refusal(429, "ThrottlingException", message)
+
+
+def _build_vertex_refusal(excess: Excess, seconds: float) -> Refusal:
+    known = get_refusals("vertex")["rate_limit"]
+    if excess.kind == "requests":
+        return known
+    metric = "online_prediction_input_tokens_per_minute_per_base_model"
+    message = known.message.replace("online_prediction_requests_per_base_model", metric)
+    return known._replace(message=message)
 
 
 def _build_google_refusal(excess: Excess, seconds: float) -> Refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -139,6 +140,25 @@ REFUSALS = {
     },
 }
 """The error response of each provider to each kind of failure."""
+_registered: dict[str, Mapping[str, Refusal]] = {}
+"""Those of further providers, which their descriptors at the HTTP boundary have."""
+
+
+def register_refusals(provider: str, refusals: Mapping[str, Refusal]) -> None:
+    """Add the error responses of a provider, by kind of failure."""
+    _registered[provider] = refusals
+
+
+def find_error_dialect(provider: str | None) -> str:
+    """Return the provider whose error responses a provider sends: itself, or else OpenAI."""
+    is_own = provider in REFUSALS or provider in _registered
+    return provider if provider is not None and is_own else "openai"
+
+
+def get_refusals(provider: str | None) -> Mapping[str, Refusal]:
+    """Return the error responses of a provider, or those of OpenAI."""
+    dialect = find_error_dialect(provider)
+    return REFUSALS.get(dialect) or _registered[dialect]
 
 
 def build_body(provider: str | None, refusal: Refusal, message: str, **call: str) -> JSONObject:

@@ -66,7 +66,8 @@ def configure_replies(
             responses.add(scripted.model, reply, times=UNLIMITED, optional=True, **matchers)
         else:
             times = scripted.times
-            responses.add(scripted.model, reply, times=times, optional=optional, **matchers)
+            may_stay = optional or scripted.optional
+            responses.add(scripted.model, reply, times=times, optional=may_stay, **matchers)
     # Reversed: if two globs match, the one that is set last answers.
     for scripted, reply in reversed(unconditional):
         responses.set(scripted.model, reply, schema=scripted.schema_name)

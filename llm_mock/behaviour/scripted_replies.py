@@ -38,7 +38,7 @@ def _wrap_single(value: object) -> object:
     return [value] if isinstance(value, Mapping) else value
 
 
-def _accept_single(schema: JSONObject) -> None:
+def accept_single(schema: JSONObject) -> None:
     """Let the JSON schema of a list accept a single item too."""
     of_list = {"type": schema.pop("type"), "items": schema.pop("items")}
     schema["anyOf"] = [of_list, of_list["items"]]
@@ -47,8 +47,15 @@ def _accept_single(schema: JSONObject) -> None:
 ToolCalls = Annotated[
     tuple[ScriptedToolCall, ...],
     pydantic.BeforeValidator(_wrap_single),
-    pydantic.Field(json_schema_extra=_accept_single),
+    pydantic.Field(json_schema_extra=accept_single),
 ]
+
+
+class ScriptedUsage(_Strict):
+    """The tokens that the provider reports for an answer."""
+
+    input: Annotated[Whole, pydantic.Field(ge=0)]
+    output: Annotated[Whole, pydantic.Field(ge=0)]
 
 
 class ScriptedReply(_Strict):
@@ -72,6 +79,8 @@ class ScriptedReply(_Strict):
     """The provider's own events, for requests that stream."""
     reasoning: str | None = None
     finish_reason: Text | None = None
+    usage: ScriptedUsage | None = None
+    """The tokens of the answer; by default they are estimated."""
     error: ErrorName | None = None
     """The error that the provider answers with; after a text or chunks, the end of the stream."""
     prompt: str | None = None
@@ -86,6 +95,14 @@ class ScriptedReply(_Strict):
     """The name of the schema that the call must ask for."""
     times: Annotated[Whole, pydantic.Field(ge=1)] | None = None
     """The number of calls it answers; by default any number in `llm-mock serve`, one in a suite."""
+    optional: bool = False
+    """Whether it may stay unused; in `llm-mock serve` each reply may."""
+
+    @property
+    def has_tool_call(self) -> bool:
+        """True if the model calls a tool in it."""
+        parts = self.parts or ()
+        return bool(self.tool_calls) or any(not isinstance(part, str) for part in parts)
 
     @property
     def is_conditional(self) -> bool:
@@ -128,6 +145,9 @@ def build_reply(scripted: ScriptedReply) -> Reply:
             "says nothing. Give it text, data, chunks, parts, refusal, tool_calls, body, events or "
             "error."
         )
+    usage: object = UNSET
+    if scripted.usage is not None:
+        usage = scripted.usage.model_dump()
     return Reply(
         scripted.text,
         data=scripted.data,
@@ -139,6 +159,7 @@ def build_reply(scripted: ScriptedReply) -> Reply:
         tool_calls=tool_calls,
         reasoning=scripted.reasoning,
         finish_reason=scripted.finish_reason,
+        usage=usage,
     )
 
 
@@ -158,6 +179,8 @@ def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
     has_json = scripted.data is not UNSET or scripted.body is not UNSET
     others = (scripted.parts, scripted.refusal, scripted.events)
     has_others = any(other is not None for other in others)
+    if scripted.usage is not None:
+        raise LLMMockError("has an error, which takes no tokens: leave usage out.")
     if has_json or has_others or scripted.tool_calls:
         raise LLMMockError(
             "has an error, beside which only text or chunks make sense: "

@@ -10,20 +10,15 @@ import pytest
 
 from llm_mock.cassettes import RECORD_MODES
 from llm_mock.errors import LLMMockError
+from llm_mock.plugin import VERIFY
 from llm_mock.support.strictness import EITHER_LEVEL, STRICTNESS_LEVELS, Strictness
 
 if TYPE_CHECKING:
     from llm_mock.core.settings import Settings
     from llm_mock.cost.prices import Prices
 
-DRIVERS = {
-    "llm": "llm_mock.specs.llm_driver:LLMDriver",
-    "claude-code": "llm_mock.specs.claude_code:ClaudeCodeDriver",
-}
-"""The values of ini `llm_mock_spec_driver` and the classes to load for them.
-
-Each class takes `model`: an id, or None.
-"""
+MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
+"""The options of `plugin.mutate`, which is imported for them alone."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,9 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--llm-mock-record",
-        choices=RECORD_MODES,
+        choices=(*RECORD_MODES, VERIFY),
         help="Choose which calls the tests with a cassette make and record. Overrides their "
-        "markers and ini llm_mock_record.",
+        "markers and ini llm_mock_record. verify makes the recorded calls once more for real, "
+        "compares the answers and records nothing.",
     )
     group.addoption(
         "--llm-mock-report",
@@ -55,10 +51,27 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run each test marked llm_mock_repeat N times. It passes if enough of its runs pass.",
     )
     group.addoption(
+        "--llm-mock-mutate",
+        action="store_true",
+        help="After all tests, run each test that called a model and passed again with one change "
+        "of its calls at a time, and list the changes that it does not notice.",
+    )
+    group.addoption(
+        "--llm-mock-mutate-min",
+        type=_parse_percent,
+        metavar="PERCENT",
+        help="Fail the run if the tests notice fewer of these changes.",
+    )
+    group.addoption(
+        "--llm-mock-mutate-json",
+        metavar="PATH",
+        help="Write the changes to PATH as JSON.",
+    )
+    group.addoption(
         "--llm-mock-judge",
         metavar="MODEL",
-        help="Use this model as the judge of llm_assert, llm_score and suites. Overrides ini "
-        "llm_mock_judge.",
+        help="Use this model as the judge of llm_assert, llm_score, checks and suites. Overrides "
+        "ini llm_mock_judge.",
     )
     group.addoption(
         "--llm",
@@ -217,12 +230,12 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_judge",
-        "Use this model as the judge of llm_assert, llm_score and suites.",
+        "Use this model as the judge of llm_assert, llm_score, checks and suites.",
         default="",
     )
     parser.addini(
         "llm_mock_spec_driver",
-        f"Run plain-language tests with this driver: {' or '.join(DRIVERS)} (default: llm).",
+        "Run plain-language tests with this driver: llm (default) or claude-code.",
         default="llm",
     )
     parser.addini("llm_mock_spec_model", "Run plain-language tests with this model.", default="")
@@ -247,6 +260,17 @@ def _parse_repetitions(text: str) -> int:
             f"{text!r} must be a whole number from 1 to {MOST_REPETITIONS:,}"
         )
     return number
+
+
+def _parse_percent(text: str) -> float:
+    try:
+        percent = float(text)
+    except ValueError:
+        percent = -1.0
+    # Also refuses "nan", which compares as false.
+    if not 0 < percent <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} must be a number above 0, up to 100")
+    return percent
 
 
 def read_settings(config: pytest.Config) -> Callable[[], Settings]:

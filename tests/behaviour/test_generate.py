@@ -346,6 +346,16 @@ def test_many_kinds_that_hold_each_other_end_soon() -> None:
     assert generate_instance(schema) == {"a": inner, "b": inner}
 
 
+def test_a_deeper_search_has_as_many_steps_as_the_first() -> None:
+    links = {f"link{number}": {"$ref": f"#/$defs/link{number + 1}"} for number in range(5)}
+    impossible = {"type": "string", "enum": list(range(3_000))}
+    schema = {
+        "anyOf": [impossible, {"$ref": "#/$defs/link0"}],
+        "$defs": {**links, "link5": {"const": "found"}},
+    }
+    assert generate_instance(schema) == "found"
+
+
 @st.composite
 def numbers(draw: st.DrawFn) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": draw(st.sampled_from(["integer", "number"]))}

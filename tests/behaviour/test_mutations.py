@@ -1,0 +1,219 @@
+"""Changed answers, requests and rules of prompts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from llm_mock import Reply, ToolCall
+from llm_mock.behaviour.changed_values import (
+    OTHER_TEXT,
+    SECOND_TEXT,
+    change_data,
+    change_json,
+    change_text,
+    empty_answer,
+)
+from llm_mock.behaviour.prompt_rules import (
+    change_number,
+    list_rule_changes,
+    negate,
+    split_rules,
+    weaken,
+)
+from llm_mock.core.request import Request
+from llm_mock.support.schemas import find_violations
+
+
+def make_request(schema: dict[str, Any] | None = None) -> Request:
+    """Return a request, which may ask for a schema."""
+    request = Request()
+    request.schema = schema
+    return request
+
+
+@pytest.mark.parametrize(
+    ("data", "changed"),
+    [
+        ("a", OTHER_TEXT),
+        (OTHER_TEXT, SECOND_TEXT),
+        (True, False),
+        (False, True),
+        (7, 8),
+        (1.5, 2.5),
+        (None, None),
+        ({}, {}),
+        ({"a": 1, "b": [True, {"c": "x"}]}, {"a": 2, "b": [False, {"c": OTHER_TEXT}]}),
+    ],
+)
+def test_each_value_becomes_another_one_of_its_type(data: Any, changed: Any) -> None:
+    before = repr(data)
+    assert change_json(data, None) == changed
+    assert repr(data) == before
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "changed"),
+    [
+        ({"enum": ["red", "green"]}, "red", "green"),
+        ({"const": "red"}, "red", "red"),
+        ({"anyOf": [{"enum": ["red"]}, {"const": "blue"}]}, "red", "blue"),
+        ({"type": "integer", "maximum": 7}, 7, 6),
+        ({"type": "integer", "maximum": 7, "minimum": 7}, 7, 7),
+        ({"type": "integer", "enum": [0, 5]}, 5, 0),
+        ({"type": "integer", "enum": [1, 5]}, 5, 1),
+        ({"type": "number", "enum": [2.5, 5]}, 5, 2.5),
+        ({"type": "string", "maxLength": 5}, "a", "other"),
+        ({"type": "string", "maxLength": 2}, "ab", "ba"),
+        ({"type": "string", "maxLength": 1}, "a", "a"),
+    ],
+)
+def test_other_values_are_those_that_the_schema_permits(
+    schema: dict[str, Any], value: Any, changed: Any
+) -> None:
+    whole = {"type": "object", "properties": {"value": schema}, "required": ["value"]}
+    found = change_json({"value": value}, whole)
+    assert found == {"value": changed}
+    assert list(find_violations(whole, found)) == []
+    assert change_json(value, schema) == changed
+
+
+def test_a_text_in_json_stays_json_and_other_text_becomes_another() -> None:
+    reply = change_data(make_request(), Reply('{"a": "é"}'))
+    assert reply is not None
+    assert reply.content == f'{{"a": "{OTHER_TEXT}"}}'
+    assert change_text(make_request(), Reply('{"a": 1}')) is None
+    # A number is a text, whatever a parser makes of it.
+    assert change_data(make_request(), Reply("7")) is None
+    changed = change_text(make_request(), Reply(OTHER_TEXT, usage={"input": 3, "output": 2}))
+    assert changed is not None
+    assert (changed.content, changed.given_tokens()) == (SECOND_TEXT, (3, 2))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(""),
+        Reply(error=ValueError("no")),
+        Reply(body={"a": 1}),
+    ],
+)
+def test_what_has_no_answer_in_terms_of_the_mock_is_not_emptied(reply: Reply) -> None:
+    assert empty_answer(make_request(), reply) is None
+    assert change_text(make_request(), reply) is None
+    assert change_data(make_request(), reply) is None
+
+
+def test_a_tool_call_alone_is_an_answer() -> None:
+    emptied = empty_answer(make_request(), Reply(tool_calls=[ToolCall("f", {})]))
+    assert emptied is not None
+    assert (emptied.content, emptied.tool_calls) == ("", ())
+
+
+PROMPT = """# Rules
+
+You are a poet. "Be brief."  Answer in
+French! Is that clear?
+- Always rhyme. In pairs.
+* Use 3 lines
+  at most.
+2. Never swear
+10) No jokes
+
+```
+not a rule.
+```
+OK.
+Never swear
+"""
+
+
+def test_rules_are_sentences_and_list_items() -> None:
+    rules = split_rules(PROMPT)
+    assert rules == [
+        "You are a poet.",
+        '"Be brief.',
+        "Answer in\nFrench!",
+        "Always rhyme. In pairs.",
+        "Use 3 lines\n  at most.",
+        "Never swear",
+        "No jokes",
+    ]
+    assert all(rule in PROMPT for rule in rules)
+
+
+@pytest.mark.parametrize(
+    ("rule", "negated"),
+    [
+        ("You must not ask.", "You must ask."),
+        ("It should not end.", "It should end."),
+        ("You may not ask.", "You may ask."),
+        ("Do not ask.", "Do ask."),
+        ("Don't ask.", "Do ask."),
+        ("It cannot end.", "It can end."),
+        ("Never ask.", "Always ask."),
+        ("You always ask.", "You never ask."),
+        ("You MUST ask.", "You Must not ask."),
+        ("It should end.", "It should not end."),
+        ("You may ask.", "You may not ask."),
+        ("You can ask.", "You cannot ask."),
+        ("It will end.", "It will not end."),
+        ("You are a poet.", "You are not a poet."),
+        ("This is it.", "This is not it."),
+        ("Answer in JSON.", "Do not answer in JSON."),
+        ("answer in JSON.", "Do not answer in JSON."),
+        ("Island tales.", None),
+        ("Answer", None),
+    ],
+)
+def test_a_rule_is_negated(rule: str, negated: str | None) -> None:
+    assert negate(rule) == negated
+
+
+@pytest.mark.parametrize(
+    ("rule", "weakened"),
+    [
+        ("You must ask.", "You may ask."),
+        ("It shall end.", "It may end."),
+        ("You should ask.", "You may ask."),
+        ("Always ask.", "Sometimes ask."),
+        ("You never ask.", "You rarely ask."),
+        ("Do not ask.", "Try not to ask."),
+        ("Don't ask.", "Try not to ask."),
+        ("It cannot end.", "It should not end."),
+        ("Only ask.", "Mainly ask."),
+        ("Use exactly 3.", "Use about 3."),
+        ("Use at most 3.", "Use about 3."),
+        ("Use at least 3.", "Use about 3."),
+        ("Rhyme every line.", "Rhyme almost every line."),
+        ("Rhyme all lines.", "Rhyme most lines."),
+        ("Be brief.", None),
+    ],
+)
+def test_a_rule_is_weakened(rule: str, weakened: str | None) -> None:
+    assert weaken(rule) == weakened
+
+
+@pytest.mark.parametrize(
+    ("rule", "changed"),
+    [
+        ("Use 3 lines, 4 words.", "Use 4 lines, 4 words."),
+        ("Use 99.", "Use 100."),
+        ("Use v2 of it.", None),
+        ("Use gpt4.", None),
+        ("Be brief.", None),
+    ],
+)
+def test_the_number_of_a_rule_is_changed(rule: str, changed: str | None) -> None:
+    assert change_number(rule) == changed
+
+
+def test_a_prompt_of_one_rule_is_not_deleted() -> None:
+    assert {change.kind for change in list_rule_changes("You must use 3 lines.\n")} == {
+        "negated",
+        "weakened",
+        "number",
+    }
+    changes = list_rule_changes("You must use 3 lines. Be brief.")
+    assert changes[0] == ("deleted", "You must use 3 lines.", "")
