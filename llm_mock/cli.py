@@ -28,7 +28,7 @@ from llm_mock.support.strictness import EITHER_LEVEL, Strictness
 
 @click.group(
     context_settings={"max_content_width": 100},
-    epilog="Documentation: docs/index.md of pytest-llm-mock.",
+    epilog="Documentation: llm-mock docs.",
 )
 @click.version_option(__version__)
 def main() -> None:
@@ -54,8 +54,8 @@ def _get_stored_keys() -> list[str]:
 
 
 @main.command(
-    short_help="Run suites of prompts and check the answers.",
-    epilog="Documentation: docs/suites.md.",
+    short_help="Run suites of prompts and plain-language tests.",
+    epilog="Documentation: llm-mock docs suites, llm-mock docs plain-language.",
 )
 @add_role_options
 @click.option(
@@ -65,18 +65,15 @@ def _get_stored_keys() -> list[str]:
     callback=parse_models,
     help="Use this model of llm instead of the role's. Repeat it to compare models.",
 )
-# Optional, as a suite with a target needs no role.
-@click.argument("role", type=click.Path(), required=False)
-# An option, not an argument, as a suite and a role are both YAML files.
+# Not `exists=True`: a file that cannot be read must not stop the others.
+@click.argument("files", nargs=-1, type=click.Path(), metavar="[FILE...]")
 @click.option(
     "suite",
     "-s",
     "--suite",
     multiple=True,
-    required=True,
-    # Not `exists=True`: a suite that cannot be read must not stop the others.
     type=click.Path(),
-    help="Run this suite; repeatable.",
+    help="Run this suite; repeatable. With it, a single FILE is the role.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Show the result of each assertion.")
 @click.option(
@@ -169,24 +166,36 @@ def _get_stored_keys() -> list[str]:
     metavar="FILE",
     help="Compare with an earlier result (-o FILE.json), and fail only if something is worse.",
 )
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Save the outputs of the cases that pass as snapshots, which later runs must give again.",
+)
 @files_in
 def test(**options: Any) -> None:
-    """Run suites of prompts against the agent of a role file, or against the target of the suite.
+    """Run suites of prompts and plain-language tests: files, or all in a folder, by their kind.
+
+    A suite runs against the agent of a role file, or against the target that it names.
 
     \b
+      llm-mock test tests --dry-run
+      llm-mock test tests/llm/test_todo.yaml --dry-run --repeat 5
       llm-mock test role.yaml -s suites/greeting.yaml --dry-run
       llm-mock test -s suites/application.yaml --dry-run
       llm-mock test role.yaml -s greeting.yaml -s refunds.yaml -j 4 -o results.html
       llm-mock test role.yaml -s greeting.yaml --model gpt-5-mini --model gpt-5
       llm-mock test role.yaml -s greeting.yaml --cassette
 
-    Needs pip install 'pytest-llm-mock[suites]'.
+    Needs pip install 'pytest-llm-mock[suites]', plain-language tests [suites,specs].
 
     Exit codes: 0, all cases passed; with --baseline, none broke and no new one failed. 1, a case
     failed or was not run, or a file is wrong. 2, wrong usage. 130, Ctrl-C.
     """
     if options["cassette"] and options["dry_run"]:
         problem = "--cassette records a real run, and --dry-run asks no model"
+        raise click.UsageError(f"{problem}: give one of them.")
+    if options["update"] and options["dry_run"]:
+        problem = "--update saves the outputs of a real run, and --dry-run simulates the model"
         raise click.UsageError(f"{problem}: give one of them.")
     if options["record"] and not options["cassette"]:
         raise click.UsageError("--record needs --cassette: give both.")
@@ -198,7 +207,7 @@ def test(**options: Any) -> None:
     raise SystemExit(exit_code)
 
 
-@main.command(epilog="Documentation: docs/suites.md.")
+@main.command(epilog="Documentation: llm-mock docs suites.")
 @add_role_options
 @click.option(
     "--model",
@@ -248,7 +257,7 @@ def run(**options: Any) -> None:
 
 @main.command(
     short_help="Print the JSON Schema of a kind of file.",
-    epilog="Documentation: docs/suites.md.",
+    epilog="Documentation: llm-mock docs suites.",
 )
 @click.argument("kind", type=click.Choice(["suite", "spec"]))
 def schema(kind: str) -> None:
@@ -267,7 +276,7 @@ def schema(kind: str) -> None:
 
 @main.command(
     short_help="Check suites, roles and plain-language tests.",
-    epilog="Documentation: docs/suites.md and docs/plain-language.md.",
+    epilog="Documentation: llm-mock docs suites and llm-mock docs plain-language.",
 )
 @click.argument(
     "files",
@@ -302,7 +311,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
 
 @main.command(
     short_help="Serve scripted replies to SDKs of any language.",
-    epilog="Documentation: docs/server.md.",
+    epilog="Documentation: llm-mock docs server.",
 )
 # Optional, as --record needs no script. Not a path: it may name a function.
 @click.argument("script", required=False)
@@ -340,6 +349,14 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     "client's key, and record the answers.",
 )
 @click.option(
+    "--upstream",
+    "upstreams",
+    multiple=True,
+    metavar="NAME=URL",
+    help="With --record, ask this server for the requests to http://…/NAME, such as a gateway or "
+    "a model of your own; give it for each server.",
+)
+@click.option(
     "--disabled-rule",
     "disabled_rules",
     multiple=True,
@@ -361,6 +378,7 @@ def serve(
     keep: int,
     strict: Strictness,
     record: Path | None,
+    upstreams: tuple[str, ...],
     disabled_rules: tuple[str, ...],
     control_token: str | None,
 ) -> None:
@@ -392,12 +410,17 @@ def serve(
         if strict == "error" and record is not None:
             problem = "--strict error refuses the calls that --record asks the provider"
             raise click.UsageError(f"{problem}: give one of them.")
-        serve_script(script, host, port, strict, record, keep, disabled_rules, control_token)
+        if upstreams and record is None:
+            problem = "--upstream names a server to record, and there is no --record CASSETTE"
+            raise click.UsageError(f"{problem}: give it, too.")
+        serve_script(
+            script, host, port, strict, record, keep, disabled_rules, control_token, upstreams
+        )
 
 
 @main.command(
     short_help="Let a coding agent check and run tests, by MCP.",
-    epilog="Documentation: docs/plain-language.md.",
+    epilog="Documentation: llm-mock docs plain-language.",
 )
 def mcp() -> None:
     """Let a coding agent check and run suites and plain-language tests: serve MCP on stdio.
@@ -417,7 +440,7 @@ def mcp() -> None:
 @main.command(
     "import",
     short_help="Convert a file of promptfoo or VCR.",
-    epilog="Documentation: docs/suites.md and docs/cassettes.md.",
+    epilog="Documentation: llm-mock docs suites and llm-mock docs cassettes.",
 )
 @click.argument("source", type=click.Path(path_type=Path), metavar="FILE")
 @click.option(
@@ -435,26 +458,36 @@ def mcp() -> None:
     metavar="HOST",
     help="VCR: treat this host as a provider, too; repeatable.",
 )
-def import_file(source: Path, output: Path | None, hosts: tuple[str, ...]) -> None:
+@click.option(
+    "strict",
+    "--strict",
+    is_flag=True,
+    help="Exit with 1 if something has no counterpart; the files are written all the same.",
+)
+def import_file(source: Path, output: Path | None, hosts: tuple[str, ...], strict: bool) -> None:
     """Convert a promptfoo configuration to a suite, or a cassette of VCR or pytest-recording.
 
     \b
       llm-mock import promptfooconfig.yaml
       llm-mock import tests/cassettes/test_greeting/test_hello.yaml
 
-    Each line of the output names something that cannot be converted. By default the result is
+    Each line of the output names something that cannot be converted. An assertion without a
+    counterpart becomes one that is skipped, with the reason. By default the result is
     beside FILE: promptfooconfig.suite.yaml and its role, or test_hello.llm.yaml, where its test
     finds it. A cassette never contains a key.
     """
     with report_errors():
         from llm_mock.commands.import_file import import_file as convert_file
 
-        convert_file(source, output, hosts)
+        is_whole = convert_file(source, output, hosts)
+    if strict and not is_whole:
+        print_message("Error", "--strict: the lines above name what has no counterpart.")
+        raise SystemExit(1)
 
 
 @main.command(
     short_help="Print the recommended settings of pytest.",
-    epilog="Documentation: docs/reference.md.",
+    epilog="Documentation: llm-mock docs reference.",
 )
 @click.option(
     "--ini",
@@ -473,8 +506,27 @@ def config(ini: bool) -> None:
 
 
 @main.command(
+    short_help="Print the documentation, or search it.",
+    epilog="Documentation: llm-mock docs index.",
+)
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+def docs(words: tuple[str, ...]) -> None:
+    """Print the list of pages, a page, or the sections that hold some words.
+
+    \b
+      llm-mock docs
+      llm-mock docs replies
+      llm-mock docs rate limit
+    """
+    with report_errors():
+        from llm_mock.commands.docs import print_documentation
+
+        print_documentation(words)
+
+
+@main.command(
     short_help="Rewrite tests that mock llm by hand.",
-    epilog="Documentation: docs/migration.md.",
+    epilog="Documentation: llm-mock docs migration.",
 )
 @click.argument(
     "paths",
@@ -509,7 +561,7 @@ def migrate(paths: tuple[Path, ...], check: bool, write: bool, learn: bool) -> N
 
 @main.command(
     short_help="List the misbehaviours of models.",
-    epilog="Documentation: docs/misbehaviour.md.",
+    epilog="Documentation: llm-mock docs misbehaviour.",
 )
 def misbehaviours() -> None:
     """List the misbehaviours for @pytest.mark.llm_mock_misbehaviour: name and description.

@@ -58,8 +58,13 @@ from llm_mock.plugin.hooks import (
     pytest_plugin_registered,
 )
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
-from llm_mock.plugin.options import pytest_addoption, read_choice, read_strictness
-from llm_mock.plugin.run import get_run
+from llm_mock.plugin.options import (
+    MUTATION_OPTIONS,
+    pytest_addoption,
+    read_choice,
+    read_strictness,
+)
+from llm_mock.plugin.run import TestRun, get_run
 from llm_mock.plugin.runtest import (
     CURRENT_TEST,
     CurrentTest,
@@ -99,6 +104,35 @@ def pytest_configure(config: pytest.Config) -> None:
         run.user_environment = json.loads(environment)
     config.pluginmanager.register(autouse if run.pending else OnRequest(), "llm_mock_fixtures")
     config.add_cleanup(guard(follow_threads()))
+    _choose_judge(config)
+    _register_parts(config, run)
+    try:
+        current = CurrentTest(config, run)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[CURRENT_TEST] = current
+    config.add_cleanup(guard(current.patches.end))
+    call_configure_hooks(config)
+
+
+def _choose_judge(config: pytest.Config) -> None:
+    """Set the judge of checks that name none, for the run."""
+    override = config.getoption("--llm-mock-judge") or None
+    default = config.getini("llm_mock_judge") or None
+    if override is None and default is None:
+        return
+    # Imported here, as few projects have a judge.
+    from llm_mock.core.judge_choice import JudgeChoice, choose_judge
+
+    config.add_cleanup(guard(choose_judge(JudgeChoice(override, default))))
+
+
+def _register_parts(config: pytest.Config, run: TestRun) -> None:
+    """Register the parts of the plugin that options and ini keys ask for."""
+    if any(config.getoption(name) for name in MUTATION_OPTIONS):
+        from llm_mock.plugin import mutate
+
+        mutate.register(config, run)
     if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
         from llm_mock.plugin import report
 
@@ -115,13 +149,6 @@ def pytest_configure(config: pytest.Config) -> None:
         from llm_mock.plugin.spec_items import SpecCollector
 
         config.pluginmanager.register(SpecCollector(config), "llm_mock_specs")
-    try:
-        current = CurrentTest(config, run)
-    except ValueError as error:
-        raise pytest.UsageError(str(error)) from None
-    config.stash[CURRENT_TEST] = current
-    config.add_cleanup(guard(current.patches.end))
-    call_configure_hooks(config)
 
 
 @reporting_hook(tryfirst=True)

@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from llm_mock.boundaries.http.providers.registry import get_registry
+
 PATCHED = (
     *("aiohttp", "httpcore", "httpcore2", "httpx", "httpx2", "llm", "requests", "urllib3"),
     *("concurrent", "http", "multiprocessing", "os", "socket", "ssl", "subprocess"),
@@ -30,6 +32,7 @@ SETTINGS = "llm_mock.boundaries.http.settings.http_settings"
 UNSTABLE = (
     "environment: PYTEST_CURRENT_TEST",  # stays after a failed teardown
     "own state: llm_mock.core.call._current_second",  # the time of the last call
+    "behaviour.refusals._registered",  # comes with the table of providers
     ".SECRET_SOURCES",  # the next redaction empties it
     # Entries go with the threads and classes that they are about.
     "core.ownership.RunState.threads",
@@ -99,6 +102,7 @@ class StateWatch:
         self._folders = folders
         self._kinds = kinds
         gc.collect()  # what earlier tests left closes now, and not later
+        get_registry()  # the table of providers stays for the process
         self._before = self._take_snapshot()
 
     def _take_snapshot(self) -> State:

@@ -23,6 +23,7 @@ class ProviderServer(QuietServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.go_on = threading.Event()
         """Lets a stream that was asked for `slowly` go on after its second event."""
         self.go_on.set()
@@ -42,9 +43,32 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None: ...
 
+    def do_GET(self) -> None:
+        self.server.requests.append({})
+        if not self._answer_endpoint():
+            self._send(404, b"{}", "application/json")
+
+    do_DELETE = do_GET
+
+    def _answer_endpoint(self) -> bool:
+        """Answer a request that asks no model for text; return False for other requests."""
+        path = self.path.partition("?")[0]
+        for end, answer in ENDPOINTS.items():
+            if path.endswith(end):
+                kind = "audio/mpeg" if isinstance(answer, bytes) else "application/json"
+                content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+                self._send(200, content, kind)
+                return True
+        return False
+
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.paths.append(self.path)
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        is_form = self.headers["Content-Type"].startswith("multipart/")
+        body = {} if is_form else json.loads(content)
         self.server.requests.append(body)
+        if " fail" not in json.dumps(body) and self._answer_endpoint():
+            return
         number, asked = len(self.server.requests), json.dumps(body)
         wants = next(
             (word for word in ("think", "tool", "fail", "crash", "echo") if f" {word}" in asked),
@@ -55,6 +79,8 @@ class _Handler(BaseHTTPRequestHandler):
             return
         api = _api(self.path, body)
         text = f"You sent {self._key()}." if wants == "echo" else TEXT
+        if " as JSON" in asked:
+            text = '{"city": "Bern"}'
         if body.get("stream") or ":stream" in self.path:
             self._stream(STREAMED[api](number, wants, text), " slowly" in asked)
         else:
@@ -491,6 +517,32 @@ def _gemini_stream(number: int, wants: str, text: str) -> Events:
     return [*events, (None, {"candidates": [ended], **_gemini_end(number)})]
 
 
+_VECTOR = [0.1, -2.5, 1e-07, 3.0]
+_PAGE = {"has_more": False, "first_id": "claude-1", "last_id": "claude-1"}
+_CLAUDE = {"id": "claude-1", "display_name": "C", "created_at": "2026-01-01T00:00:00Z"}
+_GPT = {"id": "gpt-4o", "object": "model", "created": 1_700_000_000, "owned_by": "o"}
+ENDPOINTS: dict[str, Any] = {
+    "/messages/count_tokens": {"input_tokens": 17},
+    "/anthropic/v1/models": {"data": [{"type": "model", **_CLAUDE}], **_PAGE},
+    "/responses/input_tokens": {"object": "response.input_tokens", "input_tokens": 17},
+    "/embeddings": {
+        "id": "embd-1",
+        "object": "list",
+        "model": "text-embedding-3-small",
+        "data": [{"object": "embedding", "index": 0, "embedding": _VECTOR}],
+        "usage": {"prompt_tokens": 3, "total_tokens": 3, "completion_tokens": 0},
+    },
+    ":batchEmbedContents": {"embeddings": [{"values": _VECTOR}]},
+    ":countTokens": {"totalTokens": 17},
+    "/models/gpt-4o": {**_GPT, "type": "base"},
+    "/v1beta/models": {"models": [{"name": "models/gemini-3-pro", "version": "001"}]},
+    "/models": {"object": "list", "data": [{**_GPT, "type": "base"}]},
+    "/audio/speech": b"\xff\xfb\x90\x64" * 4000,
+    "/audio/transcriptions": {"text": TEXT},
+    "/moderations": {"id": "modr-1", "model": "omni-moderation-latest", "results": []},
+    "/rerank": {"results": [{"index": 0, "relevance_score": 0.5}]},
+}
+"""The answers of endpoints that ask no model for text, by the ends of their paths."""
 WHOLE = {
     "chat": _chat,
     "mistral": _mistral,

@@ -131,11 +131,21 @@ def _(length: int) -> bool:
     return f"'{text}'" in shown
 
 
-@limit(120, "suites/assertion_types/base.py MAX_QUOTED")
+@limit(120, "checks/base.py MAX_QUOTED")
 def _(length: int) -> bool:
-    from llm_mock.suites.assertion_types.base import quote
+    from llm_mock.checks.base import quote
 
     return quote("x" * length) == f"'{'x' * length}'"
+
+
+@limit(500, "checks/subjects.py SHOWN_OUTPUT")
+def _(length: int) -> bool:
+    from llm_mock.checks import check, contains
+
+    text = "x" * length
+    with pytest.raises(AssertionError) as raised:
+        check(text, contains("y"))
+    return str(raised.value).endswith(f"output: {text}")
 
 
 @limit(2_000, "suites/target_client.py MAX_ERROR_LENGTH")
@@ -323,9 +333,9 @@ def _(number: int) -> bool:
     return " and 1 more" not in _explain_empty_selection(options, cases)
 
 
-@limit(3, "suites/assertion_types/texts.py MAX_PROBLEMS")
+@limit(3, "checks/texts.py MAX_PROBLEMS")
 def _(number: int) -> bool:
-    from llm_mock.suites.assertion_types.texts import _check_schema
+    from llm_mock.checks.texts import _check_schema
 
     properties = {name: {"type": "string"} for name in names(number)}
     outcome = _check_schema({"properties": properties}, dict.fromkeys(names(number), 1), "Output")
@@ -468,11 +478,15 @@ def _(number: int) -> bool:
 def _(number: int) -> bool:
     from llm_mock.suites.failure import _format_turn
 
+    asking = [SimpleNamespace(line=name) for name in names(number)]
     turn = SimpleNamespace(
-        tool_calls=names(number), model_calls=names(number), output="", transformed=None
+        prompt="x" * 300,
+        tool_calls=names(number),
+        model_calls=asking,
+        output="",
+        transformed=None,
     )
-    case = SimpleNamespace(all_turns=[SimpleNamespace(prompt="x" * 300)])
-    result: Any = SimpleNamespace(case=case)
+    result: Any = SimpleNamespace(case=SimpleNamespace(has_turns=False))
     attempt: Any = SimpleNamespace(turns=[turn], error="failed")
     lines = list(_format_turn(result, attempt, 0))
     assert lines[0].endswith(f": {'x' * 300}")
@@ -486,7 +500,7 @@ def _(number: int) -> bool:
 def _(length: int) -> bool:
     from llm_mock.suites.failure import _format_turn
 
-    case = SimpleNamespace(all_turns=[SimpleNamespace(prompt="x" * length)])
+    case = SimpleNamespace(all_turns=[SimpleNamespace(prompt="x" * length)], has_turns=False)
     result: Any = SimpleNamespace(case=case)
     attempt: Any = SimpleNamespace(turns=[], error="failed")
     return next(_format_turn(result, attempt, 0)).endswith("x" * length)
@@ -620,6 +634,37 @@ def _(length: int) -> bool:
     return expansion._make_row_names(case) == [f"case[{'x' * length}]"]
 
 
+@limit(100, "suites/simulated_user.py MOST_TURNS")
+def _(number: int) -> bool:
+    from llm_mock.suites.simulated_user import SimulatedUser
+
+    return accepts(SimulatedUser.model_validate, {"script": ["Hi"], "max_turns": number})
+
+
+@limit(2_000, "suites/snapshots.py MAX_DIFF_LINES")
+def _(number: int) -> bool:
+    """Try a difference of so many lines, of which one was not expected."""
+    from llm_mock.checks.base import RunContext
+    from llm_mock.suites.snapshots import SnapshotAssertion
+
+    assertion = SnapshotAssertion(expected="a\n" * (number - 1))
+    outcome = assertion.check("a\n" * number, RunContext())
+    return "+a" in outcome.message
+
+
+@limit(100_000, "suites/target_session.py MAX_HISTORY_BYTES")
+def _(number: int) -> bool:
+    """Try a history with so many bytes in the environment of a command."""
+    from llm_mock.suites.target_session import HISTORY_VARIABLE, TargetSession
+
+    session = TargetSession()
+    session.add("", "")
+    empty = len(session.add_to_environment({})[HISTORY_VARIABLE])
+    session = TargetSession()
+    session.add("x" * (number - empty), "")
+    return HISTORY_VARIABLE in session.add_to_environment({})
+
+
 @limit(50_000_000, "suites/variables.py MAX_SUITE_SIZE")
 def _(size: int) -> bool:
     from llm_mock.suites.variables import SuiteSize
@@ -709,6 +754,20 @@ def _(size: int) -> bool:
         note = "\n[… 1 bytes cut: more than 100,000 …]\n"
         assert output.text() == data[:50_000].decode() + note + data[-50_000:].decode()
     return output.text() == data.decode()
+
+
+@limit(96, "boundaries/http/protocols/cohere_chat.py MAX_TEXTS")
+def _(count: int) -> bool:
+    from llm_mock.boundaries.http.protocols.cohere_chat import _list_embedded_items
+    from llm_mock.boundaries.http.wire_error import WireError
+
+    body = {"texts": ["a"] * (count - 1), "images": ["b"]}
+    try:
+        return len(_list_embedded_items(body)) == count
+    except WireError:
+        with pytest.raises(WireError, match=f"at most 96 - received {count}"):
+            _list_embedded_items(body)
+        return False
 
 
 @limit(100_000, "boundaries/http/other_endpoints.py MAX_DIMENSIONS")
@@ -935,6 +994,17 @@ def _(size: int) -> bool:
     return bool(status == 200)
 
 
+@limit(10_000, "commands/serve_control.py MAX_REPLIES")
+def _(number: int) -> bool:
+    body = json.dumps({"replies": [{"text": "a", "times": 1}] * number}).encode()
+    status, answer = send_control(make_served_tests(), "/_llm_mock/replies", body)
+    if status == 413:
+        message = answer["error"]["message"]
+        assert message.startswith("The body has 10,001 replies; it must have at most 10,000.")
+        return False
+    return bool(status == 200 and answer["added"] == number)
+
+
 @limit(50, "commands/serve_control.py SHOWN_PROBLEMS")
 def _(number: int) -> bool:
     body = json.dumps({"replies": [{"a": 1}] * number}).encode()
@@ -1021,6 +1091,11 @@ def test_a_rate_of_chunks_gives_each_at_most_a_day() -> None:
     assert not accepts(Latency, chunks_per_second=0)
 
 
+def test_a_seed_has_at_most_30_digits() -> None:
+    largest = int("9" * 30)
+    check_range(lambda value: accepts(Latency, seed=value), -largest, largest, 1)
+
+
 def test_a_jitter_is_a_fraction() -> None:
     check_range(lambda value: accepts(Latency, jitter=value), 0, 1, 0.001)
 
@@ -1046,6 +1121,55 @@ def test_repetitions_and_retries_have_a_range() -> None:
 
 
 # Every limit
+
+
+# Mutations
+
+
+@limit(10, "behaviour/mutations.py MAX_CALLS")
+def _(number: int) -> bool:
+    from llm_mock.behaviour.mutations import MutationObserver, list_changes
+    from llm_mock.core.observation import observe
+
+    observer = MutationObserver(lambda mock: False)
+    with observe(observer):
+        make_calls(number)
+    changed = {change.call for change in list_changes(observer.calls)}
+    assert changed == set(range(1, 11))
+    return len(observer.calls) == len(changed)
+
+
+@limit(50, "behaviour/mutations.py MAX_MORE_CALLS")
+def _(number: int) -> bool:
+    from llm_mock.behaviour.mutations import EndlessChange, MutationObserver
+    from llm_mock.core.observation import observe
+
+    observer = MutationObserver(lambda mock: False)
+    observer.start(calls=0, seconds=100.0)
+    with observe(observer):
+        try:
+            make_calls(number)
+        except EndlessChange:
+            return False
+    return True
+
+
+@limit(50, "behaviour/changed_values.py MAX_VALUES")
+def _(number: int) -> bool:
+    from llm_mock.behaviour.changed_values import change_json
+
+    changed = change_json([1] * number, None)
+    assert changed[:50] == [2] * 50
+    return 1 not in changed
+
+
+@limit(30, "behaviour/prompt_rules.py MAX_RULES")
+def _(number: int) -> bool:
+    from llm_mock.behaviour.prompt_rules import list_rule_changes
+
+    changes = list_rule_changes("\n".join(f"- Rule of {name}" for name in names(number)))
+    assert len({change.rule for change in changes}) == 30
+    return changes[-1].rule == f"Rule of {names(number)[-1]}"
 
 
 @pytest.mark.parametrize("name", LIMITS)
@@ -1091,10 +1215,10 @@ CONSTANTS: dict[str, float] = {
     "specs/runner.py TEARDOWN_TIME": 10.0,
     "specs/tools_server.py STOP_TIMEOUT": 6.0,
     "suites/scheduling.py INTERRUPT_SECONDS": 0.2,
-    "suites/time_limit.py RETRY_SECONDS": 5.0,
-    "suites/time_limit.py GRACE_SECONDS": 2.0,
-    "suites/time_limit.py SLACK_SECONDS": 0.1,
-    "suites/time_limit.py TRACED_SECONDS": 0.3,
+    "support/time_limit.py RETRY_SECONDS": 5.0,
+    "support/time_limit.py GRACE_SECONDS": 2.0,
+    "support/time_limit.py SLACK_SECONDS": 0.1,
+    "support/time_limit.py TRACED_SECONDS": 0.3,
     # No limits: defaults, versions, formats, numbers of systems and weights
     "agents/agent.py RETRIES": 3,
     "agents/run.py NO_LIMIT": 0,
@@ -1105,6 +1229,9 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/transports/connection_guard.py CURLOPT_URL": 10_002,
     "boundaries/subprocesses.py POSITION_OF_ENV": 10,
     "cassettes/schema.py VERSION": 2,
+    "commands/docs.py MAX_LINE": 90,
+    "commands/docs.py MAX_RESULTS": 20,
+    "commands/docs.py SIGNATURE_WIDTH": 90,
     "commands/config.py COMMENT_COLUMN": 38,
     "commands/errors.py INTERRUPTED": 130,
     "commands/terminal.py PIPE_WIDTH": 80,
@@ -1127,14 +1254,22 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/request_rules/openai_shared.py MOST_METADATA": 16,
     "core/mock.py MAX_STORED_OBJECTS": 10000,
     "core/resilience.py LEAST_BACKOFF": 0.045,
+    "core/latency.py LARGEST_SEED": 999999999999999999999999999999,
     "core/vectors.py WORD_WEIGHT": 2,
     "cost/prices.py MILLION": 1_000_000,
     "plugin/repeats.py _ROUNDING": 1e-09,
+    # Tried in test_mutations.py
+    "behaviour/mutations.py SHOWN_TEXT": 60,
+    "behaviour/prompt_rules.py MIN_WORDS": 2,
+    "plugin/mutate.py LEAST_SECONDS": 5.0,
+    "plugin/mutate.py SLOWEST": 10,
+    "report/mutation.py SHOWN_RULE": 70,
+    "report/mutation.py VERSION": 1,
     "report/document.py VERSION": 1,
     "report/suite_document.py VERSION": 1,
     "suites/pass_rates.py Z95": 1.959963984540054,
     "suites/promptfoo/assertions.py SIMILAR_THRESHOLD": 0.75,
-    "suites/scores.py TOLERANCE": 1e-09,
+    "checks/scores.py TOLERANCE": 1e-09,
     "support/redaction/known_secrets.py SPACE": 16,
     "support/yaml_files.py WIDTH": 110,
     # Limits whose edges are not tried here
@@ -1162,6 +1297,7 @@ CONSTANTS: dict[str, float] = {
     "migrate/symbol_table.py MAX_DEPTH": 30,
     "migrate/targets.py MAX_MODULES": 5,
     "plugin/cassettes.py SHOWN_CALLS": 5,
+    "plugin/recording_summary.py SHOWN_LINES": 10,
     "specs/builtin_tools.py MAX_REDIRECTS": 5,
     "specs/claude_code.py MAX_STDOUT": 10_000_000,
     "specs/claude_code.py MAX_STDERR": 32_000,
@@ -1177,6 +1313,11 @@ CONSTANTS: dict[str, float] = {
     "support/numbers.py MOST_RETRIES": 1_000,
     "support/redaction/forms.py SHORTEST_BASE64": 20,
     "support/redaction/forms.py LOOKED_AT": 200,
+    "boundaries/http/protocols/ollama.py CONTEXT_LENGTH": 131_072,
+    "boundaries/http/protocols/ollama.py NANOSECONDS": 1_000_000_000,
+    "boundaries/http/protocols/ollama.py SHORTEST": 1_000_000,
+    # The corpus of refused requests tries both sides.
+    "boundaries/http/request_rules/ollama.py MOST_LOGPROBS": 20,
     "support/redaction/forms.py LONGEST_NAME": 40,
     "support/redaction/forms.py LONGEST_CUT": 80,
     "support/redaction/known_secrets.py SHORTEST_PART": 6,

@@ -8,9 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import llm_mock
 from llm_mock.boundaries.http.supported_versions import OLDEST
+from llm_mock.cli import main
 
 from .conftest import RunPython
 
@@ -48,6 +50,14 @@ def test_the_distribution_names_its_version_licence_and_entry_point() -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     points = importlib.metadata.entry_points(group="pytest11", name="llm_mock")
     assert [point.value for point in points] == ["llm_mock.pytest_plugin"]
+
+
+def test_the_documentation_is_installed() -> None:
+    package = Path(llm_mock.__file__).parent
+    output = CliRunner().invoke(main, ["docs", "migration"]).output
+    assert output.startswith("# Moving from a hand-made mock")
+    is_source = (package.parent / "pyproject.toml").is_file()
+    assert (package / "docs" / "index.md").is_file() != is_source
 
 
 def test_the_model_stays_small_and_types_are_shipped() -> None:

@@ -80,7 +80,7 @@ assert not folder.exists()
 """,
     "a case has a time limit": """
 import time
-from llm_mock.suites.time_limit import CaseTimedOut, run_with_limit
+from llm_mock.support.time_limit import CaseTimedOut, run_with_limit
 assert run_with_limit(5, lambda: 1) == 1
 try:
     run_with_limit(0.01, lambda: [time.sleep(0.001) for _ in range(5000)])

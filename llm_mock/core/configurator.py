@@ -149,7 +149,7 @@ class ResponseConfigurator:
         matchers = _create_matchers(ResponseConfigurator.set, conditions)
         name = get_schema_name(schema)
         # Checked before the name is registered, so that an error leaves nothing behind.
-        answer = _check_reply(model, response, schema)
+        answer = self._check_reply(model, response, schema)
         reply = StandingReply(self.register_name(model), name, answer, find_caller(), matchers)
         self.replies.add_standing(reply)
         self._changed()
@@ -198,7 +198,7 @@ class ResponseConfigurator:
         matchers = _create_matchers(ResponseConfigurator.add, conditions)
         model_id = self.register_name(model)
         name = get_schema_name(schema)
-        answer = _check_reply(model, response, name)
+        answer = self._check_reply(model, response, name)
         # The location is for messages about replies that were not used.
         location = find_caller()
         reply = QueuedReply(model_id, name, answer, location, times, matchers, optional)
@@ -401,32 +401,33 @@ class ResponseConfigurator:
             )
         self.set(model, response)
 
+    def _check_reply(self, model: str, response: object, schema: object) -> ReplyOrFunction:
+        """Return a response as a reply, or as the function that returns it.
 
-def _check_reply(model: str, response: object, schema: object) -> ReplyOrFunction:
-    """Return a response as a reply, or as the function that returns it.
+        Warns of a list of texts without a schema, which may be meant as one reply for each call.
 
-    Warns of a list of texts without a schema, which may be meant as one reply for each call.
-
-    Raises:
-        InvalidReply: the response is not a reply.
-    """
-    __tracebackhide__ = True
-    texts = response if isinstance(response, list) and schema is None else []
-    if texts and all(isinstance(item, str) for item in texts):
-        message = (
-            f"This list of texts is data: each call of {model!r} is answered {shorten(response)}. "
-            f"For one reply after the other write script({model!r}, first, second); a list that is "
-            "meant says so: Reply(data=[...])."
-        )
-        warn_caller(ListReplyWarning(message))
-    try:
-        return to_reply(response)
-    except InvalidReply as error:
-        if texts:
-            raise InvalidReply(
-                f"{error} For one reply after the other write script({model!r}, first, second)."
-            ) from None
-        raise
+        Raises:
+            InvalidReply: the response is not a reply.
+        """
+        __tracebackhide__ = True
+        texts = response if isinstance(response, list) and schema is None else []
+        if texts and all(isinstance(item, str) for item in texts):
+            message = (
+                f"This list of texts is data: each call of {model!r} is answered "
+                f"{shorten(response)}. For one reply after the other write "
+                f"script({model!r}, first, second); a list that is meant says so: "
+                "Reply(data=[...])."
+            )
+            self.replies.hints += (message,)
+            warn_caller(ListReplyWarning(message))
+        try:
+            return to_reply(response)
+        except InvalidReply as error:
+            if texts:
+                raise InvalidReply(
+                    f"{error} For one reply after the other write script({model!r}, first, second)."
+                ) from None
+            raise
 
 
 def _create_matchers(method: Callable[..., None], conditions: ReplyConditions) -> Matchers:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from llm_mock.core.records import format_request
+from llm_mock.core.source_location import format_location, format_notes
 from llm_mock.support.text import format_error, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -52,6 +53,9 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     """Return a message that shows an unmatched call and the configured replies, nearest first."""
     replies = sorted(_get_all_configured(mock), key=lambda reply: _measure_distance(reply, call))
     lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
+    used_up = _find_used_up(mock, call)
+    if used_up:
+        lines.append(_format_used_up(used_up))
     if replies:
         nearest, *others = replies[:SHOWN_REPLIES]
         lines.append("Configured replies:")
@@ -59,10 +63,27 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
         lines.append(f"    the nearest miss: {' and '.join(_find_misses(nearest, call))}")
         lines += [f"  - {reply.text()}" for reply in others]
         lines += _format_rest(replies)
-    else:
+    elif not used_up:
         lines.append("No reply was configured before this call.")
     lines.append(mock.settings.missing_reply_advice)
     return "\n".join(lines)
+
+
+def _find_used_up(mock: ExplainedMock, call: Call) -> list[StandingReply]:
+    """Return the queued replies that match a call and were used up by earlier ones."""
+    used = dict.fromkeys(mock.history.answered_by.values())
+    # Only queued replies have a number of remaining uses.
+    queued = [reply for reply in used if not getattr(reply, "remaining", True)]
+    return [reply for reply in queued if not _find_misses(reply, call)]
+
+
+def _format_used_up(replies: Sequence[StandingReply]) -> str:
+    count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
+    verb = "was" if len(replies) == 1 else "were"
+    places = dict.fromkeys(format_location(reply.place) for reply in replies)
+    # The notes begin with two spaces, for the end of a line of a table.
+    shown = format_notes(*list(places)[:SHOWN_REPLIES])[1:]
+    return f"{count} for it {verb} used up by earlier calls{shown}. A reply of set() would stay."
 
 
 def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
@@ -85,8 +106,9 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     replies: list[StandingReply] = mock.responses.replies.get_configured()
     unused = find_unused_replies(mock, calls)
     near_calls = _find_near_calls(mock, calls)
+    hints = mock.responses.replies.hints
     if not near_calls and not unused:
-        return ""
+        return "\n".join(hints)
     # The nearest reply may be one of a parent, which is not in this mock's own list.
     replies = list(dict.fromkeys([*replies, *(reply for reply, _ in near_calls)]))
     lines_below = {id(reply): near_call for reply, near_call in near_calls}
@@ -99,7 +121,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
             continue
         lines.append(f"  - {reply.text('not used')}")
         lines += lines_below.get(id(reply)) or _format_nearest_call(reply, calls)
-    return "\n".join([*lines, *_format_rest(replies)])
+    return "\n".join([*lines, *_format_rest(replies), *hints])
 
 
 def _format_rest(replies: Sequence[StandingReply]) -> list[str]:

@@ -192,6 +192,13 @@ class History:
             self.calls[:] = [call for call in self.calls if call["model_id"] != model_id]
             self.state(model_id).calls.clear()
 
+    def remove(self, call: Call) -> None:
+        """Remove one call; its number stays used."""
+        with self._lock:
+            for calls in (self.calls, self.state(call["model_id"]).calls):
+                # By identity: calls are dicts, of which two may be equal.
+                calls[:] = [each for each in calls if each is not call]
+
     def clear(self) -> None:
         """Remove all calls and the states of models."""
         with self._lock:

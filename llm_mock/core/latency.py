@@ -14,6 +14,7 @@ from llm_mock.support.text import described
 
 # At module level, so that the `__init__` that `dataclass` generates is hidden, too.
 __tracebackhide__ = True
+LARGEST_SEED = 10**30 - 1
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,10 @@ class Latency:
             )
         if self.timeout is not None:
             _check("timeout", self.timeout, "seconds above 0, or None", lambda number: number > 0)
-        if not is_whole(self.seed, least=-(10**30), most=10**30):
-            raise InvalidLatency(f"Latency(seed={described(self.seed)}): give a whole number.")
+        if not is_whole(self.seed, least=-LARGEST_SEED, most=LARGEST_SEED):
+            raise InvalidLatency(
+                f"Latency(seed={described(self.seed)}): give a whole number of at most 30 digits."
+            )
         if not isinstance(self.real_time, bool):
             raise InvalidLatency(
                 f"Latency(real_time={described(self.real_time)}): give True or False."

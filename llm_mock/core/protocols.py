@@ -157,6 +157,9 @@ class RecordedAnswers(Protocol):
             LLMMockError: there is no recorded answer, and the mode permits no real call.
         """
 
+    def note_left_alone(self, request: str, fix: str) -> None:
+        """Note a call to a host that is left alone, and what to change to record it."""
+
 
 class UseCounter(Protocol):
     """A counter of used replies that several processes share."""

@@ -225,6 +225,8 @@ class Script:
         """The endpoints with configured responses, by their names."""
         self.endpoint_replies: dict[str, StandingReply] = {}
         """The standing responses of endpoints, by their names; the latest is the last one."""
+        self.hints: tuple[str, ...] = ()
+        """Warnings of replies that may be mistakes, which a failing test shows again."""
         self.prices: tuple[Any, ...] = ()
         """The prices of models; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None

@@ -5,15 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from pathlib import Path
 from types import FrameType
 
 from llm_mock.support.text import escape_unprintable, format_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-_SKIPPED_PACKAGES = {"llm", "llm_mock"}
-"""The packages between the application and a warning of this package."""
 SourceLocation = tuple[str, int]
 """A file and a line, from 1."""
 
@@ -36,25 +33,29 @@ def find_caller() -> SourceLocation:
     return frame.f_code.co_filename, frame.f_lineno
 
 
-def find_project_line() -> str:
-    """Return the innermost file and line of the project that led here, or an empty text."""
+def find_project_frame() -> FrameType | None:
+    """Return the innermost frame of the project that led here, or None."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         # Generated code has names such as "<string>"; installed packages are not the project's.
         is_foreign = file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<"))
         if not is_foreign and "site-packages" not in file:
-            return format_location((file, frame.f_lineno))
+            return frame
         frame = frame.f_back
-    return ""
+    return None
+
+
+def find_project_line() -> str:
+    """Return the innermost file and line of the project that led here, or an empty text."""
+    frame = find_project_frame()
+    return format_location((frame.f_code.co_filename, frame.f_lineno)) if frame else ""
 
 
 def warn_caller(warning: Warning) -> None:
     """Issue a warning at the line of the application or the test that made a call."""
-    # `llm` may not be imported, and is not imported for this.
-    imported = _SKIPPED_PACKAGES & {*sys.modules}
-    folders = [str(Path(sys.modules[name].__file__ or "").parent) + os.sep for name in imported]
-    frame = find_frame_outside(*folders)
+    # A thread of an SDK has no line of the project; the caller of this package is the nearest.
+    frame = find_project_frame() or find_frame_outside(_PACKAGE)
     # `warnings.warn` with a stacklevel cannot skip a varying number of frames before Python 3.12.
     warnings.warn_explicit(
         warning,

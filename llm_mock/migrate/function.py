@@ -79,8 +79,7 @@ def _rewrite(
             if found.name not in unrelated:
                 unrelated |= {found.name}
                 continue
-            if not state.getters:
-                return state, RewrittenFunction(None)
+            # A name that a patch binds stands for a mock in each pass.
             outcome = CannotRewrite(f"the purpose of the mock {found.name} is unknown")
         except CannotRewrite as error:
             outcome = error

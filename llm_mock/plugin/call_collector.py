@@ -94,6 +94,11 @@ class CallCollector:
             setattr(report, TRACEBACK, read_traceback(report))
         return report
 
+    def skip_calls(self) -> None:
+        """Forget the calls since the last report."""
+        self._take_run_calls()
+        self._test_mock = None
+
     def _take_run_calls(self) -> list[LoggedCall]:
         """Return the calls of the mock of the run since the last time."""
         if self._run_mock is None:

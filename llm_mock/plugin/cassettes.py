@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,14 +17,17 @@ from llm_mock.cassettes import RECORD_MODES
 from llm_mock.cassettes.cassette import Cassette
 from llm_mock.cassettes.config import CassetteConfig
 from llm_mock.cassettes.paths import format_file_name, get_cassette_path
+from llm_mock.cassettes.recording_command import get_recording_command
 from llm_mock.cassettes.storage import is_cassette
+from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LLMMockError
-from llm_mock.plugin import RECORDINGS
+from llm_mock.plugin import CASSETTE_USE, RECORDINGS, VERIFIED, VERIFY, CallVerification
 from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import format_path, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.cassettes import RecordMode
+    from llm_mock.cassettes.verification import Verifier
     from llm_mock.plugin.run import TestRun
 
 SHOWN_CALLS = 5
@@ -132,6 +135,16 @@ def _format_conflict(path: Path, test_ids: Iterable[str]) -> str:
     )
 
 
+def read_record_mode(item: pytest.Item) -> str:
+    """Return the record mode of a test, which may be misspelled."""
+    option_mode = item.config.getoption("--llm-mock-record")
+    if option_mode == VERIFY:
+        # The application gets the recorded answers, so that it makes the recorded calls.
+        return "none"
+    _, marker_mode = read_marker(item)
+    return option_mode or marker_mode or item.config.getini("llm_mock_record")
+
+
 def read_cassette_settings(
     request: pytest.FixtureRequest,
 ) -> tuple[Path, RecordMode, CassetteConfig]:
@@ -140,9 +153,8 @@ def read_cassette_settings(
     Raises:
         LLMMockError: one of them is wrong.
     """
-    name, marker_mode = read_marker(request.node)
-    option_mode = request.config.getoption("--llm-mock-record")
-    mode = option_mode or marker_mode or request.config.getini("llm_mock_record")
+    name, _ = read_marker(request.node)
+    mode = read_record_mode(request.node)
     if mode not in RECORD_MODES:
         modes = ", ".join(RECORD_MODES)
         raise LLMMockError(f"Unknown record mode {mode!r}. It must be one of {modes}.")
@@ -154,7 +166,7 @@ def read_cassette_settings(
             f"llm_mock.cassettes.CassetteConfig({arguments})."
         )
     OUTPUT.hide_pattern(*config.redact)
-    return get_path(request.node, name), cast("RecordMode", mode), config
+    return get_path(request.node, name), mode, config
 
 
 class ItemCassette:
@@ -190,6 +202,12 @@ class ItemCassette:
                 "remove one of the markers, and record with --llm-mock-record."
             )
         self.cassette = Cassette(*read_cassette_settings(request), run.as_user)
+        self._verifier: Verifier | None = None
+        if request.config.getoption("--llm-mock-record") == VERIFY:
+            from llm_mock.cassettes.verification import Verifier
+
+            self._verifier = Verifier(run.as_user)
+            self.cassette.on_replay = self._verifier.note
 
     def finish(self, passed: bool) -> None:
         """Write the recorded calls, and report problems.
@@ -207,19 +225,74 @@ class ItemCassette:
         if self.cassette.saved:
             recordings = self._item.config.stash.setdefault(RECORDINGS, {})
             recordings[format_path(self.cassette.path)] = self.cassette.saved
-        if problem and passed:
-            pytest.fail(problem, pytrace=False)
+        if passed:
+            self._check(problem)
         if note or problem:
             self._item.add_report_section("call", "cassette", str(note or problem))
         # Now, as a failure: after the teardown it would be an error beside a passed test.
         if self._unused_recordings == "error" and not _has_own_teardown(self._item):
             self._report_unused_recordings()
 
+    def _check(self, problem: str | None) -> None:
+        """Fail a test that passed for a problem, and for recorded calls that are outdated."""
+        if problem:
+            pytest.fail(problem, pytrace=False)
+        verifier = self._verifier
+        if verifier is None:
+            return
+        verdicts: list[CallVerification] = []
+        for call in verifier.verify():
+            differences: list[tuple[str, str]] = []
+            for difference in call.differences:
+                differences.append((difference.severity, difference.text))
+            verdicts.append({"call": call.description, "differences": differences})
+        if verdicts:
+            verified = self._item.config.stash.setdefault(VERIFIED, {})
+            verified.setdefault(self._item.nodeid, []).extend(verdicts)
+        lines = []
+        for verdict in verdicts:
+            for severity, text in verdict["differences"]:
+                if severity == "error":
+                    lines.append(f"  {verdict['call']}: {text}")
+        if lines:
+            path = format_path(self.cassette.path)
+            problem = f"The verification of the cassette {path} fails:"
+            command = get_recording_command("rewrite")
+            fix = f"If the provider answers otherwise now, record it again: {command}"
+            pytest.fail("\n".join([problem, *lines, fix]), pytrace=False)
+
     def end(self) -> None:
         """Write calls of the teardown of fixtures, and report unused recordings."""
         if len(self.cassette.recorded) > self._finished_calls:
             self.finish(self._passed)
+        if self._passed:
+            self._report_use()
         self._report_unused_recordings()
+
+    def _report_use(self) -> None:
+        """Report the number of calls, and why a cassette stayed empty, for the summary."""
+        cassette = self.cassette
+        calls = len(cassette.recorded) + cassette.replayed
+        uses = self._item.config.stash.setdefault(CASSETTE_USE, {})
+        uses[self._item.nodeid] = {
+            "calls": calls,
+            "empty": None if calls or not cassette.is_recording else self._explain_empty(),
+            "left_alone": cassette.left_alone,
+        }
+
+    def _explain_empty(self) -> str:
+        """Return why a test that passed recorded nothing."""
+        if self.cassette.left_alone:
+            return "its calls went to hosts that are left alone"
+        mock = current_mock_if_created()
+        answered = 0 if mock is None else len(mock.calls)
+        if not answered:
+            return "it asked no model"
+        calls = "call was" if answered == 1 else "calls were"
+        return (
+            f"its {answered:,} {calls} answered by the mock (replies of the test and calls of "
+            "other processes are not recorded)"
+        )
 
     def _report_unused_recordings(self) -> None:
         if self._unused_recordings == "off" or not self._passed:

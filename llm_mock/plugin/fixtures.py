@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.core.context import LazyMock, current_mock
-from llm_mock.errors import LLMMockError, MissingExtra
+from llm_mock.errors import JudgeError, LLMMockError, MissingExtra
 from llm_mock.plugin import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 from llm_mock.plugin.guard import reporting_hook
 from llm_mock.plugin.run import RUN, activate_test_mock, create_run
@@ -77,29 +77,40 @@ def _import_agent_function(name: str) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def llm_assert(pytestconfig: pytest.Config) -> Callable[..., Finding]:
+def llm_assert(request: pytest.FixtureRequest) -> Callable[..., Finding]:
     """Ask a model whether a text or an image meets a criterion.
 
     Example: `llm_assert(text, "Is a greeting")`.
     """
     from llm_mock.agents import assertions
 
-    return _bind_judge(pytestconfig, assertions.llm_assert)
+    return _bind_judge(request, assertions.llm_assert)
 
 
 @pytest.fixture
-def llm_score(pytestconfig: pytest.Config) -> Callable[..., Score]:
+def llm_score(request: pytest.FixtureRequest) -> Callable[..., Score]:
     """Ask a model for a score from 0 to 1.
 
     Example: `assert llm_score(text, "Is polite") >= 0.8`.
     """
     from llm_mock.agents import assertions
 
-    return _bind_judge(pytestconfig, assertions.llm_score)
+    return _bind_judge(request, assertions.llm_score)
 
 
-def _bind_judge(config: pytest.Config, function: Callable[..., object]) -> Callable[..., Any]:
-    """Return a function that takes its judge from the command line, its call or the ini file."""
+def _bind_judge(
+    request: pytest.FixtureRequest, function: Callable[..., object]
+) -> Callable[..., Any]:
+    """Return a function that takes its judge from the command line, its call or the ini file.
+
+    Raises:
+        JudgeError: the test is live, and `llm` does not know the judge of the project.
+    """
+    __tracebackhide__ = True
+    config = request.config
+    # A mock answers by every name.
+    if request.node.get_closest_marker("llm_live"):
+        _check_judge(config.getoption("--llm-mock-judge") or config.getini("llm_mock_judge"))
 
     @wraps(function)
     def ask_judge(*arguments: Any, judge: str = "", **more: Any) -> Any:
@@ -109,6 +120,18 @@ def _bind_judge(config: pytest.Config, function: Callable[..., object]) -> Calla
         return function(*arguments, judge=chosen, **more)
 
     return ask_judge
+
+
+def _check_judge(name: str) -> None:
+    __tracebackhide__ = True
+    if not name:
+        return
+    from llm_mock.suites.asked_models import find_unknown_judge
+
+    unknown = find_unknown_judge(name)
+    if unknown is not None:
+        # Raised before the test runs, so that nothing is paid for.
+        raise JudgeError(f"{unknown} It is that of ini llm_mock_judge, or --llm-mock-judge.")
 
 
 @reporting_hook()

@@ -106,14 +106,19 @@ def _run_repeatedly(item: pytest.Item, nextitem: pytest.Item | None, times: int)
     sections, properties = list(captured), list(item.user_properties)
     for number in range(1, times + 1):
         captured[:], item.user_properties[:] = sections, properties
-        if number > 1 and isinstance(item.parent, pytest.Class):
-            # Private names, so that each run gets a new instance of the class. pytest before 8.2
-            # keeps the instance only in the bound method `_obj`.
-            vars(item).pop("_instance", None)
-            item._obj = None  # type: ignore[attr-defined]
+        if number > 1:
+            new_instance(item)
         # With a sibling as the next item, pytest tears down this test, but no wider fixture.
         following = nextitem if number == times else copy.copy(item)
         yield runtestprotocol(item, log=False, nextitem=following)
+
+
+def new_instance(item: pytest.Item) -> None:
+    """Let a method run on a new instance of its class when it runs again."""
+    if isinstance(item.parent, pytest.Class):
+        # Private names. pytest before 8.2 keeps the instance only in the bound method `_obj`.
+        vars(item).pop("_instance", None)
+        item._obj = None  # type: ignore[attr-defined]
 
 
 def _merge(runs: Sequence[Run], threshold: float) -> Run:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock.plugin import PASS_RATE
+from llm_mock.plugin import MUTATIONS, PASS_RATE
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message
 from llm_mock.plugin.guard import reporting_hook
@@ -215,7 +215,10 @@ class ReportWriter:
         elif self._collector.last:
             # With xdist the workers send theirs.
             self._received.append((self._find_interrupted_test(None), self._collector.last))
-        data = render_json(self._create_document())
+        document = self._create_document()
+        if MUTATIONS in session.config.stash:
+            document["mutations"] = session.config.stash[MUTATIONS]
+        data = render_json(document)
         for path in self._paths:
             is_page = path.suffix.lower() != ".json"
             try:

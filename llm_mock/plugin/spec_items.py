@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,13 +11,13 @@ import pytest
 
 from llm_mock.core.context import current_mock
 from llm_mock.errors import DriverError, UnexpectedCall
+from llm_mock.plugin import NOT_CHECKED
 from llm_mock.plugin.call_collector import STEPS
 from llm_mock.plugin.guard import deciding_hook
-from llm_mock.plugin.options import DRIVERS
 from llm_mock.plugin.yaml_fixtures import get_fixture_values
 from llm_mock.plugin.yaml_items import YAMLFile, YAMLItem, make_failing_file
 from llm_mock.specs.allowed_hosts import AllowedHosts
-from llm_mock.specs.drivers import Driver, DryRun
+from llm_mock.specs.drivers import DRIVERS, Driver, DryRun, create_driver
 from llm_mock.specs.failure import LLMTestFailed
 from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import StepResult, TestSpec
@@ -129,10 +128,12 @@ class LLMTestItem(YAMLItem):
             raise LLMTestFailed(verdict, self.spec, self.shown_path)
         if verdict.verdict == "UNCLEAR":
             pytest.skip(f"UNCLEAR: {verdict.reason}")
+        if option("--llm-mock-dry-run"):
+            self.user_properties.append((NOT_CHECKED, verdict.reason))
 
     def _driver(self) -> Driver:
-        driver_class = pkgutil.resolve_name(DRIVERS[self.config.getini("llm_mock_spec_driver")])
-        driver: Driver = driver_class(model=self.config.getini("llm_mock_spec_model") or None)
+        model = self.config.getini("llm_mock_spec_model") or None
+        driver = create_driver(self.config.getini("llm_mock_spec_driver"), model)
         mock: Any = current_mock()
         if mock is not None and not self.live:
             if driver.needs_live:

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.core.context import current_mock
-from llm_mock.errors import LLMMockError
-from llm_mock.plugin import CASSETTE_CLAIMS, PASS_RATE, RECORDINGS
+from llm_mock.errors import InvalidFile, LLMMockError
+from llm_mock.plugin import (
+    CASSETTE_CLAIMS,
+    CASSETTE_USE,
+    NOT_CHECKED,
+    PASS_RATE,
+    RECORDINGS,
+)
 from llm_mock.plugin.guard import deciding_hook
 from llm_mock.plugin.run import get_run
 from llm_mock.plugin.yaml_fixtures import make_request
 from llm_mock.plugin.yaml_items import TestFailed, YAMLFile, YAMLItem, make_failing_file
+from llm_mock.suites.role_settings import INI, find_roles
 from llm_mock.support.redaction import OUTPUT
+from llm_mock.support.text import format_count
 
 if TYPE_CHECKING:
+    from llm_mock.suites.results import CaseResult
     from llm_mock.suites.schema import TestCase
+    from llm_mock.suites.snapshots import Snapshots
     from llm_mock.suites.suite_cassettes import SuiteCassettes
     from llm_mock.suites.variants import Variant
-
-INI = "llm_mock_suites"
 
 
 class SuiteCollector:
@@ -33,14 +41,14 @@ class SuiteCollector:
     """
 
     def __init__(self, config: pytest.Config) -> None:
-        self._role_of: dict[Path, Path | None] = {}
         # Paths in an ini file are relative to it.
         folder = config.inipath.parent if config.inipath else config.rootpath
         files_in = config.getini("llm_mock_files_in")
         self._files_in = folder / files_in if files_in else None
-        for line in config.getini(INI):
-            files, role = _parse_line(line, folder)
-            self._role_of.update(dict.fromkeys(files, role))
+        try:
+            self._role_of = find_roles(config.getini(INI), folder)
+        except InvalidFile as error:
+            raise pytest.UsageError(str(error)) from None
 
     @deciding_hook(make_failing_file)
     def pytest_collect_file(
@@ -53,40 +61,6 @@ class SuiteCollector:
         return SuiteFile.from_parent(
             parent, path=file_path, role=self._role_of[path], files_in=self._files_in
         )
-
-
-def _parse_line(line: str, folder: Path) -> tuple[Sequence[Path], Path | None]:
-    """Return the suites and the role of a line `GLOB = ROLE` or `GLOB`.
-
-    The role is None if the suites name their target themselves.
-    """
-    # The last `=`, because a glob may contain others.
-    has_role = "=" in line
-    pattern, _, role = line.rpartition("=") if has_role else (line, "", "")
-    pattern, role = pattern.strip(), role.strip()
-    if not pattern or (has_role and not role):
-        raise pytest.UsageError(
-            f"{INI}: {line!r} must be GLOB = ROLE, such as `suites/*.yaml = role.yaml`, or the "
-            "GLOB alone of suites that name their target"
-        )
-    role_path = (folder / role).resolve() if role else None
-    files = _find_suites(pattern, folder, role_path)
-    if role_path is not None and not role_path.is_file():
-        raise pytest.UsageError(f"{INI}: the role {role_path} does not exist")
-    return files, role_path
-
-
-def _find_suites(pattern: str, folder: Path, role: Path | None) -> list[Path]:
-    """Return the files that match a glob, without the role."""
-    try:
-        paths = [path.resolve() for path in sorted(folder.glob(pattern))]
-    # pathlib raises these for an absolute and for an empty pattern.
-    except (NotImplementedError, ValueError) as error:
-        raise pytest.UsageError(f"{INI}: invalid glob {pattern!r}: {error}") from None
-    files = [path for path in paths if path.is_file() and path != role]
-    if not files:
-        raise pytest.UsageError(f"{INI}: no file in {folder} matches {pattern!r}")
-    return files
 
 
 class SuiteFile(YAMLFile):
@@ -102,17 +76,25 @@ class SuiteFile(YAMLFile):
         from llm_mock.suites.loading import load_suite
         from llm_mock.suites.matrix import format_case_name
         from llm_mock.suites.role import load_role
+        from llm_mock.suites.snapshots import load_snapshots
         from llm_mock.suites.variants import variants_of
 
         role = None if self._role is None else load_role(self._role)
         judge = self.config.getini("llm_mock_judge") or None
         suite = load_suite(self.path, files_in=self._files_in, judge=judge)
         variants = variants_of(role, suite)
+        snapshots = load_snapshots(self.path)
         for case in suite.cases:
             for variant in variants:
                 name = format_case_name(case.name, variant.name)
                 yield SuiteItem.from_parent(
-                    self, name=name, case=case, variant=variant, line=case.line, tags=case.tags
+                    self,
+                    name=name,
+                    case=case,
+                    variant=variant,
+                    snapshots=snapshots,
+                    line=case.line,
+                    tags=case.tags,
                 )
 
 
@@ -122,8 +104,16 @@ class SuiteItem(YAMLItem):
     failure_shows_calls = True
     """Whether the text of a failure has the calls, so that the plugin adds no section for them."""
 
-    def __init__(self, *, case: TestCase, variant: Variant, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *,
+        case: TestCase,
+        variant: Variant,
+        snapshots: Snapshots | None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(**kwargs)
+        self.snapshots = snapshots
         self.case = case
         self.variant = variant
 
@@ -156,18 +146,43 @@ class SuiteItem(YAMLItem):
             judge=self.config.getoption("--llm-mock-judge"),
             get_model=mock and mock.get_model,
             cassettes=self._cassettes() if self.has_cassette else None,
+            variant=variant.parts,
+            snapshots=self.snapshots,
         )
-        recorded = sum(attempt.recorded for attempt in result.attempts)
-        if recorded:
-            self.config.stash.setdefault(RECORDINGS, {})[self.nodeid] = recorded
-        if len(result.attempts) > 1:
+        if self.has_cassette:
+            self._report_cassette_use(result)
+        if len(result.attempts) > 1 and result.rate is not None:
             self.user_properties.append((PASS_RATE, str(result.rate)))
         if result.status == "failed":
             raise TestFailed(format_failed_case(result, self.shown_path, variant=variant.name))
-        if result.status == "skipped":
+        self._report_skipped_checks(result)
+
+    def _report_skipped_checks(self, result: CaseResult) -> None:
+        """Skip a case that was not checked, and note the skipped checks of one that passed."""
+        if result.status == "not checked":
             # In a dictionary, so that several assertions with one reason name it once.
             reasons = dict.fromkeys(each.message for each in result.assertion_results)
-            pytest.skip("; ".join(reasons))
+            pytest.skip(f"not checked: {'; '.join(reasons)}")
+        checked, total = result.checks
+        if checked < total:
+            text = f"{total - checked} of {format_count(total, 'check')} skipped"
+            self.user_properties.append((NOT_CHECKED, text))
+
+    def _report_cassette_use(self, result: CaseResult) -> None:
+        """Report the number of recorded and replayed calls for the summary."""
+        from llm_mock.plugin.cassettes import read_record_mode
+
+        stash = self.config.stash
+        recorded = sum(attempt.recorded for attempt in result.attempts)
+        if recorded:
+            stash.setdefault(RECORDINGS, {})[self.nodeid] = recorded
+        if result.status != "passed":
+            return
+        calls = sum(attempt.recorded + attempt.replayed for attempt in result.attempts)
+        is_recording = read_record_mode(self) != "none"
+        empty = "it asked no model" if is_recording and not calls else None
+        uses = stash.setdefault(CASSETTE_USE, {})
+        uses[self.nodeid] = {"calls": calls, "empty": empty, "left_alone": {}}
 
     def _resolve_variant(self) -> Variant:
         """Return the variant, with the ids and options of real models unless it is a dry run."""

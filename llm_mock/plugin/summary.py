@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llm_mock.plugin import PASS_RATE, RECORDINGS, UNUSED_RECORDINGS
+from llm_mock.plugin import (
+    CASSETTE_USE,
+    NOT_CHECKED,
+    PASS_RATE,
+    RECORDINGS,
+    UNUSED_RECORDINGS,
+    VERIFIED,
+    VERIFY,
+)
 from llm_mock.plugin.guard import SHIPPED_FAULTS, report_faults_of_worker, reporting_hook
 from llm_mock.plugin.run import RUN
 
@@ -45,7 +53,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     if config.getoption("--llm-mock-live"):
         exceptions.append("tests marked llm_live")
     mode = config.getoption("--llm-mock-record") or config.getini("llm_mock_record")
-    if mode != "none":
+    if mode == VERIFY:
+        exceptions.append("recorded calls, which are made once more and compared (mode verify)")
+    elif mode != "none":
         exceptions.append(f"tests with a cassette, which make and record real calls (mode {mode})")
     if exceptions:
         return f"llm-mock: LLM calls are mocked, except {', '.join(exceptions)}"
@@ -63,11 +73,17 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             mock.calls, OUTSIDE_TESTS, mock.settings.strict != "off", history.generated_embeddings
         )
     if not hasattr(session.config, "workeroutput"):
+        if session.config.getoption("--llm-mock-record"):
+            from llm_mock.plugin.recording_summary import check_recordings
+
+            check_recordings(session)
         return
     results: JSONObject = {
         "totals": None,
         "unused": session.config.stash.get(UNUSED_RECORDINGS, []),
         "recorded": session.config.stash.get(RECORDINGS, {}),
+        "cassette_use": session.config.stash.get(CASSETTE_USE, {}),
+        "verified": session.config.stash.get(VERIFIED, {}),
         "agents": run.agents,
         "not_mocked": {},
     }
@@ -99,6 +115,8 @@ def pytest_testnodedown(node: Any) -> None:
         add(run.agents, agents)
     node.config.stash.setdefault(RECORDINGS, {}).update(results.get("recorded", {}))
     node.config.stash.setdefault(UNUSED_RECORDINGS, []).extend(results.get("unused", []))
+    node.config.stash.setdefault(VERIFIED, {}).update(results.get("verified", {}))
+    node.config.stash.setdefault(CASSETTE_USE, {}).update(results.get("cassette_use", {}))
 
 
 def _add_worker_calls(mock: LLMMock, results: Mapping[str, Any]) -> None:
@@ -124,10 +142,11 @@ def pytest_terminal_summary(
     """Write the recordings, pass rates, late calls, agents and totals of the run."""
     _write_recordings(terminalreporter, config)
     if config.getini("llm_mock_suites"):
-        rates = _format_pass_rates(terminalreporter)
+        rates = _list_properties(terminalreporter, PASS_RATE)
         if rates:
             terminalreporter.section("Repeated cases")
             terminalreporter.write_line("\n".join(rates))
+    _write_not_checked(terminalreporter, config)
     _write_repeats(terminalreporter, config)
     _write_late_calls(terminalreporter, config)
     agents = config.stash[RUN].agents
@@ -156,6 +175,10 @@ def _write_recordings(terminalreporter: pytest.TerminalReporter, config: pytest.
 
         terminalreporter.section("Recorded LLM calls that the tests do not make")
         terminalreporter.write_line("\n".join([*sorted(unused), REMOVE_UNUSED]))
+    if CASSETTE_USE in config.stash or config.getoption("--llm-mock-record"):
+        from llm_mock.plugin.recording_summary import write_cassette_use
+
+        write_cassette_use(terminalreporter, config)
 
 
 def _write_not_mocked(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -181,18 +204,35 @@ def _write_not_mocked(terminalreporter: pytest.TerminalReporter, config: pytest.
     terminalreporter.write_line("\n".join(lines))
 
 
-def _format_pass_rates(terminalreporter: pytest.TerminalReporter) -> list[str]:
-    """Return a line with the pass rate of each repeated case of a suite, sorted by name."""
+def _list_properties(terminalreporter: pytest.TerminalReporter, name: str) -> list[str]:
+    """Return a line for each test of a YAML file with a user property, sorted by name."""
     lines = []
     for reports in terminalreporter.stats.values():
         for report in reports:
             # Other plugins put other objects into the stats.
             if getattr(report, "when", None) != "call":
                 continue
-            rate = dict(report.user_properties).get(PASS_RATE)
-            if rate:
-                lines.append(f"  {report.nodeid}  {rate}")
+            value = dict(report.user_properties).get(name)
+            if value:
+                lines.append(f"  {report.nodeid}  {value}")
     return sorted(lines)
+
+
+def _write_not_checked(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write what tests of YAML files that passed did not check, without a model."""
+    has_files = config.getoption("--llm") or config.getini("llm_mock_suites")
+    if not has_files or config.get_verbosity() < 0:
+        return
+    lines = _list_properties(terminalreporter, NOT_CHECKED)
+    if not lines:
+        return
+    from llm_mock.support.text import format_count
+
+    shown = lines[:SHOWN_TESTS]
+    if len(lines) > SHOWN_TESTS:
+        shown.append(f"  … {format_count(len(lines) - SHOWN_TESTS, 'more test')}")
+    terminalreporter.section("Passed, but not checked in all")
+    terminalreporter.write_line("\n".join(shown))
 
 
 def _write_repeats(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import configparser
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from llm_mock.errors import InvalidFile
 
@@ -29,8 +29,51 @@ ALWAYS_CHOSEN = ("pytest.toml", ".pytest.toml", "pytest.ini", ".pytest.ini")
 """Files that pytest takes also if they lack the section."""
 
 
-def find_settings(folder: Path) -> Mapping[str, Any]:
-    """Return the settings that pytest has in a folder; empty if no file has any.
+@dataclass(frozen=True)
+class ProjectSettings:
+    """The settings of a project in the configuration file of pytest."""
+
+    values: Mapping[str, object]
+    """The settings by key, as the file has them: texts, or also lists and numbers in TOML."""
+    folder: Path
+    """The folder of the file, to which its paths are relative."""
+
+    def get_text(self, key: str, default: str = "") -> str:
+        """Return a setting that is a text."""
+        return str(self.values.get(key, default))
+
+    def get_words(self, key: str) -> tuple[str, ...]:
+        """Return a setting that is a list of words."""
+        return self._split(key, str.split)
+
+    def get_lines(self, key: str) -> tuple[str, ...]:
+        """Return a setting that is a list of lines, without empty ones."""
+        lines = [line.strip() for line in self._split(key, str.splitlines)]
+        return tuple(filter(None, lines))
+
+    def get_choice(self, key: str, choices: Sequence[str]) -> str:
+        """Return a setting that is one of several words, by default the first.
+
+        Raises:
+            InvalidFile: it is another word.
+        """
+        value = self.get_text(key, choices[0])
+        if value not in choices:
+            problem = f"{key} is {value!r} in the settings of pytest"
+            raise InvalidFile(f"{problem}; it must be one of {', '.join(choices)}")
+        return value
+
+    def _split(self, key: str, split: Callable[[str], list[str]]) -> tuple[str, ...]:
+        value = self.values.get(key, ())
+        if isinstance(value, str):
+            return tuple(split(value))
+        if isinstance(value, (list, tuple)):
+            return tuple(map(str, value))
+        return (str(value),)
+
+
+def find_settings(folder: Path) -> ProjectSettings:
+    """Return the settings that pytest has in a folder; none if no file has any.
 
     Args:
         folder: where to begin; the folders above it come next.
@@ -45,19 +88,11 @@ def find_settings(folder: Path) -> Mapping[str, Any]:
                 continue
             settings = _read_section(path, section)
             if settings is not None:
-                return settings
-    return {}
+                return ProjectSettings(settings, place)
+    return ProjectSettings({}, folder)
 
 
-def get_words(settings: Mapping[str, Any], key: str) -> tuple[str, ...]:
-    """Return a setting that is a list of words."""
-    value = settings.get(key, ())
-    if isinstance(value, str):
-        return tuple(value.split())
-    return tuple(map(str, value))
-
-
-def _read_section(path: Path, section: str) -> Mapping[str, Any] | None:
+def _read_section(path: Path, section: str) -> Mapping[str, object] | None:
     try:
         if path.suffix == ".toml":
             settings = _read_toml(path, section)
@@ -70,7 +105,7 @@ def _read_section(path: Path, section: str) -> Mapping[str, Any] | None:
     return settings
 
 
-def _read_toml(path: Path, section: str) -> Mapping[str, Any] | None:
+def _read_toml(path: Path, section: str) -> Mapping[str, object] | None:
     table: object = tomllib.loads(path.read_text(encoding="utf-8"))
     for name in section.split("."):
         if isinstance(table, dict):
@@ -84,7 +119,7 @@ def _read_toml(path: Path, section: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _read_ini(path: Path, section: str) -> Mapping[str, Any] | None:
+def _read_ini(path: Path, section: str) -> Mapping[str, object] | None:
     # Values may contain `%`, and keys may be repeated or without a value, as pytest permits.
     parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
     text = path.read_text(encoding="utf-8")

@@ -106,7 +106,7 @@ def list_problems(error: pydantic.ValidationError, schema: Schema) -> Iterator[P
         error: the error.
         schema: the JSON schema of the pydantic model.
     """
-    for details in error.errors(include_url=False):
+    for details in error.errors():
         steps: list[str | int] = []
         for step in details["loc"]:
             # pydantic marks a problem of a key, not of its value, by a step of its own.

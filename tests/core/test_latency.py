@@ -373,8 +373,8 @@ def test_a_timeout_in_real_time_comes_when_it_is_over() -> None:
         ({"chunks_per_second": 0}, "Latency(chunks_per_second=0): give a number above 0, or None."),
         ({"jitter": 1.5}, "Latency(jitter=1.5): give a fraction from 0 to 1."),
         ({"jitter": True}, "Latency(jitter=True): give a fraction from 0 to 1."),
-        ({"seed": "x"}, "Latency(seed='x'): give a whole number."),
-        ({"seed": True}, "Latency(seed=True): give a whole number."),
+        ({"seed": "x"}, "Latency(seed='x'): give a whole number of at most 30 digits."),
+        ({"seed": True}, "Latency(seed=True): give a whole number of at most 30 digits."),
         ({"real_time": 1}, "Latency(real_time=1): give True or False."),
         (
             {"first_chunk": 1e30},

@@ -56,6 +56,81 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
     assert sum("No reply was configured before this call" in line for line in result.outlines) >= 1
 
 
+@pytest.mark.parametrize(
+    ("configured", "calls", "message"),
+    [
+        (
+            "add('m', 'a'); mock.add('m', 'b')",
+            2,
+            "2 queued replies for it were used up by earlier calls (test_*.py:4). A reply of set() "
+            "would stay.",
+        ),
+        (
+            "add('m', 'a', times=2)",
+            2,
+            "One queued reply for it was used up by earlier calls (test_*.py:4). A reply of set() "
+            "would stay.",
+        ),
+        (
+            "add('m', 'a', prompt='Hi')",
+            0,
+            "the nearest miss: the prompt 'Hello' is not one that contains 'Hi'",
+        ),
+        ("reset()", 0, "No reply was configured before this call."),
+    ],
+    ids=["two replies", "one reply", "another prompt", "none"],
+)
+def test_a_call_after_the_last_queued_reply_says_which_there_were(
+    pytester: pytest.Pytester, configured: str, calls: int, message: str
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
+    pytester.makepyfile(
+        f"""
+        import llm
+
+        def test_it(mock_llm_responses):
+            mock = mock_llm_responses; mock.{configured}
+            for _ in range({calls}):
+                llm.get_model("m").prompt("Hello").text()
+            llm.get_model("m").prompt("Hello").text()
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*UnexpectedCall: No reply was configured for this call:"])
+    result.stdout.fnmatch_lines([f"E   *{message}"])
+    assert result.stdout.str().count("used up") == bool(calls)
+
+
+def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+        from llm_mock import Reply
+
+        def ask():
+            return llm.get_model("m").prompt("Hello").text()
+
+        def test_guessed(mock_llm_responses):
+            mock_llm_responses.set("m", ["a", "b"])
+            assert ask() == "a"
+
+        def test_passed(mock_llm_responses):
+            mock_llm_responses.set("m", ["a", "b"])
+            assert ask() == '["a", "b"]'
+
+        def test_meant(mock_llm_responses):
+            mock_llm_responses.set("m", Reply(data=["a", "b"]))
+            assert ask() == "a"
+        """
+    )
+    result = pytester.runpytest("-Wignore")
+    result.assert_outcomes(failed=2, passed=1)
+    hint = "This list of texts is data: each call of 'm' is answered *script('m', first, second)*"
+    result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. m  'Hello'  → *", hint])
+    assert result.stdout.str().count("This list of texts is data") == 1
+
+
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(
     pytester: pytest.Pytester,
 ) -> None:
@@ -170,6 +245,26 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
             "    - the text is no JSON: Expecting value: line 1 column 1 (char 0)",
         ]
     )
+
+
+def test_a_warning_of_a_call_over_http_has_the_line_of_the_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import openai
+
+        SCHEMA = {"type": "object", "required": ["name"]}
+        FORMAT = {"type": "json_schema", "json_schema": {"name": "P", "schema": SCHEMA}}
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", {})
+            openai.OpenAI().chat.completions.create(
+                model="gpt-4o", messages=[{"role": "user", "content": "x"}], response_format=FORMAT
+            )
+        """
+    )
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*test_a_warning*.py:8: SchemaViolationWarning: The reply *"])
 
 
 def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pytester) -> None:

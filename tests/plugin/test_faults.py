@@ -37,12 +37,16 @@ DECIDES = {
 }
 """Where these fail, the tests that they are about fail: they must not pass because nothing was done for them."""  # noqa: E501
 OF_XDIST = {
+    "llm_mock.plugin.mutate:MutationRun.pytest_testnodedown",
+    "llm_mock.plugin.mutate:MutationRun.pytest_xdist_node_collection_finished",
     "llm_mock.plugin.report:ReportWriter.pytest_testnodedown",
     "llm_mock.plugin.report:ReportWriter.pytest_xdist_node_collection_finished",
     "llm_mock.plugin.runtest:pytest_report_from_serializable",
     "llm_mock.plugin.summary:pytest_configure_node",
     "llm_mock.plugin.summary:pytest_testnodedown",
 }
+OF_MUTATION = {hook for hook in HOOKS if hook.startswith("llm_mock.plugin.mutate:")}
+"""These are called with an option only."""
 OF_AN_INTERRUPT = "llm_mock.plugin.report:ReportWriter.pytest_keyboard_interrupt"
 OF_MIGRATE = "llm_mock.plugin.model_recorder:LearnedModels.pytest_runtest_protocol"
 ELSEWHERE = {OF_AN_INTERRUPT, OF_MIGRATE}
@@ -90,6 +94,11 @@ OPTIONS = (
 )
 
 
+def options_of(hook: str) -> tuple[str, ...]:
+    """Return the options of a run in which a hook is called."""
+    return (*OPTIONS, "--llm-mock-mutate") if hook in OF_MUTATION else OPTIONS
+
+
 @pytest.fixture
 def plain(pytester: pytest.Pytester) -> dict[str, int]:
     """Return the outcomes of a run without the plugin."""
@@ -127,7 +136,7 @@ def test_a_fault_in_a_hook_is_a_warning(
 ) -> None:
     mend = break_hook(hook, place)
     try:
-        result = pytester.runpytest(*OPTIONS, "-W", "error")
+        result = pytester.runpytest(*options_of(hook), "-W", "error")
     finally:
         mend()
     assert_reported(result, hook, plain)
@@ -146,13 +155,20 @@ UNDER_XDIST = sorted(
     - ELSEWHERE
     - WITHOUT_REPORT
     - {NODE_DOWN}
+    - OF_MUTATION
 )
 
 
 @pytest.mark.parametrize(
     ("hooks", "where"),
-    [(UNDER_XDIST, "before"), (UNDER_XDIST, "after"), ([NODE_DOWN], "before")],
-    ids=["all but one", "all but one, after the others", "the one"],
+    [
+        (UNDER_XDIST, "before"),
+        (UNDER_XDIST, "after"),
+        ([NODE_DOWN], "before"),
+        *(([hook], "before") for hook in sorted(OF_MUTATION & OF_XDIST)),
+        (["llm_mock.plugin.mutate:MutationRun._plan"], "before"),
+    ],
+    ids=["all but one", "all but one, after the others", "the one", "ends", "begins", "plans"],
 )
 def test_faults_in_hooks_under_xdist_are_a_warning_each(
     hooks: list[str],
@@ -165,7 +181,8 @@ def test_faults_in_hooks_under_xdist_are_a_warning_each(
     monkeypatch.setenv("FAULTY_WHERE", where)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     faulty = ("-p", "tests.plugin.faulty_hooks", "-W", "error")
-    result = pytester.runpytest_subprocess(*OPTIONS, *faulty, "-p", "xdist", "-n", "2")
+    options = options_of(hooks[0]) if len(hooks) == 1 else OPTIONS
+    result = pytester.runpytest_subprocess(*options, *faulty, "-p", "xdist", "-n", "2")
     for hook in hooks:
         assert_reported(result, hook, plain, len(hooks))
 

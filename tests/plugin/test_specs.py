@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
 import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from llm_mock.plugin.options import DRIVERS
 from llm_mock.specs import Verdict
-from llm_mock.specs.drivers import Task
+from llm_mock.specs.drivers import DRIVERS, Task
 from tests.conftest import NESTED_OPTIONS
 from tests.plugin.files import write
 
@@ -77,6 +79,67 @@ def answer(project: pytest.Pytester, verdict: str, reason: str) -> None:
             mock.set("*", lambda prompt: verdict if prompt.tool_results else Reply(tool_calls=[COMPARE, CHECK]))
         """  # noqa: E501
     )
+
+
+class FailingService(BaseHTTPRequestHandler):
+    """A service that answers 500 to all."""
+
+    def do_GET(self) -> None:
+        self.send_response(500)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None: ...
+
+
+@pytest.fixture
+def failing_url() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), FailingService)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+SERVICE = """
+test: {name: The service works}
+steps:
+  - {tool: http_get, args: {url: "URL"}, expect: Status 200}
+verdict: {pass_if: It answers 200, fail_if: It answers anything else}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n1",)])
+def test_a_dry_run_that_judges_nothing_is_not_green_over_a_service_that_fails(
+    pytester: pytest.Pytester, failing_url: str, options: tuple[str, ...]
+) -> None:
+    write(pytester, "tests/llm/service.yaml", SERVICE.replace("URL", failing_url))
+    result = pytester.runpytest(*DRY, "-rs", *options)
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(
+        ["*UNCLEAR: Not checked in the dry run: no step compares anything. 1 call succeeded.*"]
+    )
+
+
+@pytest.mark.parametrize("options", [(), ("-n1",)])
+def test_a_dry_run_that_passes_says_what_nobody_judged(
+    pytester: pytest.Pytester, failing_url: str, options: tuple[str, ...]
+) -> None:
+    check = "  - {tool: assert_true, args: {condition: true}}\nverdict"
+    text = SERVICE.replace("URL", failing_url).replace("verdict", check)
+    write(pytester, "tests/llm/service.yaml", text)
+    result = pytester.runpytest(*DRY, *options)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*Passed, but not checked in all*",
+            "*service.yaml::The service works  Dry run: 2 calls succeeded. Nobody judged "
+            "1 expectation and the criteria.",
+        ]
+    )
+    quiet = pytester.runpytest(*DRY, *options, "-q")
+    assert "not checked in all" not in quiet.stdout.str()
 
 
 def test_without_the_option_nothing_is_collected_and_nothing_imported(
@@ -229,7 +292,7 @@ def test_a_setting_without_sense_is_a_usage_error(
     result.stderr.fnmatch_lines([message])
 
 
-def test_a_driver_of_the_table_can_be_chosen_and_is_offered(
+def test_a_driver_of_the_table_can_be_chosen(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(DRIVERS, "critic", f"{__name__}:Critic")
@@ -237,9 +300,6 @@ def test_a_driver_of_the_table_can_be_chosen_and_is_offered(
     result = project.runpytest("--llm", "tests/llm/test_passes.yaml")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*m-1 likes nothing of The numbers agree"])
-    assert "llm or claude-code or critic" in " ".join(
-        project.runpytest("--help").stdout.str().split()
-    )
 
 
 def test_hosts_beyond_loopback_are_not_reached_in_a_dry_run(project: pytest.Pytester) -> None:

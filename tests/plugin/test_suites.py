@@ -39,7 +39,7 @@ cases:
     tags: [slow, customer-care]
     expected_output: Indeed?
     assertions:
-      - {type: llm_judge, criteria: The answer is polite}
+      - {type: judge, criteria: The answer is polite}
 """
 INI = "[pytest]\naddopts = --strict-markers\nllm_mock_suites = suites/*.yaml = role.yaml\n"
 
@@ -60,7 +60,7 @@ def test_each_case_is_a_test(project: pytest.Pytester) -> None:
         [
             "suites/greetings.yaml::says-hello PASSED*",
             "suites/greetings.yaml::says-sorry FAILED*",
-            "suites/greetings.yaml::is-polite SKIPPED (*dry run*)*",
+            "suites/greetings.yaml::is-polite SKIPPED (not checked: *)*",
         ]
     )
 
@@ -255,7 +255,7 @@ def test_how_often_a_repeated_case_passed_is_in_the_summary_and_in_the_report(
         SUITE.replace("prompt: Hi there!", "prompt: Hi there!\n    repeat: 3"),
     )
     result = project.runpytest("--llm-mock-report=report.json", *arguments)
-    rate = "100% (3/3), 95% interval 44% to 100%, pass@2 100%"
+    rate = "100% (3/3), 95% interval 44% to 100%, pass@2 100%, pass^2 100%"
     result.stdout.fnmatch_lines(
         ["*= Repeated cases =*", f"  suites/greetings.yaml::says-hello  {rate}"]
     )

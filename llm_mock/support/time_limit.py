@@ -1,0 +1,224 @@
+"""Time limit of a run, such as that of a case.
+
+On the main thread a timer of the system ends the run wherever Python checks for signals: in Python
+code, during sleeps and waits, and in a regular expression. In another thread, and on Windows, an
+exception is raised in the thread between two steps of Python code. Code that waits in C is
+abandoned there until it returns, and code that never returns to Python cannot be ended; so regular
+expressions of assertions run in a process of their own there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import ctypes
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from llm_mock.support.deadline import Deadline
+
+Result = TypeVar("Result")
+
+# The code of a project may catch the exception, for instance by a bare `except`.
+RETRY_SECONDS = 5.0
+"""The seconds until a run that goes on is ended again."""
+GRACE_SECONDS = 2.0
+"""The seconds to wait for the thread of a run that was ended."""
+SLACK_SECONDS = 0.1
+"""The seconds in which a run ends by itself that waits no longer than its time limit."""
+TRACED_SECONDS = 0.3
+"""The seconds that all traced threads may stop."""
+_SEARCH = """
+import json, re, sys
+
+pattern, text = json.load(sys.stdin)
+sys.exit(0 if re.search(pattern, text) else 3)
+"""
+"""The program that searches for a pattern in a process of its own."""
+
+
+class CaseTimedOut(BaseException):
+    """The time of a case is up.
+
+    It is not an `Exception`, because the code of a project catches those.
+    """
+
+    during: str | None = None
+    """The part of the run that did not end, if known."""
+
+
+# A context variable, as several cases run in threads of their own.
+_deadline: contextvars.ContextVar[Deadline | None] = contextvars.ContextVar(
+    "deadline",
+    default=None,
+)
+
+
+def run_with_limit(seconds: float, action: Callable[[], Result]) -> Result:
+    """Run an action and return its result.
+
+    Args:
+        seconds: the time limit.
+        action: the function to call.
+
+    Raises:
+        CaseTimedOut: the action took longer, and was ended.
+    """
+    if _has_signals():
+        return _run_with_signal(seconds, action)
+    return _run_in_thread(seconds, action)
+
+
+def _has_signals() -> bool:
+    """Return whether a signal can end what this thread does."""
+    is_main_thread = threading.current_thread() is threading.main_thread()
+    # Windows has no timers that send signals.
+    return is_main_thread and hasattr(signal, "setitimer")
+
+
+def get_seconds_left(most: float) -> float:
+    """Return a time limit in seconds, reduced to the remaining time of the run."""
+    deadline = _deadline.get()
+    if deadline is None:
+        return most
+    return min(most, deadline.left)
+
+
+def check_time() -> None:
+    """Raise CaseTimedOut if the time of the run is up."""
+    deadline = _deadline.get()
+    if deadline is not None and not deadline.left:
+        raise CaseTimedOut
+
+
+def search_pattern(pattern: str, text: str) -> bool:
+    """Return True if a regular expression matches anywhere in a text.
+
+    Raises:
+        CaseTimedOut: the search took longer than the run may take.
+    """
+    deadline = _deadline.get()
+    if deadline is None or _has_signals():
+        return re.search(pattern, text) is not None
+    # A regular expression never returns to Python while it searches.
+    # -I and -S: neither the environment nor packages of the project slow the start.
+    command = [sys.executable, "-I", "-S", "-c", _SEARCH]
+    question = json.dumps([pattern, text])
+    try:
+        process = subprocess.run(
+            command,
+            input=question.encode(),
+            timeout=deadline.left,
+            capture_output=True,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CaseTimedOut from None
+    return process.returncode == 0
+
+
+def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:
+    other_timer, other_interval = signal.getitimer(signal.ITIMER_REAL)
+    # Another tool, such as pytest-timeout, ends this sooner.
+    if 0 < other_timer <= seconds:
+        return action()
+    is_done = False
+
+    def end(number: int, frame: object) -> None:
+        # The signal may arrive between the end of the action and the removal of the timer.
+        if not is_done:
+            raise CaseTimedOut
+
+    start = time.monotonic()
+    previous_handler = signal.signal(signal.SIGALRM, end)
+    token = _deadline.set(Deadline(seconds))
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, RETRY_SECONDS)
+        result = action()
+        is_done = True
+        return result
+    finally:
+        # Before all else, so that no signal interrupts the cleanup.
+        is_done = True
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        # None stands for a handler that was not installed by Python.
+        signal.signal(signal.SIGALRM, previous_handler or signal.SIG_DFL)
+        _deadline.reset(token)
+        if other_timer:
+            elapsed = time.monotonic() - start
+            # 0 would turn the timer off.
+            remaining = max(other_timer - elapsed, 0.001)
+            signal.setitimer(signal.ITIMER_REAL, remaining, other_interval)
+
+
+def _run_in_thread(seconds: float, action: Callable[[], Result]) -> Result:
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    done = threading.Event()
+
+    def run() -> None:
+        _deadline.set(Deadline(seconds))
+        # It may be raised here after the action has returned.
+        with contextlib.suppress(CaseTimedOut):
+            try:
+                results.append(action())
+            except BaseException as error:
+                # Raised again in the waiting thread.
+                errors.append(error)
+        done.set()
+
+    # The mock of the test is found by context variables, so the thread needs a copy of them.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(run,), daemon=True)
+    thread.start()
+    if not done.wait(seconds + SLACK_SECONDS):
+        if _stops_traced_threads():
+            _raise_untraced(thread, done)
+        else:
+            _raise_in(thread, CaseTimedOut)
+        done.wait(GRACE_SECONDS)
+    if results:
+        return results[0]
+    if errors:
+        raise errors[0]
+    raise CaseTimedOut
+
+
+def _raise_in(thread: threading.Thread, error: type[BaseException] | None) -> None:
+    """Raise an exception in a thread as soon as that runs Python code; None takes it back."""
+    # The only way; Python has no public function.
+    identifier = ctypes.c_ulong(thread.ident or 0)
+    exception = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(identifier, exception)
+
+
+def _stops_traced_threads() -> bool:
+    """Return whether all traced threads stop while an exception waits for one of them.
+
+    That is so in Python 3.11, under coverage or a debugger, until the thread runs Python code.
+    """
+    traced = sys.gettrace() is not None or threading.gettrace() is not None
+    return traced and sys.version_info[:2] == (3, 11)
+
+
+def _raise_untraced(thread: threading.Thread, done: threading.Event) -> None:
+    """End a thread if it runs Python code, and leave it if it waits in C."""
+    tracer = sys.gettrace()
+    sys.settrace(None)
+    try:
+        _raise_in(thread, CaseTimedOut)
+        if not done.wait(TRACED_SECONDS):
+            _raise_in(thread, None)
+            # The threads stop until any exception was raised.
+            with contextlib.suppress(CaseTimedOut):
+                _raise_in(threading.current_thread(), CaseTimedOut)
+                done.wait(TRACED_SECONDS)
+    finally:
+        sys.settrace(tracer)
