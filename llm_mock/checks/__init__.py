@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from llm_mock.checks.named import contains_json as contains_json
     from llm_mock.checks.named import equals as equals
     from llm_mock.checks.named import icontains as icontains
+    from llm_mock.checks.named import javascript as javascript
     from llm_mock.checks.named import json as json
     from llm_mock.checks.named import judge as judge
     from llm_mock.checks.named import max_cost as max_cost
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "named": (
-        "check contains contains_all contains_any contains_json equals icontains json judge "
-        "max_cost max_latency max_tokens python reasoning_budget regex similar starts_with "
+        "check contains contains_all contains_any contains_json equals icontains javascript json "
+        "judge max_cost max_latency max_tokens python reasoning_budget regex similar starts_with "
         "tool_called tool_calls trajectory"
     ),
 }

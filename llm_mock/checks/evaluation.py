@@ -200,7 +200,8 @@ def evaluate_assertion(
         return AssertionResult(assertion, False, str(error))
     except ModelRefused:
         # A judge of the project's own is skipped like any other.
-        reason = f"Skipped in a dry run: {assertion.type}, its function asks a model"
+        when = " in a dry run" if context.dry_run else ""
+        reason = f"Skipped{when}: {assertion.type}, its function asks a model"
         return AssertionResult(assertion, None, reason)
     except CaseTimedOut as error:
         # A Python function may have given its own name already, which says more.

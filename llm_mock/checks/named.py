@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict
 from llm_mock.agents.result import ExpectedCall, ExpectedModel, Mode, parse_expected_call
 from llm_mock.checks import functions, models, runs, texts
 from llm_mock.checks.evaluation import BaseAssertion
+from llm_mock.checks.javascript_functions import JavaScriptAssertion
 from llm_mock.checks.subjects import SHOWN_OUTPUT, read_subject
 from llm_mock.checks.trajectories import TrajectoryAssertion, TrajectoryStep
 from llm_mock.support.json_types import JSONObject
@@ -189,6 +190,29 @@ def python(
         options: see `TextOptions`.
     """
     return functions.PythonAssertion(function=function, threshold=threshold, **options)
+
+
+def javascript(
+    code: str | None = None,
+    *,
+    function: str | None = None,
+    threshold: float | None = None,
+    config: JSONObject | None = None,
+    **options: Unpack[TextOptions],
+) -> JavaScriptAssertion:
+    """Check the output by JavaScript, which needs Node.js.
+
+    Args:
+        code: an expression such as `output.length < 300`, or several lines with `return`.
+        function: in place of `code`, a file in the working directory with a function as its
+            default export, `checks.js`, or a function that it exports, `checks.js:isPolite`.
+        threshold: the lowest passing number; by default every number above 0 passes.
+        config: settings for the code, `context.config`.
+        options: see `TextOptions`.
+    """
+    return JavaScriptAssertion(
+        code=code, function=function, threshold=threshold, config=config or {}, **options
+    )
 
 
 def tool_called(tool: str, /, **arguments: object) -> runs.ToolCalledAssertion:

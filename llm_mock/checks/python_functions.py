@@ -42,13 +42,18 @@ def validate_reference(reference: str) -> str:
     if not module.strip() or not name.isidentifier():
         raise ValueError("should be file.py:function or package.module:function")
     if module.endswith(".py"):
-        path = Path(module)
-        if path.is_absolute() or ".." in path.parts:
-            raise ValueError(
-                f"{module!r} lies outside of the suite's folder; "
-                f"name a module: package.module:{name}"
-            )
+        problem = find_path_problem(module)
+        if problem is not None:
+            raise ValueError(f"{problem}; name a module: package.module:{name}")
     return reference
+
+
+def find_path_problem(file: str) -> str | None:
+    """Return the problem of a file's path that leads out of the suite's folder, or None."""
+    path = Path(file)
+    if path.is_absolute() or ".." in path.parts:
+        return f"{file!r} lies outside of the suite's folder"
+    return None
 
 
 FunctionReference = Annotated[str, pydantic.AfterValidator(validate_reference)]
@@ -171,7 +176,9 @@ def load_function(reference: str, folder: Path) -> Callable[..., Any]:
         LLMMockError: there is no such function; the message is the part after the reference.
     """
     module_name, _, function_name = reference.rpartition(":")
-    path = _resolve_file(module_name, folder)
+    path = None
+    if module_name.endswith(".py"):
+        path = resolve_file(module_name, folder)
     try:
         with _load_lock, _importable(folder):
             if path is None:
@@ -195,10 +202,12 @@ def load_function(reference: str, folder: Path) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def _resolve_file(name: str, folder: Path) -> Path | None:
-    """Return the path of a file in the folder, or None for a module."""
-    if not name.endswith(".py"):
-        return None
+def resolve_file(name: str, folder: Path) -> Path:
+    """Return the path of a file in the folder.
+
+    Raises:
+        LLMMockError: the file lies outside of it; the message is the part after the reference.
+    """
     # Resolved, as a symbolic link may lead out of the folder.
     path = (folder / name).resolve()
     if not path.is_relative_to(folder.resolve()):

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from llm_mock.checks.functions import PythonAssertion
+from llm_mock.checks.javascript_functions import JavaScriptAssertion
 from llm_mock.checks.models import LLMJudgeAssertion, SimilarAssertion
 from llm_mock.checks.runs import (
     MaxCostAssertion,
@@ -51,6 +52,7 @@ Assertion = Annotated[
     | SimilarAssertion
     | LLMJudgeAssertion
     | SkippedAssertion
-    | PythonAssertion,
+    | PythonAssertion
+    | JavaScriptAssertion,
     Field(discriminator="type"),
 ]

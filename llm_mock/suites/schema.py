@@ -11,6 +11,7 @@ from pydantic import Field, PrivateAttr
 
 from llm_mock.checks.base import StrictModel, Threshold
 from llm_mock.checks.functions import PythonAssertion as PythonAssertion
+from llm_mock.checks.javascript_functions import JavaScriptAssertion as JavaScriptAssertion
 from llm_mock.checks.models import LLMJudgeAssertion as LLMJudgeAssertion
 from llm_mock.checks.models import SimilarAssertion as SimilarAssertion
 from llm_mock.checks.runs import MaxCostAssertion as MaxCostAssertion

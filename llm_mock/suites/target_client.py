@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextvars
 import inspect
 import json
 import os
-import signal
 import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +24,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.target import Target
 from llm_mock.suites.target_session import PROMPT, SESSION_ID, get_session, replace_places
 from llm_mock.support.interpolation import interpolate
+from llm_mock.support.processes import run_process
 from llm_mock.support.text import describe_exit, shorten, shorten_name
 from llm_mock.support.time_limit import CaseTimedOut, check_time, get_seconds_left
 
@@ -150,9 +147,7 @@ def run_command(
     environment = session.add_to_environment(os.environ if environment is None else environment)
     stdin = None if takes_argument else prompt.encode()
     try:
-        completed = _run_process(
-            filled_words, stdin, get_seconds_left(timeout), folder, environment
-        )
+        completed = run_process(filled_words, stdin, get_seconds_left(timeout), folder, environment)
     except subprocess.TimeoutExpired:
         # If the time of the whole case is over, that is the reason to report.
         check_time()
@@ -179,64 +174,6 @@ def _format_stderr(stderr: bytes) -> str:
     if len(lines) == 1:
         return last_line
     return f"{last_line}\n{text[-MAX_ERROR_LENGTH:]}"
-
-
-def _run_process(
-    words: Sequence[str],
-    stdin: bytes | None,
-    timeout: float,
-    folder: Path,
-    environment: Mapping[str, str] | None,
-) -> subprocess.CompletedProcess[bytes]:
-    """Run a command to its end; if interrupted, kill it with everything that it started."""
-    process = subprocess.Popen(
-        words,
-        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=folder,
-        env=environment,
-        # A group of its own, so that `_kill` reaches what the command started.
-        start_new_session=True,
-    )
-    with process:
-        _running_processes.add(process)
-        # After it was added: `_kill_all` may have ended in another thread before.
-        if _State.is_ending:
-            _kill(process)
-        try:
-            stdout, stderr = process.communicate(stdin, timeout)
-        except BaseException:
-            _kill(process)
-            raise
-        finally:
-            _running_processes.discard(process)
-    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
-
-
-_running_processes: set[subprocess.Popen[bytes]] = set()
-"""Commands that are running. After Ctrl-C, commands of other threads still are."""
-
-
-class _State:
-    is_ending = False
-    """Whether this process ends, and a command that starts now must not outlive it."""
-
-
-@atexit.register
-def _kill_all() -> None:
-    _State.is_ending = True
-    # Killing changes the set in other threads, so iterate over a copy.
-    for process in list(_running_processes):
-        _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command and everything that it started."""
-    if sys.platform != "win32":
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.kill()
 
 
 def send_request(target: Target, prompt: str, dry_run: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from llm_mock.checks import (
     contains_json,
     equals,
     icontains,
+    javascript,
     python,
     regex,
     starts_with,
@@ -57,6 +59,9 @@ CHECKS: dict[str, tuple[BaseAssertion, dict[str, Any], str, str]] = {
         "Hello to each of you, Ada",
     ),
 }
+if shutil.which("node") is not None:
+    CODE = "output.length < 20"
+    CHECKS["javascript"] = (javascript(CODE), {"code": CODE}, TEXT, "Hello to each of you, Ada")
 
 
 def check_in_suite(folder: Path, check: dict[str, Any], output: str) -> bool | None:

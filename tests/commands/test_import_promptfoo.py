@@ -32,7 +32,7 @@ defaultTest:
   options: {provider: "openai:gpt-judge"}
   assert:
     - {type: not-icontains, value: as an AI}
-    - {type: javascript, value: "output.length < 90"}
+    - {type: moderation}
 evaluateOptions: {repeat: 2, maxConcurrency: 4}
 outputPath: results.html
 tests:
@@ -62,7 +62,7 @@ EXPECTED = """\
 promptfooconfig.yaml:10: top_p of a provider has no counterpart
 promptfooconfig.yaml:12: the provider exec:python app.py is an application: name it as the target of the suite, \
 target: {function, command or url}
-promptfooconfig.yaml:18: the assertion javascript has no counterpart: write a python assertion
+promptfooconfig.yaml:18: the assertion moderation has no counterpart
 promptfooconfig.yaml:19: maxConcurrency has no counterpart: give the command -j N
 promptfooconfig.yaml:20: outputPath has no counterpart: give the file to the command, -o FILE
 promptfooconfig.yaml:32: python: in place of a context the function has parameters result, variables and case here
@@ -125,7 +125,7 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     assert (hours[8].threshold, suite.cases[2].min_score) == (0.75, 0.5)
     reasons = [each.reason for each in hours if each.type == "skipped"]
     assert reasons == [
-        "the assertion javascript has no counterpart: write a python assertion",
+        "the assertion moderation has no counterpart",
         "the assertion regex is not imported: pattern: '([' is not a valid regular expression: "
         "unterminated character set (position 1)",
         "the assertion contains is not imported: its value is in file://wanted.txt",
@@ -163,6 +163,23 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
         ),
         ("type: latency, threshold: 500", {"type": "max_latency", "value": 0.5}),
         ("type: cost, threshold: 0.5", {"type": "max_cost", "value": 0.5}),
+        ("type: javascript, value: output > 1", {"type": "javascript", "code": "output > 1"}),
+        (
+            "type: not-javascript, value: 'output.includes(`$\\{{{q}}}`)', threshold: 2, "
+            "config: {a: 1}",
+            {
+                "type": "not_javascript",
+                "code": "output.includes(`$\\{${q}}`)",
+                "threshold": 2,
+                "config": {"a": 1},
+            },
+        ),
+        (
+            "type: javascript, value: 'file://a/b.js:f'",
+            {"type": "javascript", "function": "a/b.js:f"},
+        ),
+        ("type: javascript, value: file://../b.js", None),
+        ("type: javascript", None),
         ("type: not-equals, value: a", {"type": "not_equals", "value": "a"}),
         ("type: of-our-own, value: a", None),
     ],
@@ -321,7 +338,7 @@ DROPPED = """\
 prompts: ["{{question}}"]
 providers: [openai:gpt-4o-mini]
 tests:
-  - {vars: {question: Hi}, assert: [{type: javascript, value: "output.length < ${x}"}]}
+  - {vars: {question: Hi}, assert: [{type: ruby, value: "output.length < ${x}"}]}
 """
 
 
@@ -333,11 +350,11 @@ def test_a_test_of_which_each_assertion_was_dropped_does_not_pass(folder: Path) 
         assert ended.exit_code == 1
         assert "NOT CHECKED" in ended.output
         assert "0/0 passed, 1 not checked, 1 of 1 check skipped" in ended.output
-    assert "Skipped: the assertion javascript has no" in ended.output
+    assert "Skipped: the assertion ruby has no" in ended.output
 
 
 @pytest.mark.parametrize(
-    ("text", "exit_code"), [(DROPPED, 1), (DROPPED.replace("javascript", "contains"), 0)]
+    ("text", "exit_code"), [(DROPPED, 1), (DROPPED.replace("ruby", "contains"), 0)]
 )
 def test_strict_fails_if_something_has_no_counterpart(
     folder: Path, text: str, exit_code: int
@@ -376,10 +393,10 @@ def convert_table(folder: Path, table: str) -> Any:
         ("similar(0.9): In Bonn", {"type": "similar", "value": "In Bonn", "threshold": 0.9}),
         ("latency(1500)", {"type": "max_latency", "value": 1.5}),
         ("file://checks.py:is_short", {"type": "python", "function": "checks.py:is_short"}),
-        ("javascript: output.length", {"type": "skipped"}),
-        ("fn: output.length", {"type": "skipped"}),
-        ("eval: output.length", {"type": "skipped"}),
-        ("file://check.js", {"type": "skipped"}),
+        ("javascript: output.length", {"type": "javascript", "code": "output.length"}),
+        ("fn: output.length", {"type": "javascript", "code": "output.length"}),
+        ("eval: output.length", {"type": "javascript", "code": "output.length"}),
+        ("file://check.js", {"type": "javascript", "function": "check.js"}),
         ("rouge-n(0.5): Bonn", {"type": "skipped"}),
         ("is-sql", {"type": "skipped"}),
     ],

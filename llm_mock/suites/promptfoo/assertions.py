@@ -29,10 +29,16 @@ _VALUE_KEYS = {
     **dict.fromkeys(_JUDGE_TYPES, "criteria"),
     "similar": "value",
     "python": "function",
+    "javascript": "code",
     "latency": "value",
     "cost": "value",
 }
 """The supported types of promptfoo, each with the key of our assertion that holds its value."""
+_SAME_KEYS = {
+    **dict.fromkeys((*_JUDGE_TYPES, "similar", "python"), ("threshold",)),
+    "javascript": ("threshold", "config"),
+}
+"""The keys of a type that are the same here, besides those of all types."""
 # promptfoo counts milliseconds, a suite seconds.
 _LIMITS = {"latency": 1000, "cost": 1}
 """The types whose value is their threshold, each with the divisor for the unit of a suite."""
@@ -48,7 +54,6 @@ _TYPES = {
 # promptfoo's own default; ours is higher.
 SIMILAR_THRESHOLD = 0.75
 _HINTS = {
-    "javascript": "write a python assertion",
     "assert-set": "a set with a threshold needs scores; write its assertions one by one",
 }
 
@@ -108,9 +113,7 @@ def _convert_assertion(
     our_type = _TYPES.get(name, name.replace("-", "_"))
     converted: JSONObject = {"type": our_type}
     if value is not None:
-        if name != "python":
-            value = _convert_variables(part, value, variables, findings)
-        converted[_VALUE_KEYS[name]] = value
+        converted |= _name_value(part, name, value, variables, findings)
     if name.startswith("icontains-"):
         converted["case_insensitive"] = True
     converted |= _convert_other_keys(part, name, findings)
@@ -118,6 +121,17 @@ def _convert_assertion(
         converted["type"] = f"not_{our_type}"
     _validate(converted, kind)
     return converted
+
+
+def _name_value(
+    part: Part, name: str, value: Any, variables: Collection[str], findings: ImportFindings
+) -> JSONObject:
+    """Return the value under the key of our assertion, with its variables converted."""
+    if name == "javascript" and value.startswith(FILE):
+        return {"function": value.removeprefix(FILE)}
+    if name != "python":
+        value = _convert_variables(part, value, variables, findings)
+    return {_VALUE_KEYS[name]: value}
 
 
 def _make_skipped(part: Part, reason: str, variables: Collection[str]) -> JSONObject:
@@ -146,6 +160,8 @@ def _convert_value(part: Part, name: str) -> Any:
     value = part.at("value").data
     if name == "python":
         return _convert_function(value)
+    if name == "javascript":
+        return _convert_text(value)
     if isinstance(value, str) and value.startswith(FILE):
         raise _UnsupportedValue(f"its value is in {value}")
     if name == "g-eval" and isinstance(value, list):
@@ -206,10 +222,8 @@ def _convert_variables(
 
 def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> JSONObject:
     """Return the keys of an assertion besides its value, and report the unsupported ones."""
-    is_judged = _VALUE_KEYS[name] == "criteria"
-    same = ["weight", "metric"]
-    if is_judged or name in ("similar", "python"):
-        same.append("threshold")
+    is_judged = name in _JUDGE_TYPES
+    same = ("weight", "metric", *_SAME_KEYS.get(name, ()))
     converted = {key: part.data[key] for key in same if key in part.names}
     known = {"type", "value", *converted}
     if name in _LIMITS:

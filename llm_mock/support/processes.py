@@ -1,0 +1,70 @@
+"""Run a command to its end, and leave no process behind."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+
+def run_process(
+    words: Sequence[str],
+    stdin: bytes | None,
+    timeout: float,
+    folder: Path,
+    environment: Mapping[str, str] | None,
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command to its end; if interrupted, kill it with everything that it started."""
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        # A group of its own, so that `_kill` reaches what the command started.
+        start_new_session=True,
+    )
+    with process:
+        _running_processes.add(process)
+        # After it was added: `_kill_all` may have ended in another thread before.
+        if _State.is_ending:
+            _kill(process)
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except BaseException:
+            _kill(process)
+            raise
+        finally:
+            _running_processes.discard(process)
+    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+
+_running_processes: set[subprocess.Popen[bytes]] = set()
+"""Commands that are running. After Ctrl-C, commands of other threads still are."""
+
+
+class _State:
+    is_ending = False
+    """Whether this process ends, and a command that starts now must not outlive it."""
+
+
+@atexit.register
+def _kill_all() -> None:
+    _State.is_ending = True
+    # Killing changes the set in other threads, so iterate over a copy.
+    for process in list(_running_processes):
+        _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """Kill a command and everything that it started."""
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
