@@ -22,14 +22,17 @@ class Slot:
     blank_lines: Sequence[cst.EmptyLine] | None = None
     comments: list[cst.EmptyLine] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    configures: bool = False
+    """Whether the statement configured a mock."""
 
     @classmethod
-    def replace(cls, node: cst.CSTNode) -> Slot:
+    def replace(cls, node: cst.CSTNode, *, configures: bool = False) -> Slot:
         """Return the slot of a statement, which keeps its comments."""
         # A comment behind the statement or inside of it gets a line of its own.
         return cls(
             [line for line in get_leading_lines(node) if line.comment is None],
             collect_comments(node),
+            configures=configures,
         )
 
 
@@ -108,12 +111,17 @@ class _BodyAssembler:
     def __init__(self) -> None:
         self.result: list[cst.BaseStatement] = []
         self.comments: list[cst.EmptyLine] = []
+        self.deferred: list[cst.EmptyLine] = []
+        """The comments on a mock that is configured further below."""
         self.blank_lines: Sequence[cst.EmptyLine] | None = None
 
     def assemble(self, parts: Sequence[cst.BaseStatement | Slot]) -> Body:
-        for part in parts:
+        for number, part in enumerate(parts):
             if isinstance(part, Slot):
                 self._add_slot(part)
+                if part.configures and _is_heading_of_later_lines(parts[number + 1 :]):
+                    self.deferred += self.comments
+                    self.comments = []
             else:
                 self._add_statement(part)
         if not self.result:
@@ -129,6 +137,8 @@ class _BodyAssembler:
             self.blank_lines = slot.blank_lines
         if not slot.lines:
             return
+        self.comments[:0] = self.deferred
+        self.deferred = []
         first, *others = map(parse_statement, slot.lines)
         leading = [*(self.blank_lines or ()), *self._take_comments(slot.lines)]
         first = first.with_changes(leading_lines=leading)
@@ -159,6 +169,18 @@ class _BodyAssembler:
         self.comments = []
         self.blank_lines = None
         self.result.append(node)
+
+
+def _is_heading_of_later_lines(following: Sequence[cst.BaseStatement | Slot]) -> bool:
+    """Return whether a comment on a mock belongs to the lines of a later slot.
+
+    It does not if the next statement continues its paragraph, which both are then headed by it.
+    """
+    if not following or isinstance(following[0], Slot):
+        return False
+    if not get_leading_lines(following[0]):
+        return False
+    return any(isinstance(part, Slot) and part.lines for part in following)
 
 
 def _collect_names_in_use(parts: Sequence[Part]) -> set[str]:

@@ -11,6 +11,7 @@ from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable, configure
 from llm_mock.migrate.syntax import (
     collect_names,
+    find_nodes,
     get_arguments,
     get_first_line,
     get_parameter_names,
@@ -41,7 +42,7 @@ def makes_mocks(function: cst.FunctionDef, scope: Scope) -> bool:
 
 
 def _find_calls(node: cst.CSTNode) -> list[cst.Call]:
-    return [found for found in m.findall(node, m.Call()) if isinstance(found, cst.Call)]
+    return find_nodes(node, cst.Call)
 
 
 def _makes_mock(call: cst.Call, scope: Scope) -> bool:

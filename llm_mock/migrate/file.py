@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import libcst as cst
-import libcst.matchers as m
 from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from llm_mock.errors import InvalidFile
@@ -21,7 +20,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.patches import parse_patch
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_dotted_name
+from llm_mock.migrate.syntax import find_nodes, get_dotted_name
 from llm_mock.support.text import format_path
 
 # libcst parses slowly, so files that cannot have a mock of `llm` are skipped.
@@ -304,8 +303,7 @@ class _FileRewriter:
         for function in _iterate_functions(module):
             unused -= {parameter.name.value for parameter in function.node.params.params}
         # usefixtures and getfixturevalue have the name as a string.
-        for node in m.findall(module, m.SimpleString()):
-            text = cst.ensure_type(node, cst.SimpleString)
+        for text in find_nodes(module, cst.SimpleString):
             unused.discard(str(text.evaluated_value))
         return unused
 

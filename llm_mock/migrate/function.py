@@ -22,7 +22,7 @@ from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
 from llm_mock.migrate.statements import StatementRewriter
-from llm_mock.migrate.syntax import collect_names, get_arguments
+from llm_mock.migrate.syntax import collect_names, find_nodes, get_arguments
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
@@ -131,8 +131,7 @@ class _FunctionRewriter:
     def _patches_llm(self) -> bool:
         """Return whether the function patches `llm` anywhere, as far as its calls show."""
         state = self.state
-        for found in m.findall(state.function, m.Call()):
-            call = cst.ensure_type(found, cst.Call)
+        for call in find_nodes(state.function, cst.Call):
             try:
                 if parse_patch(call, state.table, state.context.path) is not None:
                     return True
@@ -272,7 +271,7 @@ class _FunctionRewriter:
         separated = [_add_comma(parameter) for parameter in others]
         return [*separated, last]
 
-    def _collect_parameters(self, used: set[str]) -> list[cst.Param]:
+    def _collect_parameters(self, used: frozenset[str]) -> list[cst.Param]:
         unused_patchers = set(PATCHING_FIXTURES) - used
         removed = self.removed_parameters | unused_patchers
         # A parameter of this name may have been another mock; the new body needs ours.
@@ -294,7 +293,7 @@ class _FunctionRewriter:
     ) -> cst.Annotation | None:
         """Return `-> None` for a fixture that is no longer a generator."""
         returns = self.state.function.returns
-        has_yield = any(m.findall(node, m.Yield()) for node in body)
+        has_yield = any(find_nodes(node, cst.Yield) for node in body)
         if returns is None or has_yield or not self.state.is_fixture:
             return returns
         return returns.with_changes(annotation=cst.Name("None"))

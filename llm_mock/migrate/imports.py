@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import libcst as cst
 
 from llm_mock.migrate.body import get_leading_lines, get_separate_comments, strip_blank_start
 from llm_mock.migrate.reply_import import add_reply_import
-from llm_mock.migrate.syntax import get_bound_name, get_small_statement
+from llm_mock.migrate.syntax import get_bound_name, get_small_statement, list_children
 
 
 def update_imports(
@@ -100,40 +101,36 @@ def _add_leading_lines(
     return node.with_changes(leading_lines=[*lines, *own]) if lines else node
 
 
-class _UsedNames(cst.CSTVisitor):
-    """Counts the uses of names, without the definitions of functions and classes."""
-
-    def __init__(self) -> None:
-        self.names: Counter[str] = Counter()
-
-    # The name of a definition is a Name node, which visit_Name counts as a use.
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self.names[node.name.value] -= 1
-
-    def visit_ClassDef(self, node: cst.ClassDef) -> None:
-        self.names[node.name.value] -= 1
-
-    # An import binds names, but does not use them.
-    def visit_Import(self, node: cst.Import) -> bool:
-        return False
-
-    def visit_ImportFrom(self, node: cst.ImportFrom) -> bool:
-        return False
-
-    def visit_Name(self, node: cst.Name) -> None:
-        self.names[node.value] += 1
-
-    def visit_SimpleString(self, node: cst.SimpleString) -> None:
-        # `__all__` and quoted annotations
-        value = node.evaluated_value
-        if isinstance(value, str):
-            self.names[value] += 1
-
-
 def _collect_used_names(module: cst.Module) -> set[str]:
-    visitor = _UsedNames()
-    module.visit(visitor)
-    return {name for name, uses in visitor.names.items() if uses > 0}
+    """Return the names that a file uses, without the definitions of functions and classes."""
+    uses: Counter[str] = Counter()
+    for statement in module.body:
+        uses.update(_count_uses(statement))
+    return {name for name, number in uses.items() if number > 0}
+
+
+# Cached: most statements of a file stay as they are.
+@functools.lru_cache(maxsize=5_000)
+def _count_uses(statement: cst.CSTNode) -> Counter[str]:
+    uses: Counter[str] = Counter()
+    pending = [statement]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (cst.Import, cst.ImportFrom)):
+            # An import binds names, but does not use them.
+            continue
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            # The name of a definition is a Name node, which counts as a use below.
+            uses[node.name.value] -= 1
+        elif isinstance(node, cst.Name):
+            uses[node.value] += 1
+        elif isinstance(node, cst.SimpleString):
+            # `__all__` and quoted annotations
+            value = node.evaluated_value
+            if isinstance(value, str):
+                uses[value] += 1
+        pending += list_children(node)
+    return uses
 
 
 def _remove_unused_imports(

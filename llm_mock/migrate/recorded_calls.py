@@ -219,6 +219,8 @@ class CallReader:
         Raises:
             CannotRewrite: it reads something unknown.
         """
+        if not self.find_reads(node):
+            return node
         rewriter = _ReadRewriter(self)
         result = node.visit(rewriter)
         assert isinstance(result, cst.CSTNode)

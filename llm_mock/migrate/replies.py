@@ -511,6 +511,9 @@ class _Response:
             return None
         if isinstance(value, PlainCode) and isinstance(value.node, cst.Call):
             return to_source(value.node)
+        if isinstance(value, PlainCode) and to_source(value.node) == "None":
+            # usage() of llm is never None, so the reply has the usage of any other.
+            return None
         return _format_usage(value)
 
 

@@ -35,6 +35,7 @@ from llm_mock.migrate.recorded_calls import (
     SingleCall,
 )
 from llm_mock.migrate.syntax import (
+    find_nodes,
     get_dotted_name,
     get_first_line,
     get_small_statement,
@@ -267,7 +268,7 @@ class StatementRewriter:
         if isinstance(part, cst.Pass) or not apply_configuration(part, self.table):
             return None
         self._refuse_nested(node)
-        return [self._add_slot(Slot.replace(node))]
+        return [self._add_slot(Slot.replace(node, configures=True))]
 
     def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
         """Return the mock whose `set_response` an expression calls, or None."""
@@ -387,8 +388,8 @@ class StatementRewriter:
         # What reads calls is not the application.
         if self.reader.find_reads(node):
             return False
-        for found in m.findall(node, m.Call()):
-            function = self.table.scope.qualify(cst.ensure_type(found, cst.Call).func)
+        for call in find_nodes(node, cst.Call):
+            function = self.table.scope.qualify(call.func)
             module = function.partition(".")[0]
             if module not in sys.stdlib_module_names and not hasattr(builtins, function):
                 return True

@@ -88,6 +88,31 @@ def test_comments_of_patches_that_go(mock_llm_responses):
     assert summarize("a") == asyncio.run(translate("a"))
 
 
+def test_comments_of_a_mock_that_is_configured_later(mock_llm_responses):
+    # The answer
+    text = "a"
+
+    # Another file
+    file = Path("file")
+    # The model
+    # What it says
+    mock_llm_responses.set("*", "Short")
+    assert summarize(text + file.suffix) == "Short"
+
+
+def test_a_comment_of_a_mock_that_is_not_configured(mock_llm_responses, mock_llm_calls):
+    # The answer
+    mock_llm_responses.set("*", "Short")
+    assert summarize("a") == "Short"
+    # The call
+
+    # Its prompt
+    assert mock_llm_calls.last_call["prompt"] == "Summarize: a"
+    # Another answer
+    mock_llm_responses.set("*", "Later")
+    assert summarize("b") == "Later"
+
+
 # Above the decorators.
 @pytest.mark.parametrize("text", ["a", "b"])  # two texts
 # The model.

@@ -266,6 +266,10 @@ class TestUsage:
         mock_llm_responses.set("*", Reply("Short", usage={"input_tokens": 10, "output_tokens": 5, "details": None}))
         assert cached_tokens("a") == 0
 
+    def test_none(self, mock_llm_responses):
+        mock_llm_responses.set("*", "Short")
+        assert summarize("a") == "Short"
+
     def test_of_data(self, mock_llm_responses):
         mock_llm_responses.set("*", Reply(data=DATA, usage={"input_tokens": 10, "output_tokens": 5}))
         assert stars("a") == 4

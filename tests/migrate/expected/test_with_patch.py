@@ -5,6 +5,7 @@ import pytest
 import reviews
 from llm_mock import Reply
 from reviews import Review, careful, greet, if_any, patient, review, stars, summarize, warm
+from reviews import stars_and_summary
 
 ANSWER = "A constant answer"
 REPLY = {"stars": 4, "title": "Fine"}
@@ -199,6 +200,15 @@ def test_an_error_and_then_an_answer(mock_llm_responses):
     mock_llm_responses.add("*", ConnectionError("no route"), times=2)
     mock_llm_responses.add("*", "At last")
     assert patient("a text") == "At last"
+
+
+def test_answers_of_steps_with_and_without_a_schema(mock_llm_responses):
+    mock_llm_responses.add("*", {"stars": 4, "title": "Fine"})
+    mock_llm_responses.add("*", "Short", times=2)
+    mock_llm_responses.add("*", {"stars": 4, "title": "Fine"})
+    assert stars_and_summary("a text") == [4, "Short"]
+    assert summarize("a text") == "Short"
+    assert stars("a text") == 4
 
 
 def test_an_unknown_model(mock_llm_responses):

@@ -83,6 +83,10 @@ def stars(text: str) -> int:
     return broken("answer", -1, ask(model_of(), f"Stars: {text}", schema=Review).json()["stars"])
 
 
+def stars_and_summary(text: str) -> list[object]:
+    return [stars(text), summarize(text)]
+
+
 def patient(text: str) -> str:
     for attempt in range(broken("retry", 1, 3)):
         try:

@@ -105,6 +105,37 @@ def test_comments_of_patches_that_go():
         assert summarize("a") == asyncio.run(translate("a"))
 
 
+def test_comments_of_a_mock_that_is_configured_later():
+    # The answer
+    model = Mock()
+    text = "a"
+
+    # The model
+    response = model.prompt.return_value
+
+    # Another file
+    file = Path("file")
+    # What it says
+    response.text.return_value = "Short"
+    with patch("reviews.get_model", return_value=model):
+        assert summarize(text + file.suffix) == "Short"
+
+
+def test_a_comment_of_a_mock_that_is_not_configured():
+    # The answer
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        assert summarize("a") == "Short"
+        # The call
+        call = get_model.return_value.prompt.call_args
+
+        # Its prompt
+        assert call.args[0] == "Summarize: a"
+        # Another answer
+        get_model.return_value.prompt.return_value.text.return_value = "Later"
+        assert summarize("b") == "Later"
+
+
 # Above the decorators.
 @pytest.mark.parametrize("text", ["a", "b"])  # two texts
 # The model.

@@ -326,6 +326,12 @@ class TestUsage:
         monkeypatch.setattr("reviews.get_model", get_model)
         assert cached_tokens("a") == 0
 
+    def test_none(self, monkeypatch):
+        get_model = text_of("Short")
+        get_model.return_value.prompt.return_value.usage.return_value = None
+        monkeypatch.setattr("reviews.get_model", get_model)
+        assert summarize("a") == "Short"
+
     def test_of_data(self, monkeypatch):
         get_model = data_of(DATA)
         usage = get_model.return_value.prompt.return_value.usage

@@ -6,6 +6,7 @@ import llm
 import pytest
 import reviews
 from reviews import Review, careful, greet, if_any, patient, review, stars, summarize, warm
+from reviews import stars_and_summary
 
 ANSWER = "A constant answer"
 REPLY = {"stars": 4, "title": "Fine"}
@@ -229,6 +230,17 @@ def test_an_error_and_then_an_answer():
             answer,
         ]
         assert patient("a text") == "At last"
+
+
+def test_answers_of_steps_with_and_without_a_schema():
+    data, text = Mock(), Mock()
+    data.json.return_value = {"stars": 4, "title": "Fine"}
+    text.text.return_value = "Short"
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.side_effect = [data, text, text, data]
+        assert stars_and_summary("a text") == [4, "Short"]
+        assert summarize("a text") == "Short"
+        assert stars("a text") == 4
 
 
 def test_an_unknown_model():
