@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from llm_mock.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from llm_mock.checks.named import bleu as bleu
     from llm_mock.checks.named import check as check
     from llm_mock.checks.named import contains as contains
     from llm_mock.checks.named import contains_all as contains_all
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from llm_mock.checks.named import javascript as javascript
     from llm_mock.checks.named import json as json
     from llm_mock.checks.named import judge as judge
+    from llm_mock.checks.named import levenshtein as levenshtein
     from llm_mock.checks.named import max_cost as max_cost
     from llm_mock.checks.named import max_latency as max_latency
     from llm_mock.checks.named import max_tokens as max_tokens
     from llm_mock.checks.named import python as python
     from llm_mock.checks.named import reasoning_budget as reasoning_budget
     from llm_mock.checks.named import regex as regex
+    from llm_mock.checks.named import rouge_n as rouge_n
     from llm_mock.checks.named import similar as similar
     from llm_mock.checks.named import starts_with as starts_with
     from llm_mock.checks.named import tool_called as tool_called
@@ -37,9 +40,9 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "named": (
-        "check contains contains_all contains_any contains_json equals icontains javascript json "
-        "judge max_cost max_latency max_tokens python reasoning_budget regex similar starts_with "
-        "tool_called tool_calls trajectory"
+        "bleu check contains contains_all contains_any contains_json equals icontains javascript "
+        "json judge levenshtein max_cost max_latency max_tokens python reasoning_budget regex "
+        "rouge_n similar starts_with tool_called tool_calls trajectory"
     ),
 }
 

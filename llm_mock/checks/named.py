@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from llm_mock.agents.result import ExpectedCall, ExpectedModel, Mode, parse_expected_call
-from llm_mock.checks import functions, models, runs, texts
+from llm_mock.checks import functions, models, runs, text_scores, texts
 from llm_mock.checks.evaluation import BaseAssertion
 from llm_mock.checks.javascript_functions import JavaScriptAssertion
 from llm_mock.checks.subjects import SHOWN_OUTPUT, read_subject
@@ -159,6 +159,35 @@ def similar(
         options: see `TextOptions`.
     """
     return models.SimilarAssertion(value=value, threshold=threshold, model=model, **options)
+
+
+def levenshtein(
+    value: str, *, max_distance: int = 5, **options: Unpack[TextOptions]
+) -> text_scores.LevenshteinAssertion:
+    """Check that the output differs from a text by at most so many edits of a character."""
+    return text_scores.LevenshteinAssertion(value=value, max_distance=max_distance, **options)
+
+
+def rouge_n(
+    value: str, *, n: int = 1, threshold: float = 0.75, **options: Unpack[TextOptions]
+) -> text_scores.RougeAssertion:
+    """Check that the output shares words with a text.
+
+    Args:
+        value: the text.
+        n: the number of words in each sequence that is compared.
+        threshold: the lowest F-score of ROUGE-N.
+        options: see `TextOptions`.
+    """
+    return text_scores.RougeAssertion(value=value, n=n, threshold=threshold, **options)
+
+
+def bleu(
+    value: str | Sequence[str], *, threshold: float = 0.5, **options: Unpack[TextOptions]
+) -> text_scores.BleuAssertion:
+    """Check that the output resembles a reference translation, or one of several, by BLEU."""
+    references = value if isinstance(value, str) else tuple(value)
+    return text_scores.BleuAssertion(value=references, threshold=threshold, **options)
 
 
 def judge(

@@ -18,6 +18,7 @@ from llm_mock.checks.runs import (
     ToolCallsAssertion,
 )
 from llm_mock.checks.skipped import SkippedAssertion
+from llm_mock.checks.text_scores import BleuAssertion, LevenshteinAssertion, RougeAssertion
 from llm_mock.checks.texts import (
     ContainsAllAssertion,
     ContainsAnyAssertion,
@@ -49,6 +50,9 @@ Assertion = Annotated[
     | MaxTokensAssertion
     | MaxLatencyAssertion
     | MaxCostAssertion
+    | LevenshteinAssertion
+    | RougeAssertion
+    | BleuAssertion
     | SimilarAssertion
     | LLMJudgeAssertion
     | SkippedAssertion

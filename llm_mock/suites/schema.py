@@ -22,6 +22,9 @@ from llm_mock.checks.runs import ToolCalledAssertion as ToolCalledAssertion
 from llm_mock.checks.runs import ToolCallsAssertion as ToolCallsAssertion
 from llm_mock.checks.schema import Assertion as Assertion
 from llm_mock.checks.skipped import SkippedAssertion as SkippedAssertion
+from llm_mock.checks.text_scores import BleuAssertion as BleuAssertion
+from llm_mock.checks.text_scores import LevenshteinAssertion as LevenshteinAssertion
+from llm_mock.checks.text_scores import RougeAssertion as RougeAssertion
 from llm_mock.checks.texts import ContainsAllAssertion as ContainsAllAssertion
 from llm_mock.checks.texts import ContainsAnyAssertion as ContainsAnyAssertion
 from llm_mock.checks.texts import ContainsAssertion as ContainsAssertion

@@ -14,6 +14,7 @@ pytest.importorskip("mcp")
 from llm_mock import checks
 from llm_mock.agents import AgentResult, ToolCallRecord, Turn
 from llm_mock.checks import (
+    bleu,
     contains,
     contains_all,
     contains_any,
@@ -21,8 +22,10 @@ from llm_mock.checks import (
     equals,
     icontains,
     javascript,
+    levenshtein,
     python,
     regex,
+    rouge_n,
     starts_with,
 )
 from llm_mock.checks.evaluation import BaseAssertion
@@ -52,6 +55,9 @@ CHECKS: dict[str, tuple[BaseAssertion, dict[str, Any], str, str]] = {
         f"So: {DATA}",
         'So: {"hours": []}',
     ),
+    "levenshtein": (levenshtein(TEXT), {"value": TEXT}, "Hello Ida", "Hello, you two"),
+    "rouge_n": (rouge_n(TEXT, n=2), {"value": TEXT, "n": 2}, "hello ada", "Ada, hello"),
+    "bleu": (bleu(TEXT), {"value": TEXT}, "hello, ada", "Good evening"),
     "python": (
         python("functions.py:short"),
         {"function": "functions.py:short"},

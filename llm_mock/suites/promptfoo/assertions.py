@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -28,6 +29,9 @@ _VALUE_KEYS = {
     **dict.fromkeys(_JSON_TYPES, "schema"),
     **dict.fromkeys(_JUDGE_TYPES, "criteria"),
     "similar": "value",
+    "levenshtein": "value",
+    "rouge-n": "value",
+    "bleu": "value",
     "python": "function",
     "javascript": "code",
     "latency": "value",
@@ -35,7 +39,7 @@ _VALUE_KEYS = {
 }
 """The supported types of promptfoo, each with the key of our assertion that holds its value."""
 _SAME_KEYS = {
-    **dict.fromkeys((*_JUDGE_TYPES, "similar", "python"), ("threshold",)),
+    **dict.fromkeys((*_JUDGE_TYPES, "rouge-n", "bleu", "python"), ("threshold",)),
     "javascript": ("threshold", "config"),
 }
 """The keys of a type that are the same here, besides those of all types."""
@@ -164,16 +168,26 @@ def _convert_value(part: Part, name: str) -> Any:
         return _convert_text(value)
     if isinstance(value, str) and value.startswith(FILE):
         raise _UnsupportedValue(f"its value is in {value}")
-    if name == "g-eval" and isinstance(value, list):
-        # All of its criteria must be met, as for several lines of one text.
-        return "\n".join(map(str, value))
     key = _VALUE_KEYS[name]
-    if key in ("value", "pattern", "criteria"):
-        return _convert_text(value)
-    return _split_text(value) if key == "values" else value
+    if key == "schema":
+        return value
+    if key == "values":
+        return _split_text(value)
+    if isinstance(value, list):
+        return _convert_list(value, name)
+    return _convert_text(value)
 
 
-def _split_text(value: object) -> Any:
+def _convert_list(values: list[object], name: str) -> object:
+    if name == "bleu":
+        return values
+    if name == "g-eval":
+        # All of its criteria must be met, as for several lines of one text.
+        return "\n".join(map(str, values))
+    raise _UnsupportedValue("its value must be text")
+
+
+def _split_text(value: object) -> object:
     # promptfoo accepts a text with commas in place of a list.
     if isinstance(value, str):
         return [text.strip() for text in value.split(",")]
@@ -186,11 +200,26 @@ def _convert_limit(limit: Any, name: str) -> float:
     return float(limit / _LIMITS[name])
 
 
+def _convert_threshold(threshold: Any, name: str) -> JSONObject:
+    """Return the key for a threshold with another meaning, or another default, than here."""
+    if name == "similar":
+        return {"threshold": SIMILAR_THRESHOLD if threshold is None else threshold}
+    # promptfoo, too, takes 0 for its default, which is that of a suite.
+    if not threshold:
+        return {}
+    if not is_number(threshold):
+        raise _UnsupportedAssertion(
+            "the assertion levenshtein is not imported: its threshold must be a number"
+        )
+    # A number of edits is whole.
+    return {"max_distance": math.floor(threshold)}
+
+
 def _convert_text(value: object) -> str | None:
     if value is None:
         # Reported as a missing key, when the assertion is validated.
         return None
-    if isinstance(value, (dict, list)):
+    if isinstance(value, dict):
         raise _UnsupportedValue("its value must be text")
     # An unquoted number or date in YAML is meant as text.
     return str(value)
@@ -228,8 +257,9 @@ def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> JSON
     known = {"type", "value", *converted}
     if name in _LIMITS:
         known.add("threshold")
-    if name == "similar":
-        converted.setdefault("threshold", SIMILAR_THRESHOLD)
+    if name in ("similar", "levenshtein"):
+        known.add("threshold")
+        converted |= _convert_threshold(part.at("threshold").data, name)
     if is_judged:
         model = get_judge_id(part.at("provider").data)
         if model is not None:

@@ -18,9 +18,13 @@ _TEST_COLUMNS = {
     "__threshold": "threshold",
 }
 """The columns that are keys of a test."""
-_SHORTHAND = re.compile(r"(not-)?([a-z][a-z0-9-]*)(?:\((\d+(?:\.\d+)?)\))?(?::\s*(.*))?", re.DOTALL)
+_SHORTHAND = re.compile(
+    r"((?:not-)?)([a-z][a-z0-9-]*)(?:\((\d+(?:\.\d+)?)\))?(?::\s*(.*))?", re.DOTALL
+)
 """An assertion in a cell: `TYPE`, `TYPE: VALUE` or `TYPE(THRESHOLD): VALUE`."""
 _ALIASES = {"fn": "javascript", "eval": "javascript", "grade": "llm-rubric"}
+_THRESHOLDS = {"similar": 0.8, "levenshtein": 0.75, "rouge-n": 0.75}
+"""The default thresholds of cells, where they differ from those of assertions in YAML."""
 _WITHOUT_VALUE = {
     "is-json",
     "contains-json",
@@ -150,9 +154,10 @@ def parse_expected(text: str) -> JSONObject:
     is_known = name in _WITHOUT_VALUE or (value is not None and _is_type(name))
     if not is_known:
         return {"type": "equals", "value": text}
-    assertion: JSONObject = {"type": f"{negation or ''}{_ALIASES.get(name, name)}"}
-    if threshold is not None:
-        assertion["threshold"] = float(threshold)
+    assertion: JSONObject = {"type": f"{negation}{_ALIASES.get(name, name)}"}
+    limit = threshold or _THRESHOLDS.get(name)
+    if limit is not None:
+        assertion["threshold"] = float(limit)
     if value:
         assertion["value"] = _parse_value(name, value.strip())
     return assertion
