@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import llm
 import pytest
 
 from llm_mock import Reply, ToolCall
@@ -15,6 +16,7 @@ from llm_mock.behaviour.changed_values import (
     change_text,
     empty_answer,
 )
+from llm_mock.behaviour.mutations import CallChange, ObservedCall, describe_change
 from llm_mock.behaviour.prompt_rules import (
     change_number,
     list_rule_changes,
@@ -217,3 +219,36 @@ def test_a_prompt_of_one_rule_is_not_deleted() -> None:
     }
     changes = list_rule_changes("You must use 3 lines. Be brief.")
     assert changes[0] == ("deleted", "You must use 3 lines.", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("text", "assert the result that the application makes of '{\"a\": 1}'"),
+        ("empty", "assert what the application does with an empty answer, or the result of"),
+        ("no-tool-call", "assert the effect of the tool weather, or mock.calls[-1].tool_results"),
+        ("error", "assert the result of this answer; test failures by mock.set_error('gpt-4o'"),
+        ("no-error", "assert the error: with pytest.raises"),
+        ("dropped-call", "assert_llm_called_times(mock, 'gpt-4o', "),
+        ("prompt", "mock.assert_called_with(prompt='How is Rome?')"),
+        ("system", "mock.assert_called_with(system='Be brief.')"),
+        (
+            "tool-results",
+            'assert mock.calls[1].tool_results == [{"name": "weather", "output": "sunny"}]',
+        ),
+        ("model", "mock.assert_called_with(model='gpt-4o')"),
+        ("tools", 'mock.assert_called_with(tools=["weather"])'),
+        ("schema", "mock.assert_called_with(schema='City')"),
+    ],
+)
+def test_the_advice_is_the_assertion_that_would_notice(kind: str, advice: str) -> None:
+    request = make_request({"title": "City", "type": "object"})
+    request.prompt = "How is Rome?"
+    request.system = "Be brief."
+    request.tools = [llm.Tool(name="weather")]
+    request.tool_results = [llm.ToolResult(name="weather", output="sunny")]
+    reply = Reply('{"a": 1}', tool_calls=[ToolCall("weather", {"city": "Rome"})])
+    call = ObservedCall(2, "gpt-4o", "app.py:7", request, reply)
+    described = describe_change(CallChange(kind, 2), [call])
+    assert described["advice"].startswith(advice)
+    assert described["call"] == {"number": 2, "model_id": "gpt-4o", "place": "app.py:7"}

@@ -46,6 +46,18 @@ def test_a_check_of_a_step_decides_a_dry_run(project: Project, check: str, word:
     assert statuses(verdict) == [("shop_sell", word.lower())]
 
 
+@pytest.mark.parametrize("answer", ["True", "False"])
+def test_a_function_beside_the_test_decides(
+    project: Project, mock_llm_responses: ResponseConfigurator, answer: str
+) -> None:
+    function = f"def is_sold(output, context):\n    return {answer}\n"
+    (project.tests / "judges.py").write_text(function)
+    text = steps("{type: python, function: 'judges.py:is_sold'}")
+    word = "PASS" if answer == "True" else "FAIL"
+    assert project.run(text).verdict == word
+    assert ask(project, mock_llm_responses, text, "PASS", "apple").verdict == word
+
+
 def test_a_failed_check_says_why(project: Project) -> None:
     verdict = project.run(steps(FAILS, "{type: starts_with, value: x}"))
     assert verdict.reason == (
@@ -191,6 +203,18 @@ def test_a_check_without_its_call_is_no_pass(
     assert verdict.verdict == expected
     problem = "shop_sell: not checked: no call of shop_sell has the arguments of the step"
     assert verdict.issues == [problem]
+
+
+def test_a_value_that_no_step_saved_has_no_call(
+    project: Project, mock_llm_responses: ResponseConfigurator
+) -> None:
+    text = steps(
+        more="  - {tool: shop_sell, args: {item: '${sale.nothing}'}, checks: [%s]}" % HOLDS
+    )
+    verdict = ask(project, mock_llm_responses, text, "PASS", "apple")
+    assert verdict.verdict == "UNCLEAR"
+    (issue,) = verdict.issues
+    assert issue.endswith("not checked: no call of shop_sell has the arguments of the step")
 
 
 def test_a_judge_is_asked_about_the_output_of_a_live_step(
