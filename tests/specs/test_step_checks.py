@@ -209,7 +209,7 @@ def test_a_value_that_no_step_saved_has_no_call(
     project: Project, mock_llm_responses: ResponseConfigurator
 ) -> None:
     text = steps(
-        more="  - {tool: shop_sell, args: {item: '${sale.nothing}'}, checks: [%s]}" % HOLDS
+        more="  - {tool: shop_sell, args: {item: '${sale.nothing}'}, checks: [" + HOLDS + "]}"
     )
     verdict = ask(project, mock_llm_responses, text, "PASS", "apple")
     assert verdict.verdict == "UNCLEAR"
