@@ -1209,7 +1209,7 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/local_servers.py CACHE_SECONDS": 1.0,
     "boundaries/llm/names.py MAX_LOADING_SECONDS": 20.0,
     "core/resilience.py SUFFICIENT_WAIT": 0.9,
-    "checks/javascript_functions.py MAX_SECONDS": 60.0,
+    "checks/node.py MAX_SECONDS": 60.0,
     "specs/builtin_tools.py REQUEST_TIMEOUT": 30.0,
     "specs/mcp_server.py CLEANUP_TIMEOUT": 5.0,
     "specs/mcp_server.py BLOCKED_TIMEOUT": 5.5,

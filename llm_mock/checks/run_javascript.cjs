@@ -1,6 +1,6 @@
-// Program of the `javascript` check: reads a request as JSON from standard input, calls the
-// code of the check, and writes its result after a mark to standard output, which the code may
-// print to as well.
+// Program of the check `javascript` and of transforms: reads a request as JSON from standard
+// input, calls the code, and writes its result after a mark to standard output, which the code
+// may print to as well.
 'use strict';
 
 const fs = require('fs');
@@ -88,7 +88,8 @@ async function main() {
   if (request.refuse) refuseConnections();
   let result;
   try {
-    result = describe(await call());
+    const value = await call();
+    result = request.transform ? { value } : describe(value);
   } catch (error) {
     result = { error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
   }

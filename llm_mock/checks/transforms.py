@@ -10,6 +10,7 @@ from typing import Annotated
 import pydantic
 
 from llm_mock.checks.base import RunContext
+from llm_mock.checks.node import SUFFIXES, find_reference_problem, run_javascript
 from llm_mock.checks.python_functions import (
     ModelRefused,
     call_safely,
@@ -19,7 +20,11 @@ from llm_mock.checks.python_functions import (
 from llm_mock.errors import LLMMockError
 from llm_mock.support.json_in_text import FencedJSON, parse_json
 from llm_mock.support.json_paths import get_value, parse_path
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import shorten, shorten_name
+
+CODE = "javascript:"
+"""The start of a transform that is JavaScript."""
 
 
 def _validate_path(path: str) -> str:
@@ -27,7 +32,21 @@ def _validate_path(path: str) -> str:
     return path
 
 
-def _validate_transform(transform: str) -> str:
+def validate_transform(transform: str) -> str:
+    """Return a transform unchanged.
+
+    Raises:
+        ValueError: it has no form that a transform can have.
+    """
+    if transform.startswith(CODE):
+        if not transform.removeprefix(CODE).strip():
+            raise ValueError(f"{CODE!r} needs code, such as 'javascript: output.trim()'")
+        return transform
+    if _is_javascript(transform):
+        problem = find_reference_problem(transform)
+        if problem is not None:
+            raise ValueError(problem)
+        return transform
     if _is_function(transform):
         return validate_reference(transform)
     return _validate_path(transform)
@@ -38,11 +57,18 @@ def _is_function(transform: str) -> bool:
     return ":" in transform and not transform.startswith("$")
 
 
+def _is_javascript(transform: str) -> bool:
+    file, colon, _ = transform.partition(":")
+    # Without a name a path in JSON could be meant.
+    return bool(colon) and file.endswith(SUFFIXES)
+
+
 JSONPath = Annotated[str, pydantic.AfterValidator(_validate_path)]
 """Keys and positions that lead to a part of JSON, such as `choices.0.message.content`."""
-Transform = Annotated[str, pydantic.AfterValidator(_validate_transform)]
+Transform = Annotated[str, pydantic.AfterValidator(validate_transform)]
 """A change of the output before the check: a path into its JSON, `$.answer`, or a function,
-`checks.py:cleaned` beside the suite or `package.module:cleaned`."""
+`checks.py:cleaned` or `clean.js:cleaned` beside the suite or `package.module:cleaned`; or
+JavaScript, `javascript: output.trim()`."""
 
 
 class TransformFailed(LLMMockError):
@@ -57,6 +83,11 @@ def apply_transform(transform: str, output: str, context: RunContext) -> str:
         ModelRefused: the function asked a model in a dry run.
     """
     try:
+        if transform.startswith(CODE):
+            code = {"code": transform.removeprefix(CODE)}
+            return _run_transform(code, output, context)
+        if _is_javascript(transform):
+            return _run_transform({"function": transform}, output, context)
         if not _is_function(transform):
             return extract_text(output, transform)
         function = load_function(transform, context.folder or Path())
@@ -66,6 +97,14 @@ def apply_transform(transform: str, output: str, context: RunContext) -> str:
         raise
     except LLMMockError as error:
         raise TransformFailed(f"The transform {shorten_name(transform)}{error}") from None
+
+
+def _run_transform(code: JSONObject, output: str, context: RunContext) -> str:
+    # JSON has no undefined, so such an answer has no value.
+    value = run_javascript({**code, "transform": True}, output, context).get("value")
+    if value is None:
+        raise LLMMockError(" returned no value. Is a return statement missing?")
+    return to_text(value)
 
 
 def to_text(returned: object) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from llm_mock.checks import javascript
+from llm_mock.checks import equals, javascript
 from llm_mock.checks.base import RunContext
 from llm_mock.checks.evaluation import evaluate_assertion
 from llm_mock.checks.javascript_functions import JavaScriptAssertion
@@ -145,6 +145,55 @@ def test_a_function_is_in_a_file_beside_the_suite(
 
 
 @needs_node
+@pytest.mark.parametrize(
+    ("transform", "output", "passed", "message"),
+    [
+        ("javascript: output.toUpperCase()", "hello", True, "Output equals 'HELLO'"),
+        ("javascript:\nreturn output.toUpperCase()", "hello", True, "Output equals 'HELLO'"),
+        ("javascript: JSON.parse(output).a", '{"a": "HELLO"}', True, "Output equals"),
+        ("javascript: JSON.parse(output).b", '{"a": 1}', False, "returned no value. Is a return"),
+        ("javascript: null", "hello", False, "returned no value"),
+        ("javascript: ['HELLO'].length", "hello", False, "it is '1'"),
+        ("javascript: ({a: output})", "hello", False, """it is '{"a": "hello"}'"""),
+        ("javascript: nowhere", "hello", False, "The transform javascript: nowhere threw Ref"),
+        ("clean.js:default", "hello", True, "Output equals 'HELLO'"),
+        ("clean.js:shout", "hello", True, "Output equals 'HELLO'"),
+        ("clean.js:nothing", "hello", False, "clean.js exports no function nothing"),
+    ],
+)
+def test_a_transform_may_be_javascript(
+    transform: str, output: str, passed: bool, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "clean.js").write_text(
+        "module.exports = (output) => output.toUpperCase()\n"
+        "module.exports.shout = async (output) => output.toUpperCase()\n"
+    )
+    check = equals("HELLO", transform=transform)
+    result = evaluate_assertion(check, output, RunContext(folder=tmp_path))
+    assert (result.passed, message in result.message) == (passed, True), result.message
+
+
+def test_a_transform_without_node_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    result = evaluate_assertion(equals("a", transform="javascript: output"), "a")
+    advice = "The transform javascript: output needs node, which is not installed: install Node.js"
+    assert (result.passed, result.message) == (False, advice)
+
+
+@pytest.mark.parametrize(
+    ("transform", "problem"),
+    [
+        ("javascript: ", "'javascript:' needs code"),
+        ("clean.js:a b", "should be file.js or file.js:function"),
+        ("../clean.js:a", "lies outside of the suite's folder"),
+    ],
+)
+def test_a_wrong_transform_is_refused_when_it_is_read(transform: str, problem: str) -> None:
+    with pytest.raises(pydantic.ValidationError, match=problem):
+        equals("a", transform=transform)
+
+
+@needs_node
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "secret.js").write_text("module.exports = () => true")
     folder = tmp_path / "suite"
@@ -226,7 +275,7 @@ def test_code_that_does_not_end_is_killed_with_the_case() -> None:
 
 @needs_node
 def test_code_that_does_not_end_fails_after_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("llm_mock.checks.javascript_functions.MAX_SECONDS", 0.5)
+    monkeypatch.setattr("llm_mock.checks.node.MAX_SECONDS", 0.5)
     finding = javascript("new Promise(() => setInterval(() => {}, 1000))")("Hello")
     assert finding.outcome == "failed"
     assert "did not end within 0.5 s" in finding.reason

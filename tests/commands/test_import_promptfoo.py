@@ -53,7 +53,7 @@ tests:
   - vars:
       question: [Hello?, "{{greeting}}"]
       place: {city: Bonn}
-    options: {transform: output.trim()}
+    options: {rubricPrompt: Grade it}
     threshold: 0.5
   - file://tests.csv
   - file://tests.py:generate
@@ -71,7 +71,7 @@ unterminated character set (position 1)
 promptfooconfig.yaml:34: the assertion contains is not imported: its value is in file://wanted.txt
 promptfooconfig.yaml:37: {{greeting}} is left unchanged: variables in variables are not supported
 promptfooconfig.yaml:38: the variable place is not imported: it must be text, a number, true or false
-promptfooconfig.yaml:39: transform of a test has no counterpart
+promptfooconfig.yaml:39: rubricPrompt of a test has no counterpart
 promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv, .jsonl
 promptfooconfig.suite.yaml: 10 cases, 12 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
@@ -435,7 +435,7 @@ def test_a_cell_of_expected_is_an_assertion(
 
 def test_the_other_columns_of_a_table_are_read_or_named(folder: Path) -> None:
     header = "question,__expected1,__expected2,__description,__metric,__threshold,__providerOutput"
-    more = "__metadata:topic,__metadata:who[],__prefix"
+    more = "__metadata:topic,__metadata:who[],__of_our_own"
     row = 'Where?,contains: Bonn,contains: In,The place,facts,0.5,In Bonn,city,"me, you",Say'
     (first, second), output = convert_table(folder, f"{header},{more}\n{row}\nWho?,,,,,,,,,\n")
     assert (first.name, first.min_score, first.expected_output) == ("The place", 0.5, "In Bonn")
@@ -445,8 +445,94 @@ def test_the_other_columns_of_a_table_are_read_or_named(folder: Path) -> None:
     ]
     assert first.tags == ("topic=city", "who=me", "who=you")
     assert (second.prompt, second.assertions) == ("Who?", ())
-    assert "the column __prefix has no counterpart" in output
+    assert "the column __of_our_own has no counterpart" in output
     assert output.count("no counterpart") == 1
+
+
+def test_prefixes_suffixes_and_thresholds_are_columns(folder: Path) -> None:
+    header = "question,__expected1,__expected2,__prefix,__suffix,__config:__expected2:threshold"
+    more = (
+        "__config:__expected1:weight,__config:__expected:threshold,__config:__expected9:threshold"
+    )
+    table = (
+        f"{header},{more}\n"
+        "Where?,rouge-n: a,similar: b,Please: , Thanks {{question}},0.3,1,0.6,0.1\n"
+        "Who?,rouge-n: a,similar: b,,,,,,few\n"
+    )
+    (first, second), output = convert_table(folder, table)
+    assert (first.prompt, second.prompt) == ("Please: Where? Thanks Where?", "Who?")
+    assert [each.threshold for each in first.assertions] == [0.6, 0.3]
+    assert [each.threshold for each in second.assertions] == [0.75, 0.8]
+    assert "the column __config:__expected1:weight has no counterpart" in output
+
+
+def test_a_threshold_of_a_column_must_be_a_number(folder: Path) -> None:
+    header = "question,__expected,__config:__expected:threshold"
+    (case,), output = convert_table(folder, f"{header}\nWhere?,rouge-n: a,few\n")
+    assert [each.type for each in case.assertions] == ["skipped"]
+    assert "threshold: should be a number, not 'few'" in output
+
+
+OPTIONS = """\
+prompts: ["{{question}}"]
+defaultTest: {options: {prefix: "Please: ", suffix: "!", transform: output.trim()}}
+tests:
+  - vars: {question: Where?}
+    options: {suffix: " {{question}}", transform: "JSON.parse(output).a[0].b;"}
+  - {vars: {question: Who?}, options: {prefix: ""}}
+"""
+
+
+def test_options_of_a_test_override_those_of_the_default_test(folder: Path) -> None:
+    code, output = run(folder, OPTIONS, "--strict")
+    assert code == 0, output
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert written["defaults"] == {"transform": "javascript: output.trim()"}
+    first, second = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert (first.prompt, first.transform) == ("Please: Where? Where?", "$.a[0].b")
+    assert (second.prompt, second.transform) == ("Who?!", "javascript: output.trim()")
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("output.trim()", "javascript: output.trim()"),
+        ("JSON.parse(output).a + 1", "javascript: JSON.parse(output).a + 1"),
+        ("JSON.parse(output).a", "$.a"),
+        ("file://clean.js", "clean.js:default"),
+        ("file://clean.mjs:shout", "clean.mjs:shout"),
+        ("file://clean.py", "clean.py:get_transform"),
+        ("file://clean.py:shout", "clean.py:shout"),
+        ("file://../clean.js", None),
+        ("file://clean.rb", None),
+        ("{a: 1}", None),
+        ("''", None),
+    ],
+)
+def test_a_transform_is_imported_or_told(folder: Path, theirs: str, ours: str | None) -> None:
+    options = f"options: {{transform: {theirs}}}"
+    own = f"assert: [{{type: not-contains, value: x, transform: {theirs}}}]"
+    text = f"prompts: [Hi]\ntests:\n  - {{{options}}}\n  - {{{own}}}\n"
+    _, output = run(folder, text)
+    first, second = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    (assertion,) = second.assertions
+    if ours is None:
+        assert (first.transform, assertion.type) == (None, "skipped")
+        assert output.count(" is not imported: ") == 2
+    else:
+        assert (first.transform, assertion.transform) == (ours, ours)
+
+
+def test_a_transform_of_an_assertion_keeps_its_template_literals(folder: Path) -> None:
+    text = (
+        "prompts: ['{{q}}']\ntests:\n  - vars: {q: Hi}\n"
+        "    options: {transform: '`${output}`'}\n"
+        "    assert: [{type: equals, value: a, transform: '`${q}`'}]\n"
+    )
+    assert run(folder, text)[0] == 0
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert case.transform == "javascript: `${output}`"
+    assert case.assertions[0].transform == "javascript: `${q}`"
 
 
 def test_a_table_of_variables_alone_stays_a_file_of_rows(folder: Path) -> None:

@@ -10,6 +10,7 @@ import pydantic
 
 from llm_mock.suites.promptfoo.providers import get_judge_id
 from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
+from llm_mock.suites.promptfoo.transforms import convert_transform
 from llm_mock.suites.schema import Assertion
 from llm_mock.support.interpolation import escape_references, map_texts
 from llm_mock.support.json_types import JSONObject
@@ -120,7 +121,7 @@ def _convert_assertion(
         converted |= _name_value(part, name, value, variables, findings)
     if name.startswith("icontains-"):
         converted["case_insensitive"] = True
-    converted |= _convert_other_keys(part, name, findings)
+    converted |= _convert_other_keys(part, name, variables, findings)
     if kind != name:
         converted["type"] = f"not_{our_type}"
     _validate(converted, kind)
@@ -249,7 +250,9 @@ def _convert_variables(
     return map_texts(value, convert)
 
 
-def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> JSONObject:
+def _convert_other_keys(
+    part: Part, name: str, variables: Collection[str], findings: ImportFindings
+) -> JSONObject:
     """Return the keys of an assertion besides its value, and report the unsupported ones."""
     is_judged = name in _JUDGE_TYPES
     same = ("weight", "metric", *_SAME_KEYS.get(name, ()))
@@ -271,8 +274,27 @@ def _convert_other_keys(part: Part, name: str, findings: ImportFindings) -> JSON
             "python: in place of a context the function has parameters "
             "result, variables and case here",
         )
+    if name not in _LIMITS:
+        known.add("transform")
+        converted |= _convert_own_transform(part.at("transform"), variables)
     findings.report_keys(part, known, f" of {part.at('type').data}")
     return converted
+
+
+def _convert_own_transform(part: Part, variables: Collection[str]) -> JSONObject:
+    """Return the transform of an assertion, which without it would check another text.
+
+    Raises:
+        _UnsupportedAssertion: a suite has no such transform.
+    """
+    if part.data is None:
+        return {}
+    try:
+        transform = convert_transform(part.data)
+    except ValueError as error:
+        raise _UnsupportedAssertion(f"the transform {part.data} is not imported: {error}") from None
+    # In a case with variables the texts of assertions are templates.
+    return {"transform": escape_references(transform) if variables else transform}
 
 
 def _validate(converted: JSONObject, kind: str) -> None:

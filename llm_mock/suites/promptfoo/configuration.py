@@ -26,6 +26,7 @@ from llm_mock.suites.promptfoo.source import (
     load_part,
 )
 from llm_mock.suites.promptfoo.tables import convert_row, has_test_columns
+from llm_mock.suites.promptfoo.transforms import convert_transform
 from llm_mock.suites.row_files import parse_rows
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME, escape_references
@@ -52,6 +53,7 @@ _TEST_KEYS = (
     "threshold",
     "metadata",
 )
+_OPTIONS = ("prefix", "suffix", "transform")
 _DEFAULT_KEYS = ("vars", "assert", "options", "threshold", "metadata")
 # More would make a file that nobody reads, and that takes minutes to write.
 _AGENT_ASSERTIONS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
@@ -213,7 +215,8 @@ class _Importer:
         findings.report_keys(default, _DEFAULT_KEYS, owner)
         options = default.at("options")
         judge = get_judge_id(options.at("provider").data)
-        findings.report_keys(options, () if judge is None else ("provider",), owner)
+        known = _OPTIONS if judge is None else ("provider", *_OPTIONS)
+        findings.report_keys(options, known, owner)
         assert_part = default.at("assert")
         # Each case has all variables that are used, if only with an empty value.
         variables = default.at("vars").names + find_variables(assert_part.data)
@@ -222,6 +225,7 @@ class _Importer:
         if judge is not None:
             defaults["judge"] = judge
         defaults |= self._convert_threshold(default)
+        defaults |= self._convert_transform(default)
         tags = self._convert_metadata(default)
         if tags:
             defaults["tags"] = tags
@@ -260,6 +264,17 @@ class _Importer:
         problem = "the threshold is not imported: a score must be above 0 and at most 1"
         self.findings.report(threshold, problem)
         return {}
+
+    def _convert_transform(self, part: Part) -> JSONObject:
+        transform = part.at("options", "transform")
+        if transform.data is None:
+            return {}
+        try:
+            return {"transform": convert_transform(transform.data)}
+        except ValueError as error:
+            problem = f"the transform {transform.data} is not imported: {error}"
+            self.findings.report(transform, problem)
+            return {}
 
     def _make_role(self, name: str) -> JSONObject:
         """Return a role with the system message that all prompts share."""
@@ -357,6 +372,7 @@ class _Importer:
             "name": self._make_name(test, number, prompt),
             "prompt": prompt.template,
         }
+        prompt = self._add_affixes(test, prompt)
         variables = self._add_variables(case, test, prompt)
         case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
         if variables:
@@ -365,7 +381,8 @@ class _Importer:
         assertions: list[JSONObject] = []
         for part in test.parts:
             findings.report_keys(part, _TEST_KEYS, " of a test")
-            findings.report_keys(part.at("options"), (), " of a test")
+            findings.report_keys(part.at("options"), _OPTIONS, " of a test")
+            case |= self._convert_transform(part)
             assertions += convert_assertions(part.at("assert"), variables, findings)
             case |= self._convert_threshold(part)
             output = part.at("providerOutput")
@@ -377,6 +394,17 @@ class _Importer:
         if assertions:
             case["assertions"] = assertions
         return case
+
+    def _add_affixes(self, test: _SourceTest, prompt: PromptTemplate) -> PromptTemplate:
+        """Return the prompt between the prefix and the suffix of a test, or of the default test."""
+        affixes = {"prefix": "", "suffix": ""}
+        for owner in (self.default, *test.parts):
+            for name in affixes:
+                text = owner.at("options", name).data
+                if isinstance(text, str):
+                    affixes[name] = text
+        template = f"{affixes['prefix']}{prompt.template}{affixes['suffix']}"
+        return prompt._replace(template=template)
 
     def _make_name(self, test: _SourceTest, number: int, prompt: PromptTemplate) -> str:
         name = f"test {number}"

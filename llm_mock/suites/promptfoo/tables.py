@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.support.json_types import JSONObject
@@ -18,6 +18,8 @@ _TEST_COLUMNS = {
     "__threshold": "threshold",
 }
 """The columns that are keys of a test."""
+_OPTION_COLUMNS = {"__prefix": "prefix", "__suffix": "suffix"}
+_CONFIG = re.compile(r"__config:__expected(\d*):threshold")
 _SHORTHAND = re.compile(
     r"((?:not-)?)([a-z][a-z0-9-]*)(?:\((\d+(?:\.\d+)?)\))?(?::\s*(.*))?", re.DOTALL
 )
@@ -105,6 +107,8 @@ def convert_row(row: JSONObject, part: Part, findings: ImportFindings) -> JSONOb
         elif name.startswith(_METADATA):
             key = name.removeprefix(_METADATA)
             metadata[key.removesuffix("[]")] = _split(cell) if key.endswith("[]") else cell
+        elif name in _OPTION_COLUMNS:
+            test.setdefault("options", {})[_OPTION_COLUMNS[name]] = cell
         elif name not in _TEST_COLUMNS and not _is_about_assertions(name):
             findings.report(part, f"the column {name} has no counterpart")
     test |= _read_test_columns(row)
@@ -117,7 +121,8 @@ def convert_row(row: JSONObject, part: Part, findings: ImportFindings) -> JSONOb
 
 
 def _is_about_assertions(name: str) -> bool:
-    return name == "__metric" or _EXPECTED.fullmatch(name) is not None
+    patterns = (_EXPECTED, _CONFIG)
+    return name == "__metric" or any(pattern.fullmatch(name) for pattern in patterns)
 
 
 def _read_test_columns(row: JSONObject) -> JSONObject:
@@ -136,7 +141,19 @@ def _read_assertions(row: JSONObject) -> list[JSONObject]:
         if _EXPECTED.fullmatch(name) and cell.strip():
             assertion = parse_expected(cell.strip())
             assertions.append({**assertion, "metric": metric} if metric else assertion)
+    for position, threshold in _read_thresholds(row):
+        if position < len(assertions):
+            assertions[position]["threshold"] = threshold
     return assertions
+
+
+def _read_thresholds(row: JSONObject) -> Iterator[tuple[int, float | str]]:
+    """Yield the position of an assertion among those of a row, and its threshold."""
+    for name, cell in row.items():
+        match = _CONFIG.fullmatch(name)
+        if match and cell.strip():
+            # The first assertion is that of __expected or of __expected1.
+            yield max(int(match[1] or 1) - 1, 0), _to_number(cell)
 
 
 def parse_expected(text: str) -> JSONObject:
