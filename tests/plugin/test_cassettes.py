@@ -391,6 +391,10 @@ def test_two_tests_that_claim_one_file_fail_both_and_the_others_go_on(
             "*llm_mock_cassette(' '): the name of a cassette must be a relative path *",
         ),
         (
+            r"llm_mock_cassette('a\\b')",
+            r"*llm_mock_cassette('a\\*b'): the name of a cassette must be a relative path *",
+        ),
+        (
             "llm_mock_cassette(7)",
             "*llm_mock_cassette(7): the name of a cassette must be a relative path *",
         ),

@@ -136,6 +136,7 @@ def test_a_test_that_runs_again_is_one_test_with_its_reruns(
             )
             assert ["run 1" in run["message"] for run in test["reruns"]] == [True, False]
             assert "run 2" in test["reruns"][1]["message"]
+            assert (test["traceback"] is None) == (outcome == "passed")
             made = 3 if phase != "setup" else int(outcome == "passed")
             assert [call["number"] for call in test["calls"]] == list(range(1, made + 1))
             assert "reruns" not in before

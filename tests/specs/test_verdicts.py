@@ -7,7 +7,7 @@ import json
 import pytest
 
 from llm_mock.specs.models import StepResult
-from llm_mock.specs.verdicts import has_verdict, parse_verdict
+from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 
 PASS = '{"verdict": "PASS", "reason": "All is well"}'
 FAIL = '{"verdict": "FAIL", "reason": "It broke", "issues": ["Broken"]}'
@@ -128,3 +128,31 @@ def test_a_verdict_inside_of_another_one_is_data() -> None:
 )
 def test_whether_there_is_a_verdict_can_be_asked(said: str, expected: bool) -> None:
     assert has_verdict(said) is expected
+
+
+def test_the_schema_of_a_verdict_asks_for_everything_and_nothing_else() -> None:
+    text = {"type": "string"}
+    assert SCHEMA == {
+        "title": "Verdict",
+        "type": "object",
+        "properties": {
+            "verdict": {"type": "string", "enum": ["PASS", "FAIL", "UNCLEAR"]},
+            "reason": text,
+            "steps": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "name": text,
+                        "status": {"type": "string", "enum": ["pass", "fail", "skip"]},
+                        "details": text,
+                    },
+                    "required": ["name", "status", "details"],
+                    "additionalProperties": False,
+                },
+            },
+            "issues": {"type": "array", "items": text},
+        },
+        "required": ["verdict", "reason", "steps", "issues"],
+        "additionalProperties": False,
+    }
