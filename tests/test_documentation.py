@@ -174,6 +174,13 @@ def test_ci_runs_the_two_commands_of_the_readme() -> None:
         assert command.strip() in (ROOT / ".ci" / "run").read_text()
 
 
+def test_python_and_settings_fit_a_narrow_page() -> None:
+    for page in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]:
+        blocks = re.findall(r"^```(?:python|toml)\b.*?\n(.*?)^```", page.read_text(), re.M | re.S)
+        for line in "\n".join(blocks).splitlines():
+            assert len(line) <= 80, (page.name, line)
+
+
 def test_the_workflow_of_the_documentation_is_that_of_the_example_and_passes() -> None:
     workflow = ROOT / "examples" / "support" / "ci.yml"
     page = (ROOT / "docs" / "suites.md").read_text()
