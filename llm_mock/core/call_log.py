@@ -99,7 +99,7 @@ class CallLog:
         return list(self._calls.values())[number:]
 
 
-def describe_reply(reply: Reply, number: int = 0) -> JSONObject:
+def describe_reply(reply: Reply, number: int) -> JSONObject:
     """Return the content of a reply as JSON values.
 
     Args:

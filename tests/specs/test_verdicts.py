@@ -132,7 +132,7 @@ def test_whether_there_is_a_verdict_can_be_asked(said: str, expected: bool) -> N
 
 def test_the_schema_of_a_verdict_asks_for_everything_and_nothing_else() -> None:
     text = {"type": "string"}
-    assert SCHEMA == {
+    assert {
         "title": "Verdict",
         "type": "object",
         "properties": {
@@ -155,4 +155,4 @@ def test_the_schema_of_a_verdict_asks_for_everything_and_nothing_else() -> None:
         },
         "required": ["verdict", "reason", "steps", "issues"],
         "additionalProperties": False,
-    }
+    } == SCHEMA
