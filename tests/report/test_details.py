@@ -87,8 +87,8 @@ def test_a_tool_call_that_raised_is_described_with_its_error() -> None:
 
 
 def test_an_answer_needs_no_more_than_its_text() -> None:
-    assert describe_reply(Reply("Hello")) == {"text": "Hello"}
-    assert describe_reply(Reply("")) == {}
+    assert describe_reply(Reply("Hello"), 1) == {"text": "Hello"}
+    assert describe_reply(Reply(""), 1) == {}
 
 
 def test_a_history_that_was_kept_in_part_is_no_error() -> None:
