@@ -131,7 +131,7 @@ def _get_stored_keys() -> list[str]:
 @click.option(
     "--judge",
     metavar="MODEL",
-    help="Use this model as the judge, whatever the suite says.",
+    help="Use this model as the judge of suites and steps. Overrides ini llm_mock_judge.",
 )
 @click.option(
     "--min-score",

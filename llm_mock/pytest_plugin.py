@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import ExitStack
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import Any
 
@@ -124,7 +125,9 @@ def _choose_judge(config: pytest.Config) -> None:
     # Imported here, as few projects have a judge.
     from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 
-    config.add_cleanup(guard(choose_judge(JudgeChoice(override, default))))
+    stack = ExitStack()
+    stack.enter_context(choose_judge(JudgeChoice(override, default)))
+    config.add_cleanup(guard(stack.close))
 
 
 def _register_parts(config: pytest.Config, run: TestRun) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.agents.judge import Given, Grade, Judgement, NoSchemas, grade_output, judge_output
 from llm_mock.agents.result import Finding
+from llm_mock.core.judge_choice import get_judge_choice
 from llm_mock.errors import JudgeError, LLMMockError
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_number
@@ -82,14 +83,14 @@ class Score(float):
         return lines + _format_field("answer", self.answer).split("\n")
 
 
-def llm_assert(answer: Answer, criterion: str, *, judge: str) -> Finding:
+def llm_assert(answer: Answer, criterion: str, *, judge: str = "") -> Finding:
     """Assert that an answer meets a criterion, with a model as judge.
 
     Args:
         answer: a text, an image (an `llm.Attachment`), or a list of both.
         criterion: the criterion in plain English.
-        judge: the id of the judging model, mocked or live like any other. The fixture of this name
-            uses the option `--llm-mock-judge` or the ini key `llm_mock_judge`.
+        judge: the id of the judging model, mocked or live like any other; by default that of the
+            ini key `llm_mock_judge`. The option `--llm-mock-judge` overrides both.
 
     Returns:
         A true value with the judge's `reason`.
@@ -103,6 +104,7 @@ def llm_assert(answer: Answer, criterion: str, *, judge: str) -> Finding:
     text, attachments = _split_answer(answer)
     _check_text(criterion, "The criterion")
     example = {"reason": "…", "met": True}
+    judge = _choose_judge(judge)
     verdict = _ask(
         judge,
         lambda: judge_output(judge, text, criterion, attachments),
@@ -123,7 +125,7 @@ def llm_score(
     answer: Answer,
     criteria: str | Mapping[str, str],
     *,
-    judge: str,
+    judge: str = "",
     weights: Mapping[str, float] | None = None,
 ) -> Score:
     """Score how well an answer meets criteria, with a model as judge.
@@ -155,6 +157,7 @@ def llm_score(
         example = grade_example
     else:
         example = dict.fromkeys(by_name, grade_example)
+    judge = _choose_judge(judge)
     grades = _ask(
         judge,
         lambda: grade_output(judge, text, by_name, attachments),
@@ -200,6 +203,18 @@ def _note(status: str, message: str) -> None:
         _new_checks.append({"status": status, "message": message})
 
 
+def _choose_judge(named: str) -> str:
+    """Return the judge of a call that names this one, or none."""
+    __tracebackhide__ = True
+    judge = get_judge_choice().resolve(named)
+    if not judge:
+        raise JudgeError(
+            "No model judges: choose one for all tests "
+            "(ini llm_mock_judge = MODEL, or --llm-mock-judge MODEL), or give judge=MODEL."
+        )
+    return judge
+
+
 def _ask(
     judge: str,
     ask: Callable[[], Judgement[Given]],
@@ -213,11 +228,6 @@ def _ask(
         example: a valid response, for the message about another one.
     """
     __tracebackhide__ = True
-    if not judge:
-        raise JudgeError(
-            "No model judges: choose one for all tests "
-            "(ini llm_mock_judge = MODEL, or --llm-mock-judge MODEL), or give judge=MODEL."
-        )
     named = f"The model {shorten_name(judge)!r}"
     try:
         judgement = ask()

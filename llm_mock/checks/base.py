@@ -12,6 +12,7 @@ import pydantic
 from pydantic import ConfigDict, Field
 
 from llm_mock.agents.result import AgentResult
+from llm_mock.core.judge_choice import NO_CHOICE, JudgeChoice
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, shorten_name
@@ -65,12 +66,9 @@ class RunContext:
     """The facts that the replies of a dry run state, so that they can be checked all the same."""
     offered: tuple[str, ...] | None = None
     """The names of the tools that the agent offers; None if unknown."""
-    judge: str | None = None
-    """The id of the default judge model, for assertions that name none."""
+    judges: JudgeChoice = NO_CHOICE
     folder: Path | None = None
     """The folder of Python functions; the working directory by default."""
-    only_judge: str | None = None
-    """The id of a judge model that overrides those of assertions."""
     # The type would be an import upward: suites.schema imports the assertions.
     case: Any = None
     """The `TestCase` of the assertion."""

@@ -101,8 +101,7 @@ class BaseAssertion(StrictModel, ABC):
         # Like a case of a suite, of which nothing is checked if its run failed.
         if run is not None and not run.success:
             return Finding(None, f"the run failed: {shorten_name(run.error or '', SHOWN_OUTPUT)}")
-        choice = get_judge_choice()
-        context = replace(context, judge=choice.default, only_judge=choice.override)
+        context = replace(context, judges=get_judge_choice())
         result = evaluate_assertion(self, output, context)
         return Finding(result.passed, result.message.removeprefix("Skipped: "))
 

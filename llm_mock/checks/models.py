@@ -20,6 +20,12 @@ from llm_mock.checks.text_assertion import TextAssertion
 from llm_mock.support.text import shorten_name
 from llm_mock.support.validation import Text
 
+NO_JUDGE = (
+    "No model judges: name one in the assertion, model: …, in the defaults of the suite, "
+    "judge: …, or for the project, ini llm_mock_judge"
+)
+"""The problem of a check without a judge."""
+
 
 class SimilarAssertion(TextAssertion):
     """The output has a similar meaning as a text, by cosine similarity of embeddings."""
@@ -88,13 +94,9 @@ class LLMJudgeAssertion(TextAssertion):
 
     def check(self, output: str, context: RunContext) -> AssertionOutcome:
         """Ask the judge model about the output."""
-        model = context.only_judge or self.model or context.judge
+        model = context.judges.resolve(self.model)
         if model is None:
-            return AssertionOutcome(
-                None,
-                "No model judges: name one in the assertion, model: …, "
-                "in the defaults, judge: …, or for the project, ini llm_mock_judge",
-            )
+            return AssertionOutcome(None, NO_JUDGE)
         named = f"The model {shorten_name(model)!r}"
         try:
             outcome = self._judge(model, output)

@@ -26,6 +26,7 @@ from llm_mock.commands.table import show_result
 from llm_mock.commands.terminal import Terminal
 from llm_mock.commands.test_files import TestFiles, sort_files
 from llm_mock.commands.test_settings import TestSettings, read_test_settings
+from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 from llm_mock.cost.prices import apply_project_prices
 from llm_mock.errors import LLMMockError
 from llm_mock.report import suite_outputs
@@ -95,6 +96,11 @@ def run_suites(options: RunOptions) -> int:
     otherwise 1.
     """
     settings = read_test_settings()
+    with choose_judge(JudgeChoice(options.judge, settings.judge)):
+        return _run_suites(options, settings)
+
+
+def _run_suites(options: RunOptions, settings: TestSettings) -> int:
     run = _Run(options, Terminal(not options.no_color), settings)
     files = sort_files(options.files, options.suite, run.print_error)
     if files.specs:
@@ -125,7 +131,6 @@ def _refuse_suite_options(options: RunOptions, files: TestFiles) -> None:
     """Raise an error for an option that has no effect on plain-language tests."""
     given = {
         "--jobs": options.jobs > 1,
-        "--judge": options.judge is not None,
         "--files-in": options.files_in is not None,
         "--cassette": options.cassette,
         "--update": options.update,
@@ -294,7 +299,7 @@ class _Run:
 
     def _load_suite(self, name: str) -> TestSuiteDefinition:
         files_in = self.options.files_in or self.settings.files_in
-        return load_suite(name, files_in=files_in, judge=self.settings.judge)
+        return load_suite(name, files_in=files_in)
 
     def _load_specs(self, paths: Sequence[Path]) -> Iterator[_Test]:
         # Imported here: suites do not need it.
@@ -416,7 +421,6 @@ class _Run:
                     jobs=options.jobs,
                     retry=options.retry,
                     max_cost=self._get_remaining_cost(variant),
-                    judge=options.judge,
                     min_score=options.min_score,
                     cassette=self._record_mode,
                     timeout=options.timeout,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,15 @@ from typing import Any
 from llm_mock.agents.pool import get_server_pool
 from llm_mock.commands.file_kinds import get_kind
 from llm_mock.commands.test_settings import read_test_settings
+from llm_mock.core.judge_choice import JudgeChoice, choose_judge, get_judge_choice
 from llm_mock.errors import InvalidFile
+from llm_mock.specs.asked_models import iterate_step_models
 from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import TestSpec
 from llm_mock.specs.servers import create_servers
 from llm_mock.specs.tool_check import find_tool_problems, list_project_tools
 from llm_mock.specs.tools_server import find_project_root
-from llm_mock.suites.asked_models import find_unknown_models
+from llm_mock.suites.asked_models import AskedModel, find_unknown_models, iterate_asked_models
 from llm_mock.suites.loading import load_suite
 from llm_mock.suites.role import load_role
 from llm_mock.suites.schema import TestSuiteDefinition
@@ -38,28 +40,36 @@ def describe_file(path: Path, files_in: Path | None) -> str:
     Raises:
         InvalidFile: the file is wrong, or of an unknown kind.
     """
-    document = yaml_files.load(path)
+    settings = read_test_settings()
+    with choose_judge(JudgeChoice(default=settings.judge)):
+        return _describe(yaml_files.load(path), files_in or settings.files_in)
+
+
+def _describe(document: Document, files_in: Path | None) -> str:
+    path = document.path
     kind = get_kind(document)
     if kind == "suite":
-        settings = read_test_settings()
-        suite = load_suite(path, files_in=files_in or settings.files_in, judge=settings.judge)
+        suite = load_suite(path, files_in=files_in)
         cases = format_count(len(suite.cases), "case")
-        return f"suite {suite.metadata.name!r}, {cases}{_describe_unknown_models(suite)}"
+        unknown = _describe_unknown_models(
+            iterate_asked_models(suite.cases, get_judge_choice()), path
+        )
+        return f"suite {suite.metadata.name!r}, {cases}{unknown}"
     if kind == "role":
         return f"role {load_role(path).name!r}"
     return _describe_spec(document)
 
 
-def _describe_unknown_models(suite: TestSuiteDefinition) -> str:
-    """Return the models of assertions that `llm` does not know; empty if it knows all.
+def _describe_unknown_models(asked: Iterable[AskedModel], path: Path) -> str:
+    """Return the models of checks that `llm` does not know; empty if it knows all.
 
     Raises:
         InvalidFile: one of them is a misspelling, as it is similar to a known one.
     """
-    unknown = list(find_unknown_models(suite.cases))
+    unknown = list(find_unknown_models(asked))
     misspelt = [model for model in unknown if model.similar]
     if misspelt:
-        raise InvalidFile("\n".join(f"{suite.path}:{model.line}: {model}" for model in misspelt))
+        raise InvalidFile("\n".join(f"{path}:{model.line}: {model}" for model in misspelt))
     # The plugin of a model need not be installed where files are checked.
     return "".join(f"; {model}" for model in unknown)
 
@@ -74,7 +84,9 @@ def _describe_spec(document: Document) -> str:
     problems = list(islice(find_tool_problems(spec, tools), yaml_files.MOST_PROBLEMS))
     if problems:
         raise document.errors(problems)
-    return f"plain-language test {spec.test.name!r}, {format_count(len(spec.steps), 'step')}"
+    unknown = _describe_unknown_models(iterate_step_models(spec), path)
+    steps = format_count(len(spec.steps), "step")
+    return f"plain-language test {spec.test.name!r}, {steps}{unknown}"
 
 
 # Starting the server of a project takes seconds.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 
@@ -10,13 +11,20 @@ class JudgeChoice(NamedTuple):
     """The judges of a run."""
 
     override: str | None = None
-    """The judge of all checks (`--llm-mock-judge`)."""
+    """The judge of all checks (`--llm-mock-judge`, `llm-mock test --judge`)."""
     default: str | None = None
     """The judge of checks that name none (ini `llm_mock_judge`)."""
 
+    def resolve(self, named: str | None) -> str | None:
+        """Return the judge of a check that names this one, or none."""
+        return self.override or named or self.default
+
+
+NO_CHOICE = JudgeChoice()
+
 
 class _Current:
-    choice = JudgeChoice()
+    choice = NO_CHOICE
 
 
 def get_judge_choice() -> JudgeChoice:
@@ -24,12 +32,12 @@ def get_judge_choice() -> JudgeChoice:
     return _Current.choice
 
 
-def choose_judge(choice: JudgeChoice) -> Callable[[], None]:
-    """Set the judges of this run, and return a function that restores the previous ones."""
+@contextmanager
+def choose_judge(choice: JudgeChoice) -> Iterator[None]:
+    """Set the judges within the context."""
     previous = _Current.choice
     _Current.choice = choice
-
-    def restore() -> None:
+    try:
+        yield
+    finally:
         _Current.choice = previous
-
-    return restore

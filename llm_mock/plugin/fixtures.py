@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.core.context import LazyMock, current_mock
+from llm_mock.core.judge_choice import get_judge_choice
 from llm_mock.errors import JudgeError, LLMMockError, MissingExtra
 from llm_mock.plugin import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 from llm_mock.plugin.guard import reporting_hook
@@ -84,7 +84,8 @@ def llm_assert(request: pytest.FixtureRequest) -> Callable[..., Finding]:
     """
     from llm_mock.agents import assertions
 
-    return _bind_judge(request, assertions.llm_assert)
+    _check_judge(request)
+    return assertions.llm_assert
 
 
 @pytest.fixture
@@ -95,41 +96,20 @@ def llm_score(request: pytest.FixtureRequest) -> Callable[..., Score]:
     """
     from llm_mock.agents import assertions
 
-    return _bind_judge(request, assertions.llm_score)
+    _check_judge(request)
+    return assertions.llm_score
 
 
-def _bind_judge(
-    request: pytest.FixtureRequest, function: Callable[..., object]
-) -> Callable[..., Any]:
-    """Return a function that takes its judge from the command line, its call or the ini file.
-
-    Raises:
-        JudgeError: the test is live, and `llm` does not know the judge of the project.
-    """
+def _check_judge(request: pytest.FixtureRequest) -> None:
+    """Raise an error if the test is live, and `llm` does not know the judge of the project."""
     __tracebackhide__ = True
-    config = request.config
+    name = get_judge_choice().resolve(None)
     # A mock answers by every name.
-    if request.node.get_closest_marker("llm_live"):
-        _check_judge(config.getoption("--llm-mock-judge") or config.getini("llm_mock_judge"))
-
-    @wraps(function)
-    def ask_judge(*arguments: Any, judge: str = "", **more: Any) -> Any:
-        __tracebackhide__ = True
-        # As everywhere in pytest, the command line overrides the code, and the code the ini file.
-        chosen = config.getoption("--llm-mock-judge") or judge or config.getini("llm_mock_judge")
-        return function(*arguments, judge=chosen, **more)
-
-    return ask_judge
-
-
-def _check_judge(name: str) -> None:
-    __tracebackhide__ = True
-    if not name:
+    if name is None or not request.node.get_closest_marker("llm_live"):
         return
-    from llm_mock.suites.asked_models import find_unknown_judge
+    from llm_mock.suites.asked_models import AskedModel, find_unknown_models
 
-    unknown = find_unknown_judge(name)
-    if unknown is not None:
+    for unknown in find_unknown_models([AskedModel("judge", name, None)]):
         # Raised before the test runs, so that nothing is paid for.
         raise JudgeError(f"{unknown} It is that of ini llm_mock_judge, or --llm-mock-judge.")
 

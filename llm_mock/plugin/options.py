@@ -70,8 +70,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-mock-judge",
         metavar="MODEL",
-        help="Use this model as the judge of llm_assert, llm_score, checks and suites. Overrides "
-        "ini llm_mock_judge.",
+        help="Use this model as the judge of llm_assert, llm_score, checks, suites and steps. "
+        "Overrides ini llm_mock_judge.",
     )
     group.addoption(
         "--llm",
@@ -230,7 +230,7 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_judge",
-        "Use this model as the judge of llm_assert, llm_score, checks and suites.",
+        "Use this model as the judge of llm_assert, llm_score, checks, suites and steps.",
         default="",
     )
     parser.addini(

@@ -80,8 +80,7 @@ class SuiteFile(YAMLFile):
         from llm_mock.suites.variants import variants_of
 
         role = None if self._role is None else load_role(self._role)
-        judge = self.config.getini("llm_mock_judge") or None
-        suite = load_suite(self.path, files_in=self._files_in, judge=judge)
+        suite = load_suite(self.path, files_in=self._files_in)
         variants = variants_of(role, suite)
         snapshots = load_snapshots(self.path)
         for case in suite.cases:
@@ -143,7 +142,6 @@ class SuiteItem(YAMLItem):
             self.case,
             folder=self.path.parent,
             dry_run=not (self.live or self.has_cassette),
-            judge=self.config.getoption("--llm-mock-judge"),
             get_model=mock and mock.get_model,
             cassettes=self._cassettes() if self.has_cassette else None,
             variant=variant.parts,

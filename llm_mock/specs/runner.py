@@ -74,6 +74,7 @@ def run_llm_test(
     Raises:
         ServerError: the tools cannot be started, because a plugin is broken.
         DriverError: the driver cannot judge the test.
+        InvalidFile: `llm` does not know a model that a check asks, or a check has no judge.
         LLMMockError: the mock has no reply for its model, or a fixture is missing.
         ValueError: the timeout is not a positive number.
     """
@@ -91,6 +92,7 @@ def run_llm_test(
         report = partial(print, flush=True) if verbose else _ignore
     saved = convert_fixtures(spec, fixtures or {})
     path = Path(yaml_path)
+    _check_models(spec, path, driver)
     servers = _create_allowed_servers(spec, path, driver)
     with run_tools_server(
         path,
@@ -101,12 +103,8 @@ def run_llm_test(
     ) as tools:
         # The time begins when the tools are there: a slow import is no fault of the test.
         deadline = Deadline(timeout or spec.test.timeout)
-        choice = get_judge_choice()
         context = RunContext(
-            folder=path.parent,
-            dry_run=isinstance(driver, DryRun),
-            judge=choice.default,
-            only_judge=choice.override,
+            folder=path.parent, dry_run=isinstance(driver, DryRun), judges=get_judge_choice()
         )
         run = _Run(spec, path, tools, deadline, report, context, saved=saved, on_run=on_run)
         verdict = run.get_verdict(driver)
@@ -123,6 +121,17 @@ def _create_allowed_servers(spec: TestSpec, path: Path, driver: Driver) -> list[
     if isinstance(driver, DryRun):
         refuse_remote_servers(servers)
     return servers
+
+
+def _check_models(spec: TestSpec, path: Path, driver: Driver) -> None:
+    """Raise an error for a judge that there is not, before a step is run."""
+    __tracebackhide__ = True
+    if isinstance(driver, DryRun):
+        return
+    # Imported here, because a dry run asks no model.
+    from llm_mock.specs.asked_models import check_step_models
+
+    check_step_models(spec, path)
 
 
 def _check_timeout(timeout: float) -> None:

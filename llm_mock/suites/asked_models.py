@@ -1,18 +1,16 @@
-"""Find models that assertions ask and that `llm` does not know, before anything is asked."""
+"""Find models that checks ask and that `llm` does not know, before anything is asked."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from llm_mock.checks.evaluation import BaseAssertion
+from llm_mock.checks.models import NO_JUDGE, LLMJudgeAssertion, SimilarAssertion
+from llm_mock.core.judge_choice import JudgeChoice
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.schema import (
-    Assertion,
-    LLMJudgeAssertion,
-    SimilarAssertion,
-    TestCase,
-)
+from llm_mock.suites.schema import TestCase
 from llm_mock.support.text import shorten, shorten_name
 
 ROLES = {
@@ -25,8 +23,18 @@ _MISSPELLING = 0.8
 """The similarity of two names, from 0 to 1, from which on one is taken for a misspelling."""
 
 
+class AskedModel(NamedTuple):
+    """A model that a check or a case asks."""
+
+    kind: str
+    """One of `ROLES`."""
+    name: str | None
+    """The id of the model; None if nothing names one."""
+    line: int | None
+
+
 class UnknownModel(NamedTuple):
-    """A model of assertions that `llm` does not know."""
+    """A model of checks that `llm` does not know."""
 
     name: str
     kind: str
@@ -42,85 +50,73 @@ class UnknownModel(NamedTuple):
         return f"{text} `llm {command}` lists those that it knows; a plugin may be missing."
 
 
-def find_unknown_models(
-    cases: Sequence[TestCase], only_judge: str | None = None
-) -> Iterator[UnknownModel]:
-    """Yield each model that an assertion of cases asks and that `llm` does not know.
+def iterate_asked_models(cases: Sequence[TestCase], choice: JudgeChoice) -> Iterator[AskedModel]:
+    """Yield the models that cases and their assertions ask.
 
     Args:
         cases: the cases of a suite, expanded.
-        only_judge: the judge that overrides those of the suite.
+        choice: the judges of the run.
     """
-    seen: set[tuple[str, str]] = set()
     for case in cases:
-        for kind, name in _iterate_models(case, only_judge):
-            if (kind, name) in seen:
-                continue
-            seen.add((kind, name))
-            known = _list_known_names(name, is_embedding=kind == "embedding")
-            if known is not None:
-                similar = difflib.get_close_matches(name, known, n=2, cutoff=_MISSPELLING)
-                yield UnknownModel(name, kind, case.line, tuple(similar))
+        if case.user is not None and case.user.model is not None:
+            yield AskedModel("user", case.user.model, case.line)
+        # Only a case with a simulated user has these still.
+        yield from iterate_check_models(case.each_turn, case.line, choice)
+        for turn in case.all_turns:
+            yield from iterate_check_models(turn.assertions, case.line, choice)
 
 
-def find_unknown_judge(name: str) -> UnknownModel | None:
-    """Return the judge of a project if `llm` does not know it."""
-    known = _list_known_names(name)
-    if known is None:
-        return None
-    similar = difflib.get_close_matches(name, known, n=2, cutoff=_MISSPELLING)
-    return UnknownModel(name, "judge", None, tuple(similar))
-
-
-def check_models(
-    cases: Sequence[TestCase], label: str, only_judge: str | None, default_judge: str | None
-) -> None:
-    """Raise an error if an assertion asks a model that there is not, before the target is asked.
+def iterate_check_models(
+    checks: Iterable[BaseAssertion], line: int | None, choice: JudgeChoice
+) -> Iterator[AskedModel]:
+    """Yield the models that checks ask.
 
     Args:
-        cases: the cases of a suite, expanded.
-        label: the name of the suite in messages.
-        only_judge: the judge that overrides those of the suite.
-        default_judge: the judge of assertions that name none; None if there is none.
+        checks: the checks of a case or a step.
+        line: its line.
+        choice: the judges of the run.
+    """
+    for check in checks:
+        if isinstance(check, LLMJudgeAssertion):
+            yield AskedModel("judge", choice.resolve(check.model), line)
+        elif isinstance(check, SimilarAssertion):
+            yield AskedModel("embedding", check.model, line)
+
+
+def find_unknown_models(asked: Iterable[AskedModel]) -> Iterator[UnknownModel]:
+    """Yield each model that `llm` does not know, once."""
+    seen: set[tuple[str, str]] = set()
+    for kind, name, line in asked:
+        if name is None or (kind, name) in seen:
+            continue
+        seen.add((kind, name))
+        known = _list_known_names(name, is_embedding=kind == "embedding")
+        if known is not None:
+            similar = difflib.get_close_matches(name, known, n=2, cutoff=_MISSPELLING)
+            yield UnknownModel(name, kind, line, tuple(similar))
+
+
+def check_models(asked: Sequence[AskedModel], label: str, *, needs_judge: bool) -> None:
+    """Raise an error if there is no such model, before anything is asked.
+
+    Args:
+        asked: the models that are asked.
+        label: the name of the file in messages.
+        needs_judge: True if nothing judges by default.
 
     Raises:
-        InvalidFile: `llm` does not know a model, or an assertion has no judge.
+        InvalidFile: `llm` does not know a model, or a check has no judge.
     """
     __tracebackhide__ = True
-    for model in find_unknown_models(cases, only_judge):
-        place = f"{label}:{model.line}" if model.line else label
-        raise InvalidFile(f"{place}: {model}")
-    if only_judge or default_judge:
-        return
-    for case in cases:
-        for assertion in _iterate_assertions(case):
-            if isinstance(assertion, LLMJudgeAssertion) and assertion.model is None:
-                place = f"{label}:{case.line}" if case.line else label
-                advice = "name one in the assertion, model: …, or in the defaults, judge: …"
-                raise InvalidFile(f"{place}: No model judges: {advice}")
+    for model in find_unknown_models(asked):
+        raise InvalidFile(f"{_format_place(label, model.line)}: {model}")
+    for kind, name, line in asked:
+        if needs_judge and kind == "judge" and name is None:
+            raise InvalidFile(f"{_format_place(label, line)}: {NO_JUDGE}")
 
 
-def _iterate_models(case: TestCase, only_judge: str | None) -> Iterator[tuple[str, str]]:
-    if case.user is not None and case.user.model is not None:
-        yield "user", case.user.model
-    for assertion in _iterate_assertions(case):
-        if isinstance(assertion, LLMJudgeAssertion):
-            name = only_judge or assertion.model
-            kind = "judge"
-        elif isinstance(assertion, SimilarAssertion):
-            name = assertion.model
-            kind = "embedding"
-        else:
-            continue
-        if name is not None:
-            yield kind, name
-
-
-def _iterate_assertions(case: TestCase) -> Iterator[Assertion]:
-    # Only a case with a simulated user has these still.
-    yield from case.each_turn
-    for turn in case.all_turns:
-        yield from turn.assertions
+def _format_place(label: str, line: int | None) -> str:
+    return label if line is None else f"{label}:{line}"
 
 
 def _list_known_names(name: str, is_embedding: bool = False) -> Mapping[str, object] | None:

@@ -20,6 +20,7 @@ from llm_mock.agents.session import AgentSession
 from llm_mock.agents.skill_tools import with_skill_tools
 from llm_mock.boundaries.dry_run_hosts import refuse_remote_servers
 from llm_mock.boundaries.llm.model import MockLLMModel
+from llm_mock.core.judge_choice import JudgeChoice
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
 from llm_mock.suites.conversations import iterate_turns
@@ -196,9 +197,8 @@ class CaseRunner(RepeatingRunner):
             dry_run=self.dry_run,
             scripted=list_scripted_facts(case, turn) if case.is_scripted else (),
             offered=offered,
-            judge=self.model_id,
+            judges=JudgeChoice(override=self.judge, default=self.model_id),
             folder=self.folder,
-            only_judge=self.judge,
             case=case,
             prompt=turn.prompt,
             system=self.agent.system or "",

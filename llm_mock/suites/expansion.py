@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import pydantic
 
+from llm_mock.core.judge_choice import get_judge_choice
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.case_files import CaseFiles
 from llm_mock.suites.matrix import SuiteProblem
@@ -53,7 +54,6 @@ def expand_cases(
     suite: TestSuiteDefinition,
     folder: Path,
     allowed: Path,
-    judge: str | None = None,
 ) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
     """Return the suite with cases that can run by themselves, and the problems.
 
@@ -61,11 +61,10 @@ def expand_cases(
         suite: the suite.
         folder: the folder that names of files are relative to.
         allowed: the folder that files must be in.
-        judge: the judge model, if the suite names none.
     """
     defaults = suite.defaults
     if not defaults.judge:
-        defaults = defaults.model_copy(update={"judge": judge})
+        defaults = defaults.model_copy(update={"judge": get_judge_choice().default})
     files = CaseFiles(folder, allowed)
     place = ("defaults", "variables")
     problems = list(_check_variables(place, defaults.variables))

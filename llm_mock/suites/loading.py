@@ -24,14 +24,12 @@ def load_suite(
     path: str | Path,
     *,
     files_in: str | Path | None = None,
-    judge: str | None = None,
 ) -> TestSuiteDefinition:
     """Read a suite, and expand its cases so that each can run by itself.
 
     Args:
         path: the YAML file. The files that its cases name must be in its folder.
         files_in: another folder in which these files may be.
-        judge: the judge model, if neither the suite nor an assertion names one.
 
     Returns:
         The suite. Each case has `prompt` or `turns`, and the defaults applied; a case with rows is
@@ -62,7 +60,7 @@ def load_suite(
         allowed = folder
     else:
         allowed = Path(files_in)
-    suite, problems = _expand(suite, folder, allowed, judge)
+    suite, problems = _expand(suite, folder, allowed)
     if problems:
         raise document.errors(problems)
     return suite
@@ -115,7 +113,6 @@ def _expand(
     suite: TestSuiteDefinition,
     folder: Path,
     allowed: Path,
-    judge: str | None = None,
 ) -> tuple[TestSuiteDefinition, list[SuiteProblem]]:
     """Return the suite with files, defaults, rows and variables applied, and its problems."""
     # All problems are collected, so that one run shows all that is to be fixed.
@@ -127,7 +124,7 @@ def _expand(
         matrix, file_problems = load_matrix_files(matrix, files)
         problems += file_problems
         suite = suite.model_copy(update={"matrix": matrix})
-    suite, case_problems = expand_cases(suite, folder, allowed, judge)
+    suite, case_problems = expand_cases(suite, folder, allowed)
     suite.mark_expanded()
     return suite, [*problems, *case_problems]
 

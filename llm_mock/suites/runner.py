@@ -15,6 +15,7 @@ import llm
 
 from llm_mock.agents.agent import Agent
 from llm_mock.checks.model_guard import keep_guard
+from llm_mock.core.judge_choice import JudgeChoice, get_judge_choice
 from llm_mock.errors import InvalidBudget, InvalidFile
 from llm_mock.suites import loading
 from llm_mock.suites.case import CaseRunner
@@ -72,7 +73,8 @@ def run_case(
         threshold: the share of the runs that must pass, above 0, at most 1; by default that of the
             case, or 1.
         retry: how often a failed run is run again; only the last try counts.
-        judge: the id of the model that judges, whatever an assertion names.
+        judge: the id of the model that judges, whatever an assertion names; by default that of the
+            command line, if it names one.
         timeout: seconds for a run of the case with its assertions; by default that of the case.
         get_model: returns the model of an id in a dry run; its mock then sees the calls.
         cassettes: the cassettes that record and replay the models' answers; by default there are
@@ -141,7 +143,8 @@ def run_suite(
         jobs: the number of cases that run at once, in threads.
         retry: how often a failed run is run again; only the last try counts.
         max_cost: US dollars; once the cases have cost this much, no further one is started.
-        judge: the id of the model that judges, whatever an assertion names.
+        judge: the id of the model that judges, whatever an assertion names; by default that of the
+            command line, if it names one.
         min_score: the lowest score, above 0, at most 1, at which the suite passes though cases
             fail; by default that of the suite, or all cases must pass.
         timeout: seconds for a run of a case with its assertions; by default that of the case.
@@ -256,9 +259,10 @@ def _check_models(runner: RepeatingRunner, cases: Sequence[TestCase], label: str
     if runner.cassettes is not None and runner.cassettes.mode == "none":
         return
     # Imported here: a dry run should not take the time.
-    from llm_mock.suites.asked_models import check_models
+    from llm_mock.suites.asked_models import check_models, iterate_asked_models
 
-    check_models(cases, label, runner.judge, runner.model_id)
+    asked = list(iterate_asked_models(cases, JudgeChoice(override=runner.judge)))
+    check_models(asked, label, needs_judge=runner.model_id is None)
 
 
 def _create_budget(max_cost: Decimal | float, runner: RepeatingRunner) -> CostLimit:
@@ -334,6 +338,7 @@ def _create_runner(
     **options: Any,
 ) -> RepeatingRunner:
     __tracebackhide__ = True
+    options["judge"] = options["judge"] or get_judge_choice().override
     if isinstance(agent, Target):
         live_calls = _create_live_calls(agent, cases, options)
         return TargetRunner(target=agent, live_calls=live_calls, **options)

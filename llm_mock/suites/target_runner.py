@@ -16,6 +16,7 @@ from llm_mock.agents.result import ToolCallRecord
 from llm_mock.boundaries.dry_run_hosts import create_offline_environment, restrict_to_this_machine
 from llm_mock.boundaries.strict_mock import activate_in_process
 from llm_mock.core.context import current_mock
+from llm_mock.core.judge_choice import JudgeChoice
 from llm_mock.errors import LLMMockError
 from llm_mock.suites.application_calls import ModelCall, ModelCallReader, create_result
 from llm_mock.suites.assertions import RunContext
@@ -294,7 +295,7 @@ class TargetRunner(RepeatingRunner):
             result=run,
             dry_run=self.dry_run,
             folder=self.folder,
-            only_judge=self.judge,
+            judges=JudgeChoice(override=self.judge),
             case=case,
             prompt=prompt,
             system=system,

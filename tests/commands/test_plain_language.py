@@ -118,7 +118,6 @@ def test_a_folder_leaves_out_hidden_files_plugins_cassettes_and_other_yaml(proje
         (["broken"], 1, "broken/a.yaml:"),
         (["role.yaml", "tests/llm"], 2, "A role is for suites, and tests/llm/sums.yaml is a plain"),
         (["tests/llm", "-j", "2"], 2, "--jobs is for suites"),
-        (["tests/llm", "--judge", "m"], 2, "--judge is for suites"),
         (["tests/llm", "--files-in", "tests"], 2, "--files-in is for suites"),
         (["tests/llm", "-k", "zzz"], 1, "No case has 'zzz' in its name. Tags there are: fast"),
         (["fixtures.yaml"], 1, "fixtures.yaml:1: fixtures are values of pytest: run this test"),
@@ -233,6 +232,25 @@ def test_a_live_run_asks_the_model_and_counts_its_calls_tokens_and_cost(
     (turn,) = suite["cases"][0]["attempts"][0]["turns"]
     assert [call["name"] for call in turn["tool_calls"]] == ["assert_equals"]
     assert (turn["input_tokens"], turn["output_tokens"]) == (20, 10)
+
+
+def test_the_judge_of_steps_is_that_of_the_settings_or_the_option(
+    project: Path, mock_llm_responses: LLMMock
+) -> None:
+    check = "{type: judge, criteria: They are equal}"
+    write(project, "tests/llm/sums.yaml", SPEC.replace("expect:", f"checks: [{check}], expect:"))
+    for name in ("j-1", "j-2"):
+        mock_llm_responses.set(name, {"met": name == "j-1", "reason": "so it is"})
+    result = run("tests/llm", "--model", "m-1")
+    assert result.exit_code == 1
+    assert "sums.yaml:3: No model judges" in result.output
+    write(project, "pytest.ini", "[pytest]\nllm_mock_judge = j-1\n")
+    for options, code in (((), 0), (("--judge", "j-2"), 1)):
+        script(mock_llm_responses, "m-1", "PASS")
+        result = run("tests/llm", "--model", "m-1", *options)
+        assert result.exit_code == code, result.output
+    judges = [call["model_id"] for call in mock_llm_responses.calls]
+    assert [name for name in judges if name != "m-1"] == ["j-1", "j-2"]
 
 
 def test_the_question_for_a_verdict_alone_is_counted_too(

@@ -11,7 +11,8 @@ pytest.importorskip("jinja2")
 
 from llm.models import ToolCall
 
-from llm_mock import Reply, ResponseConfigurator
+from llm_mock import LLMMock, Reply, ResponseConfigurator
+from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import Verdict, load_spec, run_llm_test
 from llm_mock.specs.llm_driver import LLMDriver
@@ -235,3 +236,54 @@ def test_a_skipped_check_is_noted(
     noted = "{type: skipped, reason: No counterpart}"
     verdict = ask(project, mock_llm_responses, steps(noted, HOLDS), "PASS", "apple")
     assert (verdict.verdict, verdict.issues) == ("PASS", ["Skipped: No counterpart"])
+
+
+# --- Models of checks that there are not --------------------
+
+UNNAMED = "{type: judge, criteria: It is polite}"
+SIMILAR = "{type: similar, value: apple, model: strict}"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (steps(JUDGED), r"\.yaml:3: llm knows no judge model 'strict', which judges\."),
+        (f"setup:\n{APPLE % JUDGED}{steps(HOLDS)}", r"\.yaml:3: llm knows no judge model"),
+        (f"teardown:\n{APPLE % JUDGED}{steps(HOLDS)}", r"\.yaml:3: llm knows no judge model"),
+        (steps(HOLDS, SIMILAR), r"\.yaml:3: llm knows no embedding model 'strict'"),
+        (steps(UNNAMED), r"\.yaml:3: No model judges: name one in the assertion"),
+    ],
+)
+def test_a_model_of_a_check_that_there_is_not_ends_a_live_test_before_a_step_is_run(
+    project: Project, mock_llm_responses: LLMMock, text: str, problem: str
+) -> None:
+    mock_llm_responses.set_unknown("strict")
+    with pytest.raises(InvalidFile, match=problem):
+        project.run(text, driver=LLMDriver("gpt-4o-mini"))
+    assert not mock_llm_responses.calls
+    assert not project.journal
+
+
+def test_the_judge_of_the_run_judges_steps(project: Project, mock_llm_responses: LLMMock) -> None:
+    for name in ("j-1", "j-2"):
+        mock_llm_responses.set(name, {"met": True, "reason": "It is"})
+    mock_llm_responses.set_unknown("strict")
+    for choice in (JudgeChoice(default="j-1"), JudgeChoice("j-2", "j-1")):
+        with choose_judge(choice):
+            verdict = ask(project, mock_llm_responses, steps(UNNAMED), "PASS", "apple")
+        assert verdict.verdict == "PASS"
+    with choose_judge(JudgeChoice("j-2")):
+        assert ask(project, mock_llm_responses, steps(JUDGED), "PASS", "apple").verdict == "PASS"
+    judges = [call["model_id"] for call in mock_llm_responses.calls]
+    assert [name for name in judges if name != "gpt-4o-mini"] == ["j-1", "j-2", "j-2"]
+
+
+def test_a_judge_may_be_a_saved_result(project: Project, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("apple", {"met": False, "reason": "It is not"})
+    judged = JUDGED.replace("strict", "'${sale.item}'")
+    again = f"  - {{tool: shop_sell, args: {{item: pear}}, checks: [{judged}]}}\n"
+    mock_llm_responses.set_unknown("${sale.item}")
+    text = steps(HOLDS, more=again)
+    verdict = ask(project, mock_llm_responses, text, "PASS", "apple", "pear")
+    assert verdict.verdict == "FAIL"
+    assert "It is not" in verdict.reason

@@ -133,6 +133,35 @@ def test_validate_knows_the_models_of_assertions(
     assert (ended.stdout + ended.stderr).count("llm knows no") <= 1
 
 
+@pytest.mark.parametrize(
+    ("by_ini", "judge", "exit_code", "said"),
+    [
+        (True, "gpt-4o-minni", 1, "step.yaml:3: llm knows no judge model 'gpt-4o-minni'"),
+        (False, "gpt-4o-minni", 1, "step.yaml:3: llm knows no judge model 'gpt-4o-minni'"),
+        (False, "zzz", 0, "1 step; llm knows no judge model 'zzz'"),
+        (False, "gpt-4o-mini", 0, "1 step\n"),
+    ],
+)
+def test_validate_knows_the_models_of_steps(
+    project: Project,
+    process_environment: dict[str, str],
+    by_ini: bool,
+    judge: str,
+    exit_code: int,
+    said: str,
+) -> None:
+    check = "type: judge, criteria: Polite"
+    if by_ini:
+        project.write("pytest.ini", f"[pytest]\nllm_mock_judge = {judge}\n")
+    else:
+        check += f", model: {judge}"
+    step = f"{{tool: assert_true, args: {{condition: true}}, checks: [{{{check}}}]}}"
+    verdict = "verdict: {pass_if: x, fail_if: y}"
+    project.write("step.yaml", f"test: {{name: x}}\nsteps:\n  - {step}\n{verdict}\n")
+    ended = run(process_environment, "validate", "step.yaml")
+    assert (ended.returncode, said in ended.stdout + ended.stderr) == (exit_code, True), ended
+
+
 def test_a_live_case_of_pytest_asks_nothing_either(pytester: pytest.Pytester) -> None:
     text = SUITE.replace("DEFAULTS", "").replace("ASSERTION", OTHER_JUDGE)
     (pytester.path / "suite.yaml").write_text(text)

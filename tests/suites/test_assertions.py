@@ -16,6 +16,7 @@ from llm.models import Usage
 from llm_mock import LLMMock, MockEmbeddingModel
 from llm_mock.agents import AgentResult, ToolCallRecord
 from llm_mock.agents import Turn as ModelTurn
+from llm_mock.core.judge_choice import JudgeChoice
 from llm_mock.suites import schema
 from llm_mock.suites.assertions import RunContext, evaluate_assertion, evaluate_assertions
 from llm_mock.suites.results import AssertionResult
@@ -508,7 +509,9 @@ NEED_MODEL = [
 
 @pytest.mark.parametrize("fields", NEED_MODEL, ids=lambda fields: fields["type"])
 def test_what_only_a_real_model_can_answer_is_skipped_in_a_dry_run(fields: dict[str, Any]) -> None:
-    context = RunContext(run(*CALLS), dry_run=True, offered=("search", "send"), judge="judge")
+    context = RunContext(
+        run(*CALLS), dry_run=True, offered=("search", "send"), judges=JudgeChoice(default="judge")
+    )
     result = evaluate_assertion(assertion(**fields), "x", context)
     assert result.passed is None
     assert result.message.startswith(f"Skipped in a dry run: {fields['type']}, ")
@@ -756,7 +759,9 @@ def test_what_a_function_says_is_shown_without_secrets(folder: Path) -> None:
 
 def judged(output: str = "Please come in.", type: str = "judge", **fields: Any) -> AssertionResult:
     return evaluate_assertion(
-        assertion(type, criteria="Is polite", **fields), output, RunContext(judge="judge")
+        assertion(type, criteria="Is polite", **fields),
+        output,
+        RunContext(judges=JudgeChoice(default="judge")),
     )
 
 

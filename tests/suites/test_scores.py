@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock import ResponseConfigurator
+from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 from llm_mock.suites import Attempt, CaseResult, SuiteResult, load_role, load_suite, run_suite
 from tests.suites.cases import case
 from tests.suites.conftest import HEAD, Project, statuses
@@ -275,7 +276,8 @@ def test_a_model_that_judges_itself_is_named(
 def test_a_project_may_name_the_judge_of_suites_that_name_none(project: Project) -> None:
     for judge, wanted in (("tags: [x]", "project"), ("judge: theirs", "theirs")):
         project.write("tests.yaml", JUDGED.replace("JUDGE", judge))
-        (found,) = load_suite("tests.yaml", judge="project").cases
+        with choose_judge(JudgeChoice(default="project")):
+            (found,) = load_suite("tests.yaml").cases
         assert [getattr(each, "model", None) for each in found.assertions] == [wanted, "own"]
 
 
