@@ -282,6 +282,9 @@ def _format_calls(mock: Mock, model: str, calls: Sequence[Call]) -> str:
     """Return the calls of a model, or the other models that were called if there are none."""
     if calls:
         return format_call_history(calls)
+    left_alone = mock.explain_left_alone(model)
+    if left_alone:
+        return left_alone
     others = sorted({call["model_id"] for call in mock.calls})
     named = ", ".join(map(shorten_name, others)) if others else "none"
     return f"Model {model!r} was never called. Models that were called: {named}."

@@ -31,6 +31,9 @@ class ExplainedMock(Protocol):
     def parent(self) -> ExplainedMock | None:
         """The mock below."""
 
+    def explain_left_alone(self) -> str:
+        """Return why no call reached the mock; empty if it left no server alone."""
+
 
 def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[Call], advice: str) -> str:
     """Return a message that lists unused queued replies, each with the nearest call.
@@ -112,8 +115,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     # The nearest reply may be one of a parent, which is not in this mock's own list.
     replies = list(dict.fromkeys([*replies, *(reply for reply, _ in near_calls)]))
     lines_below = {id(reply): near_call for reply, near_call in near_calls}
-    heading = "No model was called, but replies were configured:"
-    lines = ["Configured replies:" if calls else heading]
+    lines = ["Configured replies:" if calls else _format_heading(mock)]
     for reply in replies[:SHOWN_REPLIES]:
         if reply not in unused:
             lines.append(f"  - {reply.text()}")
@@ -122,6 +124,12 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
         lines.append(f"  - {reply.text('not used')}")
         lines += lines_below.get(id(reply)) or _format_nearest_call(reply, calls)
     return "\n".join([*lines, *_format_rest(replies), *hints])
+
+
+def _format_heading(mock: ExplainedMock) -> str:
+    """Return the first line about the replies of a test without calls."""
+    problem = "No call reached the mock" if mock.explain_left_alone() else "No model was called"
+    return f"{problem}, but replies were configured:"
 
 
 def _format_rest(replies: Sequence[StandingReply]) -> list[str]:

@@ -33,6 +33,7 @@ from llm_mock.errors import (
 )
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_number, is_whole
+from llm_mock.support.text import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -110,6 +111,8 @@ class Mock:
         self._not_mocked: dict[str, int] = {}
         self.not_mocked_problems: dict[str, str] = {}
         """The problem of each request to a server that is not mocked, in a strict test."""
+        self.left_alone: dict[str, str] = {}
+        """The reason for each request of this process that the project rightly has left alone."""
         self._embedding_states: dict[str, EmbeddingState] = {}
         self._lock = Lock()
 
@@ -243,6 +246,18 @@ class Mock:
         """Add the numbers of requests that were not mocked, of a test or of another process."""
         for request, number in requests.items():
             self._not_mocked[request] = self._not_mocked.get(request, 0) + number
+
+    def explain_left_alone(self, model: str = "") -> str:
+        """Return why no call reached the mock; empty if it left no server alone.
+
+        Args:
+            model: the name of the model that was not called; by default any.
+        """
+        requests = [*self.not_mocked, *self.left_alone]
+        if not requests:
+            return ""
+        subject = f"No call of model {model!r}" if model else "No call"
+        return f"{subject} reached the mock. Left alone: {join_names(requests)}."
 
     def _note(self, kind: str, message: str) -> None:
         """Add a note, and send it to the process of the test."""

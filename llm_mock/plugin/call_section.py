@@ -86,6 +86,7 @@ class CallSection:
             # In a strict test each such request is a problem, too.
             if mock.not_mocked_problems.get(request) not in shown:
                 lines.append(f"not mocked: {request}")
+        lines += [f"left alone: {request}. {why}" for request, why in mock.left_alone.items()]
         return lines
 
     def _list_calls(self, shown: Sequence[str]) -> str:

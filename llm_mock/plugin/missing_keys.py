@@ -1,4 +1,4 @@
-"""The environment variable to set when a test fails because a library finds no key."""
+"""The environment variable to set when a test fails because a library misses a key or a place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
+from llm_mock.core.context import has_passthrough
 from llm_mock.support.exceptions import get_exception_text
 
 VARIABLES = frozenset(
@@ -52,13 +53,24 @@ VARIABLES = frozenset(
     }
 )
 """The variables in which libraries look for the key of a provider."""
+PLACES = {
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AZURE_OPENAI_ENDPOINT": "https://test.openai.azure.com",
+    "CLOUD_ML_REGION": "us-east5",
+    "OPENAI_API_VERSION": "2024-10-21",
+}
+"""The variables for the place and version of an API, each with a value for a test."""
 BY_TYPE: dict[str, Sequence[str]] = {
     "botocore.exceptions.NoCredentialsError": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
     "botocore.exceptions.NoRegionError": ("AWS_DEFAULT_REGION",),
     "google.auth.exceptions.DefaultCredentialsError": ("GOOGLE_APPLICATION_CREDENTIALS",),
 }
 """The variables for types of errors whose messages name none."""
+BY_TEXT = {"log in with `hf auth login`": ("HF_TOKEN",)}
+"""The variables for parts of messages that name none, and whose errors have a type of Python's."""
 NAME = re.compile(r"\b[A-Z][A-Z0-9_]{6,39}\b")
+NEEDS_KEY = "llm.errors.NeedsKeyException"
+"""The error of `llm` for any model without a key; plugins choose the names of their variables."""
 LONGEST = 5_000
 """The number of characters of a message that are searched."""
 
@@ -74,22 +86,35 @@ def explain_missing_key(error: BaseException | None) -> str:
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]
     if not missing:
         return ""
-    example = f'monkeypatch.setenv("{missing[0]}", "test")'
+    value = PLACES.get(missing[0], "test")
+    example = f'monkeypatch.setenv("{missing[0]}", "{value}")'
     *others, last = missing
     listed = f"{', '.join(others)} or {last}" if others else last
+    if has_passthrough():
+        need = "Only models of ini llm_mock_passthrough need a real key."
+    else:
+        need = "No real key is needed."
     return (
-        f"No key for a provider: {listed} is not set, and llm_mock leaves the environment as it "
-        f"is. Set it in the test: {example}. No real key is needed."
+        f"{listed} is not set, and llm_mock leaves the environment as it is. Set it in the test: "
+        f"{example}. {need}"
     )
 
 
 def _variables_of(error: BaseException) -> Sequence[str]:
     """Return the variables that an error names, or that its type stands for."""
-    names = NAME.findall(get_exception_text(error)[:LONGEST])
-    known = [name for name in names if name in VARIABLES]
-    kind = type(error)
+    text = get_exception_text(error)[:LONGEST]
     # By name, so that no library is imported for its types.
-    return known or BY_TYPE.get(f"{kind.__module__}.{kind.__qualname__}", ())
+    kind = f"{type(error).__module__}.{type(error).__qualname__}"
+    names = NAME.findall(text)
+    if kind == NEEDS_KEY:
+        return names
+    known = [name for name in names if name in VARIABLES or name in PLACES]
+    if known:
+        return known
+    for part, variables in BY_TEXT.items():
+        if part in text:
+            return variables
+    return BY_TYPE.get(kind, ())
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import llm
+import openai
 import pytest
 
-from llm_mock.plugin.missing_keys import explain_missing_key
+from llm_mock.core import context
+from llm_mock.plugin.missing_keys import PLACES, explain_missing_key
 
 VARIABLES = [
     "AI21_API_KEY",
@@ -61,8 +66,8 @@ def test_a_variable_that_an_error_names_is_to_be_set(
     monkeypatch.delenv(variable, raising=False)
     error = ValueError(f"Set {variable}, please")
     assert explain_missing_key(error) == (
-        f"No key for a provider: {variable} is not set, and llm_mock leaves the environment as it "
-        f'is. Set it in the test: monkeypatch.setenv("{variable}", "test"). No real key is needed.'
+        f"{variable} is not set, and llm_mock leaves the environment as it is. Set it in the test: "
+        f'monkeypatch.setenv("{variable}", "test"). No real key is needed.'
     )
     for other in (f"{variable}X", f"X{variable}", variable.lower()):
         assert explain_missing_key(ValueError(f"Set {other}, please")) == ""
@@ -79,6 +84,77 @@ def test_an_error_that_names_no_variable_has_those_of_its_type(
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     module, _, kind = name.rpartition(".")
     error = type(kind, (Exception,), {"__module__": module})("not found")
-    assert f"No key for a provider: {expected} not set" in explain_missing_key(error)
+    assert explain_missing_key(error).startswith(f"{expected} not set, and llm_mock")
     other = type(kind, (Exception,), {"__module__": "other"})("not found")
     assert explain_missing_key(other) == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AWS_DEFAULT_REGION", "us-east-1"),
+        ("AZURE_OPENAI_ENDPOINT", "https://test.openai.azure.com"),
+        ("CLOUD_ML_REGION", "us-east5"),
+        ("OPENAI_API_VERSION", "2024-10-21"),
+    ],
+)
+def test_a_place_that_an_error_names_has_a_value_for_tests(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    shown = explain_missing_key(ValueError(f"Set {variable}"))
+    assert f'Set it in the test: monkeypatch.setenv("{variable}", "{value}").' in shown
+
+
+def test_an_error_of_llm_names_the_variable_of_any_plugin() -> None:
+    message = "No key found - add one using 'llm keys set acme' or set the ACME_SECRET variable"
+    assert explain_missing_key(llm.NeedsKeyException(message)).startswith("ACME_SECRET is not set")
+    assert explain_missing_key(llm.ModelError(message)) == ""
+
+
+def test_a_model_that_passes_through_needs_a_real_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    error = ValueError("Set OPENAI_API_KEY")
+    previous = context.set_passthrough(["gpt-*"])
+    try:
+        shown = explain_missing_key(error)
+    finally:
+        context.set_passthrough(previous)
+    assert shown.endswith('"test"). Only models of ini llm_mock_passthrough need a real key.')
+
+
+def ask_hub() -> None:
+    huggingface_hub = pytest.importorskip("huggingface_hub")
+    client = huggingface_hub.InferenceClient(provider="together", model="org/any")
+    client.chat_completion(messages=[{"role": "user", "content": "Hello"}])
+
+
+def ask_azure() -> None:
+    openai.AzureOpenAI(api_version="2024-10-21")
+
+
+def ask_azure_without_a_version() -> None:
+    openai.AzureOpenAI(azure_endpoint="https://test.openai.azure.com")
+
+
+def ask_vertex() -> None:
+    pytest.importorskip("anthropic").AnthropicVertex()
+
+
+@pytest.mark.parametrize(
+    ("ask", "variable"),
+    [
+        (ask_azure, "AZURE_OPENAI_ENDPOINT"),
+        (ask_azure_without_a_version, "OPENAI_API_VERSION"),
+        (ask_hub, "HF_TOKEN"),
+        (ask_vertex, "CLOUD_ML_REGION"),
+    ],
+)
+def test_errors_of_libraries_have_their_variable(
+    ask: Callable[[], None], variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*VARIABLES, *PLACES):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(Exception, match=variable.replace("HF_TOKEN", "hf auth login")) as caught:
+        ask()
+    assert explain_missing_key(caught.value).startswith(f"{variable} is not set")

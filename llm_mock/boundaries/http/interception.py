@@ -202,16 +202,38 @@ def _note_local_call(
     """Note a call of a model on this machine, which the mock leaves alone."""
     if not method_and_scheme or not host:
         return
-    has_cassette = _has_cassette()
-    if client.sdk is None and not (has_cassette and is_unmistakable_path(path)):
+    if client.sdk is None and not is_unmistakable_path(path):
         return
     request = LeftAloneRequest(host, port, path, method_and_scheme)
+    has_cassette = _has_cassette()
+    if client.sdk is None and not has_cassette:
+        _note_left_alone(request)
+        return
     foreign = request.is_foreign()
     # Without a server there is no answer that a cassette could hold.
     if has_cassette and foreign is not None:
         _note_not_recorded(request, foreign)
     elif client.sdk is not None and foreign is not False:
         _note_not_mocked(request, foreign)
+    elif foreign is not None:
+        _note_left_alone(request)
+
+
+def _note_left_alone(request: LeftAloneRequest) -> None:
+    """Note a call for the message of a test that fails, because it may expect the mock."""
+    mock = current_mock_if_created()
+    if mock is None or _is_own_server(request):
+        return
+    mock.left_alone[request.describe()] = (
+        "The mock answers for a server on this machine only if ini llm_mock_hosts names it: "
+        f"{request.get_server()}."
+    )
+
+
+def _is_own_server(request: LeftAloneRequest) -> bool:
+    """Return True for a server of the mock in this process, which answers from the same replies."""
+    server = sys.modules.get("llm_mock.boundaries.http.server")
+    return server is not None and request.get_port() in server.served_ports
 
 
 def _note_not_mocked(request: LeftAloneRequest, foreign: bool | None) -> None:
@@ -242,9 +264,8 @@ def _note_not_recorded(request: LeftAloneRequest, foreign: bool) -> None:
         request: the call.
         foreign: False if this run started the server; then it is no problem.
     """
-    own_server = sys.modules.get("llm_mock.boundaries.http.server")
     # The server of the mock itself records and replays.
-    if own_server is not None and request.get_port() in own_server.served_ports:
+    if _is_own_server(request):
         return
     server = request.get_server()
     url = request.describe()
@@ -261,8 +282,9 @@ def _note_not_recorded(request: LeftAloneRequest, foreign: bool) -> None:
 def _note_taken_out(
     host: str, port: int | None, target: str, method_and_scheme: str, headers: Headers
 ) -> None:
-    """Note a call to a host that the project took out, in a test with a cassette."""
-    if not _has_cassette():
+    """Note a call to a host that the project took out, for a failure and for the cassette."""
+    mock = current_mock_if_created()
+    if mock is None:
         return
     request = LeftAloneRequest(host, port, target.partition("?")[0], method_and_scheme)
     if read_client(headers).sdk is None and not is_unmistakable_path(request.path):
@@ -271,7 +293,10 @@ def _note_taken_out(
     if entry not in http_settings.hosts:
         entry = f"!{request.get_server()}"
     fix = f"Remove {entry} from ini llm_mock_hosts."
-    current_mock().cassette.note_left_alone(request.describe(), fix)
+    if mock.cassette is None:
+        mock.left_alone[request.describe()] = fix
+    else:
+        mock.cassette.note_left_alone(request.describe(), fix)
 
 
 def identify_provider(sent: WireRequest) -> str | None:

@@ -198,7 +198,8 @@ class LLMMock(Mock):
 
     @property
     def _assertions(self) -> CallAssertions:
-        return CallAssertions("any model", self.calls, "No model was called.")
+        no_calls = self.explain_left_alone() or "No model was called."
+        return CallAssertions("any model", self.calls, no_calls)
 
     @property
     def last_call(self) -> Call:

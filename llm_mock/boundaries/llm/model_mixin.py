@@ -66,7 +66,9 @@ class MockedModelMixin:
 
     @property
     def _assertions(self) -> CallAssertions:
-        never = (
+        mock = self.mock()
+        left_alone = "" if mock is None else mock.explain_left_alone(self.model_id)
+        never = left_alone or (
             f"Model {self.model_id!r} was never called. Does the code under test ask for this "
             "model?"
         )

@@ -193,6 +193,108 @@ def test_a_call_of_another_process_is_reported_too(
     result.stdout.fnmatch_lines([f"  POST {foreign_server}/chat/completions  (1 call)"])
 
 
+LEFT_ALONE = """
+import httpx, os, pytest
+import llm_mock
+from asking import ask
+
+@pytest.fixture
+def mock(mock_llm_responses):
+    \"\"\"Make a call by an SDK and one by httpx, which a fake server answers.\"\"\"
+    assert ask(os.environ["URL"]) == "from the server"
+    assert httpx.post(os.environ["URL"] + "/other/chat/completions", json={}).is_success
+    assert httpx.post(os.environ["URL"] + "/orders", json={}).is_success
+    return mock_llm_responses
+
+def test_asserted(mock):
+    mock.assert_called_once()
+
+def test_last_call(mock):
+    assert mock.last_call.prompt == "Hello"
+
+def test_model(mock):
+    mock.get_model("m").assert_called_once()
+
+def test_counted(mock):
+    llm_mock.assert_llm_called_times(mock, "m", 1)
+
+def test_configured(mock):
+    mock.set("m", "of the mock")
+    assert 0, "of the test"
+
+def test_asked_nothing(mock_llm_responses):
+    mock_llm_responses.set("m", "of the mock")
+    mock_llm_responses.assert_called_once()
+"""
+
+
+@pytest.mark.parametrize("is_foreign", [False, True], ids=["of the run", "foreign"])
+@pytest.mark.parametrize("is_taken_out", [False, True], ids=["not listed", "taken out"])
+def test_a_failing_test_names_the_servers_that_were_left_alone(
+    is_foreign: bool, is_taken_out: bool, foreign_server: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_it=LEFT_ALONE)
+    server = foreign_server.removeprefix("http://").removesuffix("/v1")
+    if is_taken_out:
+        pytester.makeini(f"[pytest]\nllm_mock_hosts = !{server}")
+        advice = f"Remove !{server} from ini llm_mock_hosts."
+    else:
+        advice = (
+            "The mock answers for a server on this machine only if ini llm_mock_hosts names it: "
+            f"{server}."
+        )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("URL", foreign_server)
+        if is_foreign:
+            result = run(pytester, "-p", "no:randomly")
+        else:
+            # A process that a test started belongs to the run of its parent.
+            result = pytester.runpytest_subprocess("-p", "no:randomly")
+    result.assert_outcomes(failed=6)
+    chat = f"POST {foreign_server}/chat/completions"
+    other = f"POST {foreign_server}/other/chat/completions"
+    listed = f"reached the mock. Left alone: {chat}, {other}."
+    of_sdk = f"left alone: {chat}. {advice}"
+    if is_foreign and not is_taken_out:
+        of_sdk = f"not mocked: {chat}"
+    lines = [of_sdk, f"left alone: {other}. {advice}"]
+    result.stdout.fnmatch_lines(
+        [
+            f"E   *AssertionError: No call {listed}",
+            *lines,
+            f"E   *AssertionError: No call {listed}",
+            *lines,
+            f"E   *AssertionError: No call of model 'm' {listed}",
+            *lines,
+            "E   *AssertionError: Expected 1 calls, got 0 of model 'm'.",
+            f"E   *No call of model 'm' {listed}",
+            *lines,
+            "E   *AssertionError: of the test",
+            *lines,
+            "No call reached the mock, but replies were configured:",
+            "E   *AssertionError: No model was called.",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*/orders*")
+
+
+def test_the_server_of_the_mock_is_not_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(asking=ASK)
+    pytester.makepyfile(
+        """
+        from asking import ask
+
+        def test_it(llm_mock_server, mock_llm_responses):
+            mock_llm_responses.set("m", "of the mock")
+            assert ask(llm_mock_server.openai_url) == "of the mock"
+            assert 0
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*left alone*")
+
+
 class Proc:
     """A folder like /proc, with the processes and the listening sockets of a test."""
 
