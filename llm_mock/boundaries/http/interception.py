@@ -202,21 +202,27 @@ def _note_local_call(
     """Note a call of a model on this machine, which the mock leaves alone."""
     if not method_and_scheme or not host:
         return
-    if client.sdk is None and not is_unmistakable_path(path):
-        return
     request = LeftAloneRequest(host, port, path, method_and_scheme)
-    has_cassette = _has_cassette()
-    if client.sdk is None and not has_cassette:
-        _note_left_alone(request)
-        return
+    if client.sdk is not None:
+        _note_call_of_sdk(request)
+    elif is_unmistakable_path(path):
+        foreign = request.is_foreign() if _has_cassette() else None
+        if foreign is None:
+            _note_left_alone(request)
+        else:
+            _note_not_recorded(request, foreign)
+
+
+def _note_call_of_sdk(request: LeftAloneRequest) -> None:
+    """Note a call of a known SDK to a server on this machine."""
     foreign = request.is_foreign()
     # Without a server there is no answer that a cassette could hold.
-    if has_cassette and foreign is not None:
+    if foreign is not None and _has_cassette():
         _note_not_recorded(request, foreign)
-    elif client.sdk is not None and foreign is not False:
-        _note_not_mocked(request, foreign)
-    elif foreign is not None:
+    elif foreign is False:
         _note_left_alone(request)
+    else:
+        _note_not_mocked(request, foreign)
 
 
 def _note_left_alone(request: LeftAloneRequest) -> None:
