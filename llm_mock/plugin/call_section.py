@@ -68,6 +68,7 @@ class CallSection:
             parts.append(explain_payload(self._error))
         if self._is_call_phase:
             parts += [self._list_unread(), replies, self._describe_patches()]
+            parts.append(self._patches.explain_other_mocks(self._error))
         elif self._calls:
             parts.append(replies)
         return "\n".join(filter(None, parts))

@@ -45,7 +45,7 @@ def prepare_failure(
     """
     error = None if call.excinfo is None else call.excinfo.value
     # Before the frames are hidden, because they tell who raised the error.
-    is_ours = any(map(_is_ours, _linked_errors(error)))
+    is_ours = any(map(_is_ours, linked_errors(error)))
     if not config.getoption("fulltrace"):
         _hide_inner_frames(call)
     return _redact_report if is_ours else None
@@ -76,7 +76,7 @@ def _write_in_colour(lines: Iterable[str], terminal: Any) -> None:
 def _hide_inner_frames(call: pytest.CallInfo[None]) -> None:
     """Remove the frames of this package and of `llm` from a traceback that contains ours."""
     error = None if call.excinfo is None else call.excinfo.value
-    errors = list(_linked_errors(error))
+    errors = list(linked_errors(error))
     if error is None or not any(map(_passes_through_us, errors)):
         return
     hidden = [_PACKAGE]
@@ -97,7 +97,7 @@ def _hide_inner_frames(call: pytest.CallInfo[None]) -> None:
 def _drop_frames(error: BaseException, folders: tuple[str, ...]) -> None:
     """Remove the frames of these folders from a traceback, unless nothing is left then."""
     kept = []
-    for frame in _frames(error):
+    for frame in list_frames(error):
         if not frame.tb_frame.f_code.co_filename.startswith(folders):
             kept.append(frame)
     if not kept:
@@ -120,11 +120,12 @@ def _is_shortened_copy(error: BaseException, first: BaseException) -> bool:
 
 
 def _passes_through_us(error: BaseException) -> bool:
-    files = [frame.tb_frame.f_code.co_filename for frame in _frames(error)]
+    files = [frame.tb_frame.f_code.co_filename for frame in list_frames(error)]
     return any(file.startswith(_PACKAGE) and not file.startswith(_PLUGIN) for file in files)
 
 
-def _frames(error: BaseException) -> list[TracebackType]:
+def list_frames(error: BaseException) -> list[TracebackType]:
+    """Return the frames of the traceback of an error, the outermost first."""
     frames = []
     frame = error.__traceback__
     while frame is not None:
@@ -137,7 +138,7 @@ def explain_payload(error: BaseException | None) -> str:
     """Return a hint if the failed function looks for data in the provider's payload; or nothing."""
     if not isinstance(error, (AttributeError, IndexError, KeyError, TypeError)):
         return ""
-    frames = _frames(error)
+    frames = list_frames(error)
     if not frames:
         return ""
     try:
@@ -174,7 +175,7 @@ def _cut(message: str) -> str:
     return str(redact(message))[:LONGEST_MESSAGE]
 
 
-def _linked_errors(error: BaseException | None) -> Iterator[BaseException]:
+def linked_errors(error: BaseException | None) -> Iterator[BaseException]:
     """Yield an error, its causes and contexts, and the members of exception groups."""
     seen: set[int] = set()
     remaining = [error]
@@ -196,7 +197,7 @@ def _is_ours(error: BaseException) -> bool:
     """Return whether the package raised an error, also by `pytest.fail` or on behalf of a model."""
     if isinstance(error, LLMMockError):
         return True
-    files = [frame.tb_frame.f_code.co_filename for frame in _frames(error)]
+    files = [frame.tb_frame.f_code.co_filename for frame in list_frames(error)]
     is_failure = isinstance(error, pytest.fail.Exception)
     if is_failure and len(files) > 1 and not files[-1].startswith(_PACKAGE):
         # The last frame is that of the function `fail` itself.

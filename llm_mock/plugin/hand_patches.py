@@ -8,6 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LegacyMockWarning
+from llm_mock.plugin.other_mocks import (
+    OTHER_MOCKS,
+    explain_other_mocks,
+    find_other_mocks,
+    get_package,
+)
 
 if TYPE_CHECKING:
     from llm_mock.core.script import StandingReply
@@ -29,12 +35,15 @@ class HandPatches:
     def __init__(self) -> None:
         # A dictionary as an ordered set: the message names each patch once.
         self.names: dict[str, None] = {}
+        self.other_mocks: set[str] = set()
+        """The packages of other mocks whose functions and classes were patched in."""
         self._attached_to: Any = None
         self._enter: Any = None
 
     def begin(self) -> None:
         """Forget the patches of the previous test."""
         self.names.clear()
+        self.other_mocks.clear()
         # Private: `unittest.mock.patch` makes only objects of this class. Without it no patch is
         # noted. Attached in the first test after the import, as importing the module is slow.
         patch: Any = getattr(sys.modules.get("unittest.mock"), "_patch", None)
@@ -48,6 +57,9 @@ class HandPatches:
                 if attribute in GETTERS and _is_of_llm(entered.temp_original):
                     owner = getattr(entered.target, "__name__", entered.target)
                     self.names[f"{owner}.{attribute}"] = None
+                package = get_package(replacement)
+                if package in OTHER_MOCKS:
+                    self.other_mocks.add(package)
                 return replacement
 
             patch.__enter__ = enter_and_note
@@ -59,7 +71,7 @@ class HandPatches:
 
     def warning(self) -> LegacyMockWarning | None:
         """Return a warning about replies that a passed test left unused; None without a patch."""
-        unused = self._unused_replies()
+        unused = _find_unused_replies() if self.names else []
         if not unused:
             return None
         replies = "\n".join(f"  - {reply.text()}" for reply in unused)
@@ -68,18 +80,24 @@ class HandPatches:
 
     def note(self) -> str:
         """Return a note for a failed test, whose unused replies are listed elsewhere."""
-        return f"{self._describe()}. {ADVICE}" if self._unused_replies() else ""
+        return f"{self._describe()}. {ADVICE}" if self.names and _find_unused_replies() else ""
+
+    def explain_other_mocks(self, error: BaseException | None) -> str:
+        """Return why a failed test left replies unused, if another mock intercepts HTTP in it."""
+        packages = self.other_mocks | find_other_mocks(error)
+        return explain_other_mocks(packages) if packages and _find_unused_replies() else ""
 
     def _describe(self) -> str:
         return f"This test patches {' and '.join(self.names)} by hand"
 
-    def _unused_replies(self) -> list[StandingReply]:
-        mock: Any = current_mock_if_created() if self.names else None
-        if mock is None:
-            return []
-        from llm_mock.core.diagnostics import find_unused_replies
 
-        return find_unused_replies(mock, mock.calls)
+def _find_unused_replies() -> list[StandingReply]:
+    mock: Any = current_mock_if_created()
+    if mock is None:
+        return []
+    from llm_mock.core.diagnostics import find_unused_replies
+
+    return find_unused_replies(mock, mock.calls)
 
 
 def _is_of_llm(original: object) -> bool:
