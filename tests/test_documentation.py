@@ -29,7 +29,7 @@ DOCUMENTS = ("README.md", "MIGRATION_GUIDE.md", *PAGES)
 PARTS = re.compile(
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL
 )
-FRAMEWORK = re.compile(r"^from (agents) import", re.MULTILINE)
+FRAMEWORK = re.compile(r"^from (agents|langchain|pydantic_ai)[.\w]* import", re.MULTILINE)
 """The import of a framework that is installed for `.ci/frameworks` only."""
 FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
 

@@ -78,7 +78,7 @@ def test_a_search_with_many_results_is_cut() -> None:
             "replise",
             "No page is called 'replise', and none holds these words; did you mean 'replies'?",
         ),
-        ("xyzzy", "No page is called 'xyzzy', and none holds these words; known are agents, api,"),
+        ("xyzzy", "No page is called 'xyzzy', and none holds these words; known are agents, anth"),
     ],
 )
 def test_what_is_not_found_is_an_error_with_the_pages(word: str, message: str) -> None:
