@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from llm_mock.agents.check_log import log_check
 from llm_mock.agents.judge import Given, Grade, Judgement, NoSchemas, grade_output, judge_output
 from llm_mock.agents.result import Finding
 from llm_mock.core.judge_choice import get_judge_choice
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 SHOWN_REASON = 500
 # The names of criteria become properties of a JSON schema, whose names the providers restrict.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-# A deque, because tests may assert in threads.
-_new_checks: deque[dict[str, str]] = deque()
 
 
 class Score(float):
@@ -111,7 +108,7 @@ def llm_assert(answer: Answer, criterion: str, *, judge: str = "") -> Finding:
         example,
     )
     reason = _shorten_reason(verdict.reason)
-    _note("passed" if verdict.met else "failed", f"{shorten_name(criterion)}: {reason}")
+    log_check("passed" if verdict.met else "failed", f"{shorten_name(criterion)}: {reason}")
     if not verdict.met:
         raise AssertionError(
             f"Not met: {indent_text(criterion, '    ')}\n"
@@ -165,7 +162,7 @@ def llm_score(
     )
     for name, grade in grades.items():
         label = shorten_name(name or by_name[name])
-        _note("scored", f"{label} {grade.score:.4g}: {_shorten_reason(grade.reason)}")
+        log_check("scored", f"{label} {grade.score:.4g}: {_shorten_reason(grade.reason)}")
     return _combine_grades(grades, by_name, all_weights, text)
 
 
@@ -188,19 +185,6 @@ def _combine_grades(
         total += part * weights[name]
     mean = total / sum(weights.values())
     return Score(mean, "", "; ".join(reasons), text, parts)
-
-
-def take_checks() -> list[dict[str, str]]:
-    """Return the judgements in tests since the last call.
-
-    The keys are `status` (passed, failed or scored) and `message`.
-    """
-    return [_new_checks.popleft() for _ in range(len(_new_checks))]
-
-
-def _note(status: str, message: str) -> None:
-    if "PYTEST_CURRENT_TEST" in os.environ:
-        _new_checks.append({"status": status, "message": message})
 
 
 def _choose_judge(named: str) -> str:

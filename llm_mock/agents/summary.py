@@ -73,6 +73,11 @@ class RunsOfTest:
             # An expected failure is reported as skipped.
             self._outcome = "failed" if hasattr(report, "wasxfail") else "skipped"
 
+    @property
+    def results(self) -> list[AgentResult]:
+        """The results of the runs so far."""
+        return self._results
+
     def add_to(self, sums: Sums) -> None:
         """Add the runs to the totals of the agents; a skipped test does not count."""
         counts = {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, get_args
 
 from pydantic import ConfigDict, Field
 
+from llm_mock.agents.check_log import log_check
 from llm_mock.agents.result import Finding
 from llm_mock.checks.base import (
     MAX_QUOTED,
@@ -100,10 +101,14 @@ class BaseAssertion(StrictModel, ABC):
         run = context.result
         # Like a case of a suite, of which nothing is checked if its run failed.
         if run is not None and not run.success:
-            return Finding(None, f"the run failed: {shorten_name(run.error or '', SHOWN_OUTPUT)}")
-        context = replace(context, judges=get_judge_choice())
-        result = evaluate_assertion(self, output, context)
-        return Finding(result.passed, result.message.removeprefix("Skipped: "))
+            reason = f"the run failed: {shorten_name(run.error or '', SHOWN_OUTPUT)}"
+            finding = Finding(None, reason)
+        else:
+            context = replace(context, judges=get_judge_choice())
+            result = evaluate_assertion(self, output, context)
+            finding = Finding(result.passed, result.message.removeprefix("Skipped: "))
+        log_check(finding.outcome, f"{self.type}: {finding.reason}", run)
+        return finding
 
     def __invert__(self) -> Self:
         """Return the opposite check.

@@ -15,6 +15,7 @@ from llm_mock.core.call_log import LoggedCall
 from llm_mock.core.context import current_mock
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message, read_traceback
 from llm_mock.plugin.guard import reporting_hook
+from llm_mock.plugin.runtest import AGENT_RUNS
 from llm_mock.report.calls import (
     PROPERTIES,
     describe_calls,
@@ -123,7 +124,9 @@ class CallCollector:
             item.user_properties[:] = others + get_junit_properties(calls)
         if not self._detailed:
             return None
-        return self._serialize(calls, item.stash.get(STEPS, []), _take_verdicts(), not_mocked)
+        runs, checks = _describe_runs(item)
+        steps = item.stash.get(STEPS, [])
+        return self._serialize(calls, steps=steps, runs=runs, checks=checks, not_mocked=not_mocked)
 
     def _take_test_calls(self) -> list[JSONObject]:
         """Return the calls of the running test, each once."""
@@ -135,8 +138,10 @@ class CallCollector:
     def _serialize(
         self,
         calls: list[JSONObject],
+        *,
         steps: Sequence[JSONObject] = (),
-        checks: Sequence[dict[str, str]] = (),
+        runs: Sequence[JSONObject] = (),
+        checks: Sequence[JSONObject] = (),
         not_mocked: Mapping[str, int] | None = None,
     ) -> str:
         """Return the calls of a test, and those outside of tests since the last time, as JSON.
@@ -151,6 +156,7 @@ class CallCollector:
         document = {
             "calls": redact_calls(calls),
             "steps": redact(steps),
+            "runs": redact(runs),
             "checks": redact(checks),
             "not_mocked": redact([f"not mocked: {request}" for request in not_mocked or ()]),
             "outside": outside,
@@ -176,7 +182,16 @@ def _to_json_value(value: object) -> Any:
     return float(value) if isinstance(value, Decimal) else repr(value)
 
 
-def _take_verdicts() -> list[dict[str, str]]:
-    """Return the verdicts since the last call of this function, in the form of the report."""
-    assertions = sys.modules.get("llm_mock.agents.assertions")
-    return assertions.take_checks() if assertions else []
+def _describe_runs(item: pytest.Item) -> tuple[list[JSONObject], list[JSONObject]]:
+    """Return the runs of agents in a test, and its checks, in the form of the report."""
+    # Looked up, so that a run without agents and checks imports nothing.
+    check_log = sys.modules.get("llm_mock.agents.check_log")
+    checks = check_log.take_checks() if check_log else []
+    runs = item.stash.get(AGENT_RUNS, None)
+    # The cases of suites have results of their own.
+    results = runs.results if runs is not None and isinstance(item, pytest.Function) else []
+    if not results and not checks:
+        return [], []
+    from llm_mock.report.agent_runs import describe_checks, describe_runs
+
+    return describe_runs(results, checks), describe_checks(checks, results)

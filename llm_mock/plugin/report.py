@@ -240,8 +240,7 @@ class ReportWriter:
                 test["steps"] = received["steps"]
             if received["not_mocked"]:
                 test["not_mocked"] = received["not_mocked"]
-            if received["checks"]:
-                test["checks"] = [*test.get("checks", ()), *received["checks"]]
+            _add_runs(test, received)
             self._outside += [{"worker": test["worker"], **group} for group in received["outside"]]
         return new_document(self._tests, self._outside, self._run.agents, time.time() - self._start)
 
@@ -250,6 +249,17 @@ class ReportWriter:
         """Write the paths of the report."""
         for line in self._lines:
             terminalreporter.write_sep("-", line)
+
+
+def _add_runs(test: JSONObject, received: JSONObject) -> None:
+    """Add the runs of agents and the checks of a test, or of one more of its repetitions."""
+    earlier = len(test.get("runs", ()))
+    for check in received["checks"]:
+        if "run" in check:
+            check["run"] += earlier
+    for name in ("runs", "checks"):
+        if received[name]:
+            test[name] = [*test.get(name, ()), *received[name]]
 
 
 def _renumber_calls(calls: list[JSONObject], earlier: int) -> list[JSONObject]:

@@ -76,12 +76,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if current.wrong_markers and item.nodeid in current.wrong_markers:
         pytest.fail(current.wrong_markers[item.nodeid], pytrace=False)
     current.begin()
-    # Runs of agents and verdicts from between the tests, such as those of session fixtures.
+    # Runs of agents and checks from between the tests, such as those of session fixtures.
     # Modules are looked up, so that a run without agents does not import them.
     if agents := sys.modules.get("llm_mock.agents.summary"):
         agents.take_results()
-    if assertions := sys.modules.get("llm_mock.agents.assertions"):
-        assertions.take_checks()
+    if check_log := sys.modules.get("llm_mock.agents.check_log"):
+        check_log.take_checks()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -185,7 +185,8 @@ def _describe_attempt(attempt: Attempt) -> JSONObject:
     }
 
 
-def _describe_tool_call(call: ToolCallRecord) -> JSONObject:
+def describe_tool_call(call: ToolCallRecord) -> JSONObject:
+    """Return a call of a tool as JSON values."""
     return {
         "name": call.name,
         "arguments": call.arguments,
@@ -201,7 +202,7 @@ def _describe_model_call(call: ModelCall) -> JSONObject:
         "system": call.system,
         "prompt": call.prompt,
         "output": call.output,
-        "tool_calls": [_describe_tool_call(each) for each in call.tool_calls],
+        "tool_calls": [describe_tool_call(each) for each in call.tool_calls],
         "input_tokens": call.input_tokens,
         "output_tokens": call.output_tokens,
         "usage_details": call.details,
@@ -221,7 +222,7 @@ def _describe_turn(turn: TurnResult) -> JSONObject:
         "duration_s": round(turn.duration, 6),
         "asked": [call.line for call in turn.model_calls],
         "model_calls": [_describe_model_call(call) for call in turn.model_calls],
-        "tool_calls": [_describe_tool_call(call) for call in turn.tool_calls],
+        "tool_calls": [describe_tool_call(call) for call in turn.tool_calls],
     }
 
 

@@ -45,7 +45,7 @@ function renderCell(test, first) {
     make("div", "", linkToTest(test), " ", make("span", "muted", facts.filter(Boolean).join(" · "))),
     answer === null ? null : renderDifference(answer, test === first ? answer : first.answer),
     test.message ? make("div", "problem", test.message) : null,
-    bad.length ? make("ul", "checks", ...bad.map(renderCheck)) : null,
+    bad.length ? make("ul", "checks", ...bad.map((check) => renderCheck(check))) : null,
   ].filter(Boolean);
 }
 

@@ -49,7 +49,8 @@ function fillBody(group, body) {
     group.worker ? make("span", "", `on ${group.worker}`) : null, link));
   if (group.message) body.append(renderReason(group));
   if (group.not_mocked) body.append(make("div", "reason quiet", textBlock(group.not_mocked.join("\n"), "text mono")));
-  if (group.checks) body.append(make("ol", "steps", ...group.checks.map(renderCheck)));
+  if (group.runs) body.append(make("ol", "steps", ...group.runs.map(renderRun)));
+  if (group.checks) body.append(make("ol", "steps", ...group.checks.map((check) => renderCheck(check, group.runs))));
   const reruns = (group.reruns || []).map((run, position) => ({ ...run, run: position + 1 }));
   for (const run of [...reruns, ...(group.repeats?.failures ?? [])])
     body.append(make("div", "reason quiet", make("b", "", `Run ${run.run} failed after ${seconds(run.duration_s)}`),
@@ -89,8 +90,17 @@ function renderReason(group) {
   return reason;
 }
 
-function renderCheck(check) {
-  return make("li", "", signOf(check.status), " ", ...marked(check.message));
+function renderRun(run, position) {
+  const tokens = run.input_tokens + run.output_tokens;
+  return make("li", "",
+    make("div", "", signOf(run.status), " ", make("b", "", `Run ${position + 1} of `, ...marked(run.agent)),
+      ` · ${count(run.turns, "turn")} · ${count(run.tool_calls.length, "tool call")} · ${count(tokens, "token")}`),
+    make("div", "muted", ...marked(run.error ?? run.output)));
+}
+
+function renderCheck(check, runs = []) {
+  const run = check.run && runs.length > 1 ? `run ${check.run}: ` : "";
+  return make("li", "", signOf(check.status), " ", run, ...marked(check.message));
 }
 
 function signOf(outcome) {
