@@ -62,10 +62,19 @@ def format_call(call: Call) -> str:
     """Return a call on one line: model, prompt, schema, and the reply or the start of the error."""
     head = format_request(call)
     if call["error"] is None:
-        note = "" if call["configured"] else "  (answered by default)"
+        note = "" if call["configured"] else f"  ({_describe_default(call)})"
         return f"{head}  → {shorten(call['response'])}{note}"
     first_line = call["error"].partition("\n")[0].removesuffix(":")
     return f"{head}  → raised: {shorten_name(first_line)}"
+
+
+def _describe_default(call: Call) -> str:
+    """Return that the mock made up a response; for an endpoint, also how to configure it."""
+    # The name of the API is a word, but for endpoints without a conversation.
+    method, _, path = str(call.get("api", "")).partition(" ")
+    if not path:
+        return "answered by default"
+    return f"answered by default; configure it with mock.on({method!r}, {path!r}, …)"
 
 
 def format_calls(calls: Sequence[Call]) -> str:

@@ -43,7 +43,9 @@ def refuse_request(
     other_model = find_other_model(sent, provider)
     if other_model is None:
         return None
-    return refuse_model_call(sent, other_model, get_descriptor(provider).errors, mock)
+    errors = get_descriptor(provider).errors
+    configured = f" with the response of mock.on({sent.method!r}, {sent.path!r}, …)"
+    return refuse_model_call(sent, other_model, errors, mock, configured)
 
 
 def refuse_model_call(
@@ -51,6 +53,7 @@ def refuse_model_call(
     model: str,
     errors: ErrorFormat,
     mock: Mock,
+    configured: str = "",
 ) -> WireResponse:
     """Refuse a call of a model, and note it for the test to fail with.
 
@@ -59,11 +62,12 @@ def refuse_model_call(
         model: the model that it calls.
         errors: the format of the provider's errors.
         mock: the mock that notes it.
+        configured: the end of the sentence that the mock can answer.
     """
     message = (
         f"A call of the model {model!r} was about to reach {sent.host}{sent.path}. Ini "
-        "llm_mock_http = error refuses it; with llm_mock_http = answer the mock answers it. To "
-        "reach the provider, mark the test with @pytest.mark.llm_live."
+        "llm_mock_http = error refuses it; with llm_mock_http = answer the mock answers "
+        f"it{configured}. To reach the provider, mark the test with @pytest.mark.llm_live."
     )
     mock.note_problem(message)
     wire_error = cast("WireError", convert_to_wire_error(RealModelCall(message)))

@@ -22,6 +22,7 @@ from google import genai
 from mistralai.client import Mistral
 
 from llm_mock import InvalidReply, LLMMock, QueuedReplyNotAllowed, Reply, templates
+from llm_mock.core.records import format_call
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
 pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
@@ -549,4 +550,29 @@ def test_endpoints_are_refused_where_requests_are(pytester: pytest.Pytester) -> 
     )
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*A call of the model 'guard' was about to reach*"])
+    result.stdout.fnmatch_lines(
+        [
+            "*A call of the model 'guard' was about to reach*; with llm_mock_http = answer the "
+            "mock answers it with the response of mock.on('POST', '/v1/moderations', …). To reach*"
+        ]
+    )
+
+
+def test_a_call_that_is_answered_by_default_says_how_to_configure_it(
+    mock_llm_calls: LLMMock,
+) -> None:
+    client = openai.OpenAI()
+    client.moderations.create(input="Hello")
+    client.images.generate(prompt="a cat", model="gpt-image-1")
+    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hello"}])
+    notes = [
+        format_call(call).partition("  (answered by default")[2] for call in mock_llm_calls.calls
+    ]
+    assert notes == [
+        "; configure it with mock.on('POST', '/v1/moderations', …))",
+        "; configure it with mock.on('POST', '/v1/images/generations', …))",
+        ")",
+    ]
+    mock_llm_calls.on("POST", "/v1/moderations", {"id": "1", "model": "m", "results": []})
+    client.moderations.create(input="Hello")
+    assert "mock.on" not in format_call(mock_llm_calls.last_call)
