@@ -88,14 +88,19 @@ class JavaScriptAssertion(TextAssertion):
             return AssertionOutcome(passed, f": {reason or str(passed).lower()}")
         is_reached, comparison = self._compare(score)
         # An explicit verdict of the code overrides the threshold.
-        holds = is_reached if passed is None else passed
-        message = f": {comparison}" if passed is None else f": {score:.3f}"
+        if passed is None:
+            passed = is_reached
+            message = f": {comparison}"
+        else:
+            message = f": {score:.3f}"
         if reason:
             message += f": {reason}"
-        return AssertionOutcome(holds, message, score=min(max(score, 0.0), 1.0))
+        limited = min(max(score, 0.0), 1.0)
+        return AssertionOutcome(passed, message, score=limited)
 
     def _compare(self, score: float) -> tuple[bool, str]:
         if self.threshold is not None:
             return compare_score(score, self.threshold)
-        is_positive = score > 0
-        return is_positive, f"{score:.3f}, {'above 0' if is_positive else 'not above 0'}"
+        if score > 0:
+            return True, f"{score:.3f}, above 0"
+        return False, f"{score:.3f}, not above 0"

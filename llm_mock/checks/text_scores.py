@@ -112,7 +112,11 @@ def _compute_rouge(text: str, reference: str, n: int) -> float:
 
 def _count_sequences(text: str, n: int) -> Counter[tuple[str, ...]]:
     words = _WORD.findall(text.lower())
-    return Counter(zip(*(words[start:] for start in range(n)), strict=False))
+    counts: Counter[tuple[str, ...]] = Counter()
+    for start in range(len(words) - n + 1):
+        sequence = tuple(words[start : start + n])
+        counts[sequence] += 1
+    return counts
 
 
 def _compute_bleu(text: str, references: list[str]) -> float:
@@ -121,9 +125,10 @@ def _compute_bleu(text: str, references: list[str]) -> float:
     except ImportError:
         raise _describe_missing("bleu", "sacrebleu") from None
     # Short texts have no sequences of four words; effective_order leaves those out.
-    score = BLEU(lowercase=True, effective_order=True).sentence_score(text, references).score
-    # In percent, with rounding errors above 100.
-    return min(score / 100, 1.0)
+    bleu = BLEU(lowercase=True, effective_order=True)
+    percent = bleu.sentence_score(text, references).score
+    # There are rounding errors above 100.
+    return min(percent / 100, 1.0)
 
 
 def _describe_missing(check: str, library: str) -> MissingExtra:

@@ -69,11 +69,10 @@ promptfooconfig.yaml:32: python: in place of a context the function has paramete
 promptfooconfig.yaml:33: the assertion regex is not imported: pattern: '([' is not a valid regular expression: \
 unterminated character set (position 1)
 promptfooconfig.yaml:34: the assertion contains is not imported: its value is in file://wanted.txt
-promptfooconfig.yaml:37: {{greeting}} is left unchanged: variables in variables are not supported
-promptfooconfig.yaml:38: the variable place is not imported: it must be text, a number, true or false
+promptfooconfig.yaml:36: {{greeting}} has no value here, and is empty
 promptfooconfig.yaml:39: rubricPrompt of a test has no counterpart
 promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv, .jsonl
-promptfooconfig.suite.yaml: 10 cases, 12 lines above without the same
+promptfooconfig.suite.yaml: 10 cases, 11 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """  # noqa: E501
 
@@ -228,6 +227,51 @@ def test_what_was_imported_runs_dry(folder: Path) -> None:
     assert (result.exit_code, "1/1 passed" in result.output) == (0, True)
 
 
+LABELLED = """\
+prompts: [Hi]
+providers:
+  - {id: openai:gpt-5, label: low, config: {temperature: 0}}
+  - {id: openai:gpt-5, label: low, config: {temperature: 1}}
+  - {id: openai:gpt-4o, config: {temperature: 0}}
+  - {id: openai:gpt-4o, config: {temperature: 1, max_tokens: 9}}
+  - {id: openai:gpt-4o, label: " "}
+  - {id: openai:gpt-4o}
+  - openai:o3
+"""
+
+
+def test_models_have_the_names_of_their_labels_or_of_what_differs(folder: Path) -> None:
+    assert run(folder, LABELLED)[0] == 0
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert written["matrix"]["models"] == [
+        {"model": "gpt-5", "name": "low", "options": {"temperature": 0}},
+        {"model": "gpt-5", "name": "low (2)", "options": {"temperature": 1}},
+        {"model": "gpt-4o", "name": "gpt-4o, temperature=0", "options": {"temperature": 0}},
+        {
+            "model": "gpt-4o",
+            "name": "gpt-4o, temperature=1, max_tokens=9",
+            "options": {"temperature": 1, "max_tokens": 9},
+        },
+        "gpt-4o",
+        {"model": "gpt-4o", "name": "gpt-4o (2)"},
+        "o3",
+    ]
+
+
+TEMPLATES = """\
+prompts: ["{{a}}"]
+defaultTest:
+  assert: [{type: javascript, value: "(`${output}` === 'Hi')"}]
+tests: [{vars: {a: Hi}, providerOutput: Hi}]
+"""
+
+
+def test_template_literals_of_the_default_test_are_no_variables(folder: Path) -> None:
+    assert run(folder, TEMPLATES)[0] == 0
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert case.assertions[0].code == "(`${output}` === 'Hi')"
+
+
 @pytest.mark.parametrize(
     ("text", "prompt", "variables"),
     [
@@ -244,6 +288,20 @@ def test_what_was_imported_runs_dry(folder: Path) -> None:
             "only {{name}} has a counterpart",
         ),
         ("prompts: ['{{a}}']\ntests: [file://more.yaml]", "5", ""),
+        ("prompts: ['{{a}}']\ntests: [{vars: {b: 1, a: 'x {{b}}'}}]", "x 1", "x 1"),
+        ("prompts: ['{{a}}']\ntests: [{vars: {c: 1, b: '{{c}}', a: '{{b}}!'}}]", "1!", "1!"),
+        ("prompts: ['{{a}}']\ntests: [{vars: {a: 'x{{b}}'}}]", "x", "{{b}} has no value here"),
+        ("prompts: ['{{a}}']\ntests: [{vars: {b: [1, 2], a: 'x{{b}}'}}]", "x1", "x1"),
+        (
+            "prompts: ['{{a}}']\ntests: [{vars: {a: {b: ü, c: [2020-01-01]}}}]",
+            '{"b": "ü", "c": ["2020-01-01"]}',
+            '{"b": "ü", "c": ["2020-01-01"]}',
+        ),
+        (
+            "prompts: ['{{a}}']\ntests: [{vars: {a: [[1]]}}]",
+            "",
+            "the variable 0 is not imported: it must be text",
+        ),
         (
             (
                 "prompts: ['{{a}} {{b}}']\nscenarios: [{config: [{vars: {a: 1}}], tests: [{vars: "

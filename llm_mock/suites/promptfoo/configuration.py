@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from llm_mock.suites.promptfoo.source import (
     FILE,
     ImportFindings,
     Part,
+    fill_variables,
     find_files,
     find_variables,
     load_part,
@@ -102,6 +104,7 @@ class _Importer:
     findings: ImportFindings
 
     def __post_init__(self) -> None:
+        self._uses_variables = False
         self.default = self._load_default_test()
         # promptfoo knows them by both names.
         key = "providers" if "providers" in self.top.names else "targets"
@@ -220,6 +223,9 @@ class _Importer:
         assert_part = default.at("assert")
         # Each case has all variables that are used, if only with an empty value.
         variables = default.at("vars").names + find_variables(assert_part.data)
+        if self._uses_variables:
+            # Then these assertions are templates, too, though they may use none.
+            variables.append("")
         assertions = list(convert_assertions(assert_part, variables, findings))
         defaults = self._convert_repeat(evaluate_options.at("repeat"))
         if judge is not None:
@@ -292,7 +298,7 @@ class _Importer:
                 )
         spec: JSONObject = {"role": system}
         if self.models:
-            spec["model"] = self.models[0]
+            spec["model"] = self.models[0].fields
         return {
             "apiVersion": "llm-mock/v1",
             "kind": "Agent",
@@ -376,6 +382,7 @@ class _Importer:
         variables = self._add_variables(case, test, prompt)
         case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
         if variables:
+            self._uses_variables = True
             # The name is a template as soon as the case has variables.
             case["name"] = escape_references(case["name"])
         assertions: list[JSONObject] = []
@@ -403,7 +410,9 @@ class _Importer:
                 text = owner.at("options", name).data
                 if isinstance(text, str):
                     affixes[name] = text
-        template = f"{affixes['prefix']}{prompt.template}{affixes['suffix']}"
+        prefix = affixes["prefix"]
+        suffix = affixes["suffix"]
+        template = f"{prefix}{prompt.template}{suffix}"
         return prompt._replace(template=template)
 
     def _make_name(self, test: _SourceTest, number: int, prompt: PromptTemplate) -> str:
@@ -442,10 +451,12 @@ class _Importer:
         if number > 1:
             rows = []
             for combination in itertools.product(*values.values()):
-                rows.append(dict(zip(values, combination, strict=True)))
+                row = dict(zip(values, combination, strict=True))
+                rows.append(_fill_values(row))
             case["rows"] = rows
         elif values:
-            case["variables"] = {name: value for name, [value] in values.items()}
+            variables = {name: value for name, [value] in values.items()}
+            case["variables"] = _fill_values(variables)
         if test.rows_file is not None:
             case["rows_file"] = test.rows_file
         return {**values, **test.columns}
@@ -476,7 +487,7 @@ class _Importer:
         prompt: PromptTemplate,
     ) -> None:
         """Add empty values for variables that are used without a value, and report them."""
-        used = find_variables(prompt.template)
+        used = find_variables([prompt.template, *values.values()])
         for part in (self.default, *test.parts):
             used += find_variables(part.at("assert").data)
         if test.parts:
@@ -498,16 +509,25 @@ class _Importer:
             for path in find_files(part, self.findings, (".txt", ".md")):
                 yield yaml_files.read(path).strip()
         elif isinstance(value, (str, int, float, bool)):
-            if find_variables(value):
-                problem = f"{value} is left unchanged: variables in variables are not supported"
-                self.findings.report(part, problem)
             yield value
+        elif isinstance(value, dict):
+            # YAML also has dates, which JSON has not.
+            yield json.dumps(value, ensure_ascii=False, default=str)
         else:
             self.findings.report(
                 part,
                 f"the variable {part.place[-1]} is not imported: "
-                "it must be text, a number, true or false",
+                "it must be text, a number, true or false, a list or a mapping",
             )
+
+
+def _fill_values(values: JSONObject) -> JSONObject:
+    """Return values with the variables in them replaced, one after the other."""
+    filled = dict(values)
+    for name, value in values.items():
+        if isinstance(value, str):
+            filled[name] = fill_variables(value, filled)
+    return filled
 
 
 def _make_names_unique(cases: list[JSONObject]) -> list[JSONObject]:

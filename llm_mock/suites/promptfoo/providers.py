@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from typing import Any, NamedTuple
 
 from llm_mock.suites.promptfoo.endpoints import is_endpoint
 from llm_mock.suites.promptfoo.source import ImportFindings, Part
@@ -43,9 +44,24 @@ _USE_TARGET = (
 )
 
 
-def convert_models(providers: Part, findings: ImportFindings) -> list[JSONObject]:
-    """Return the models among the providers in the form of a role, and report the others."""
-    models: list[JSONObject] = []
+class ImportedModel(NamedTuple):
+    """A model among the providers."""
+
+    fields: JSONObject
+    """The model in the form of a role."""
+    label: str | None
+    """Its name in reports."""
+
+    @property
+    def options(self) -> JSONObject:
+        """Return its options, such as the temperature."""
+        others = ("provider", "name")
+        return {name: value for name, value in self.fields.items() if name not in others}
+
+
+def convert_models(providers: Part, findings: ImportFindings) -> list[ImportedModel]:
+    """Return the models among the providers, and report the others."""
+    models: list[ImportedModel] = []
     for provider in providers.items():
         id_part = _find_id(provider)
         model = _parse_id(id_part.data)
@@ -66,19 +82,49 @@ def convert_models(providers: Part, findings: ImportFindings) -> list[JSONObject
             if key in config.names:
                 options[key] = config.data[key]
         findings.report_keys(config, options, " of a provider")
-        models.append({**model, **options})
+        label = owner.at("label").data
+        if not isinstance(label, str) or not label.strip():
+            label = None
+        models.append(ImportedModel({**model, **options}, label))
     return models
 
 
-def convert_to_matrix(models: list[JSONObject]) -> list[Any]:
-    """Return models of roles in the form of a matrix: ids, with options if there are some."""
+def convert_to_matrix(models: list[ImportedModel]) -> list[Any]:
+    """Return models in the form of a matrix: ids, or with a name and options if there are some."""
     entries: list[Any] = []
-    for model in models:
-        options = dict(model)
-        del options["provider"], options["name"]
-        model_id = _format_llm_id(model)
-        entries.append({"model": model_id, "options": options} if options else model_id)
+    names = _choose_names(models)
+    for model, name in zip(models, names, strict=True):
+        model_id = _format_llm_id(model.fields)
+        entry: JSONObject = {"model": model_id}
+        if name != model_id:
+            entry["name"] = name
+        if model.options:
+            entry["options"] = model.options
+        if len(entry) > 1:
+            entries.append(entry)
+        else:
+            entries.append(model_id)
     return entries
+
+
+def _choose_names(models: list[ImportedModel]) -> list[str]:
+    """Return a unique name for each model: its label, its id, or its id with its options."""
+    ids = Counter(_format_llm_id(model.fields) for model in models)
+    names: list[str] = []
+    for model in models:
+        name = _format_llm_id(model.fields)
+        if model.label is not None:
+            name = model.label
+        elif ids[name] > 1:
+            for key, value in model.options.items():
+                name += f", {key}={value}"
+        unique = name
+        number = 1
+        while unique in names:
+            number += 1
+            unique = f"{name} ({number})"
+        names.append(unique)
+    return names
 
 
 def get_judge_id(provider: object) -> str | None:

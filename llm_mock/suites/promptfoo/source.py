@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from llm_mock.errors import InvalidFile
+from llm_mock.suites.variables import format_value
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import escape_references
+from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_path
 from llm_mock.support.yaml_files import Document
 
@@ -132,6 +134,16 @@ def find_variables(template: object) -> list[str]:
     for value in values:
         names += find_variables(value)
     return names
+
+
+def fill_variables(template: str, values: JSONObject) -> str:
+    """Return a template with its variables replaced by values; unknown ones stay."""
+
+    def replace(match: re.Match[str]) -> str:
+        value = values.get(match[1], match[0])
+        return format_value(value)
+
+    return _VARIABLE.sub(replace, template)
 
 
 def find_files(part: Part, findings: ImportFindings, suffixes: Collection[str]) -> list[Path]:

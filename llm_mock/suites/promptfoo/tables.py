@@ -151,9 +151,12 @@ def _read_thresholds(row: JSONObject) -> Iterator[tuple[int, float | str]]:
     """Yield the position of an assertion among those of a row, and its threshold."""
     for name, cell in row.items():
         match = _CONFIG.fullmatch(name)
-        if match and cell.strip():
-            # The first assertion is that of __expected or of __expected1.
-            yield max(int(match[1] or 1) - 1, 0), _to_number(cell)
+        if not match or not cell.strip():
+            continue
+        # The first assertion is that of __expected or of __expected1.
+        number = int(match[1] or 1)
+        threshold = _to_number(cell)
+        yield max(number - 1, 0), threshold
 
 
 def parse_expected(text: str) -> JSONObject:

@@ -20,14 +20,24 @@ def convert_transform(code: object) -> str:
     """
     if not isinstance(code, str) or not code.strip():
         raise ValueError("it must be text")
-    path = _PATH.fullmatch(code.strip())
+    if code.startswith(FILE):
+        return _convert_reference(code.removeprefix(FILE))
+    code = code.strip()
+    path = _PATH.fullmatch(code)
     if path:
         return f"${path[1]}"
-    if not code.startswith(FILE):
-        return f"{CODE} {code.strip()}"
-    file, _, function = code.removeprefix(FILE).partition(":")
-    if not file.endswith((".py", *SUFFIXES)):
-        raise ValueError(f"expected a file that ends in .py, {', '.join(SUFFIXES)}")
-    # A file that names no function has its default export, or get_transform.
-    default = "default" if file.endswith(SUFFIXES) else "get_transform"
-    return validate_transform(f"{file}:{function or default}")
+    return f"{CODE} {code}"
+
+
+def _convert_reference(reference: str) -> str:
+    file, _, function = reference.partition(":")
+    if file.endswith(SUFFIXES):
+        default = "default"
+    elif file.endswith(".py"):
+        default = "get_transform"
+    else:
+        suffixes = ", ".join(SUFFIXES)
+        raise ValueError(f"expected a file that ends in .py, {suffixes}")
+    if not function:
+        function = default
+    return validate_transform(f"{file}:{function}")
