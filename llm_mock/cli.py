@@ -538,24 +538,31 @@ def docs(words: tuple[str, ...]) -> None:
 @click.option("--check", is_flag=True, help="Only list the changes; exit code 1 if there are any.")
 @click.option("--write", is_flag=True, help="Write the files instead of showing the changes.")
 @click.option("--learn", is_flag=True, help="Run the old tests once, to learn their models.")
-def migrate(paths: tuple[Path, ...], check: bool, write: bool, learn: bool) -> None:
+@click.option("--no-verify", is_flag=True, help="Write without running the tests.")
+def migrate(
+    paths: tuple[Path, ...], check: bool, write: bool, learn: bool, no_verify: bool
+) -> None:
     """Rewrite tests that mock llm by hand (unittest.mock, monkeypatch, pytest-mock).
 
     \b
       llm-mock migrate tests                    shows the changes
-      llm-mock migrate --learn --write tests    runs the tests once for the ids of models, then
-      rewrites
+      llm-mock migrate --learn --write tests    rewrites, with the ids of models
 
-    Only safe changes are made. For the others, the output says where, why, and what to write.
+    With --write the old tests and then the new ones are run. A test is rewritten only if both
+    pass. For the others, the output says where, why, and what to write.
 
     Exit codes: 0. 1, a file is wrong, or --check found changes. 2, wrong usage.
     """
     if check and write:
         raise click.UsageError("--check writes nothing: give --check or --write.")
+    if no_verify and not write:
+        raise click.UsageError("--no-verify needs --write: only what is written is verified.")
     with report_errors():
         from llm_mock.commands.migrate import migrate as migrate_paths
 
-        exit_code = migrate_paths(paths, check=check, write=write, learning=learn)
+        exit_code = migrate_paths(
+            paths, check=check, write=write, learning=learn, verifying=not no_verify
+        )
     raise SystemExit(exit_code)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,13 +18,15 @@ from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, format_count, format_path
 
 try:
-    from llm_mock.migrate.file import FileResult, rewrite_file
+    from llm_mock.migrate.file import NO_FINDINGS, FileResult, Findings, rewrite_file
 except ModuleNotFoundError as missing:
     if missing.name != "libcst":
         raise
     advice = "Run: pip install 'pytest-llm-mock[migrate]'"
     raise MissingExtra(f"Rewriting tests needs libcst, which is not installed. {advice}") from None
-from llm_mock.migrate.model_discovery import DiscoveredModels, discover_models
+from llm_mock.migrate.model_discovery import DiscoveredModels
+from llm_mock.migrate.test_runs import PytestRun, describe_noticed, run_old_tests
+from llm_mock.migrate.verification import RewriteVerifier, VerifiedFile
 
 SKIPPED_FOLDERS = ("node_modules", "__pycache__", "site-packages")
 
@@ -45,7 +47,9 @@ class _Totals:
         return text
 
 
-def migrate(paths: Sequence[Path], *, check: bool, write: bool, learning: bool) -> int:
+def migrate(
+    paths: Sequence[Path], *, check: bool, write: bool, learning: bool, verifying: bool = True
+) -> int:
     """Rewrite the tests of files and folders, and return the exit code.
 
     Args:
@@ -53,25 +57,72 @@ def migrate(paths: Sequence[Path], *, check: bool, write: bool, learning: bool) 
         check: only print which tests can be rewritten; the exit code is 1 if there are any.
         write: write the files. Without `check` and `write`, the changes are printed.
         learning: run the old tests once, to learn which models they request.
+        verifying: write only the tests that pass before and after.
     """
     totals = _Totals()
-    # All files first: the old tests are run once for all of them.
-    files = _find_files(paths, totals)
-    if learning and files:
-        models = discover_models(files)
-    else:
-        models = DiscoveredModels()
-    if models.problem is not None:
-        warning = f"Which models are asked for was not learned everywhere. {models.problem}"
-        print_message("Warning", warning)
-    for path in files:
-        result = _rewrite(path, models, totals)
-        if result is not None:
-            _report_result(result, check, write, totals)
-    _print_summary(totals, check, write)
+    results = _rewrite_all(paths, totals)
+    has_changes = any(result.changed for result in results)
+    verifying = verifying and write and has_changes
+    files = _run_tests(results, learning, verifying)
+    for file in files:
+        _report_file(file, check, write, totals)
+    _print_summary(totals, check, write, verifying)
     has_work = totals.rewritten or totals.by_hand
     has_failed = totals.errors or (check and has_work)
     return 1 if has_failed else 0
+
+
+def _rewrite_all(paths: Sequence[Path], totals: _Totals) -> list[FileResult]:
+    """Rewrite files in memory, without those that cannot be read."""
+    results = []
+    for path in _find_files(paths, totals):
+        result = _read_and_rewrite(path, totals)
+        if result is not None:
+            results.append(result)
+    return results
+
+
+def _run_tests(
+    results: Sequence[FileResult],
+    learning: bool,
+    verifying: bool,
+) -> list[VerifiedFile]:
+    """Learn models from the old tests, and verify the new ones, as far as it is asked for."""
+    old = PytestRun()
+    if learning or verifying:
+        old = _run_old_tests(results, learning)
+    models = DiscoveredModels()
+    if learning:
+        models = old.models
+        results = [_rewrite_with_models(models, result) for result in results]
+    if not verifying:
+        return [VerifiedFile(result) for result in results]
+    rewrite = partial(_rewrite_again, models)
+    return RewriteVerifier(results, old, rewrite).verify()
+
+
+def _rewrite_with_models(models: DiscoveredModels, result: FileResult) -> FileResult:
+    if not result.changed and not result.manual_changes:
+        return result
+    return _rewrite_again(models, result, NO_FINDINGS)
+
+
+def _run_old_tests(results: Iterable[FileResult], learning: bool) -> PytestRun:
+    """Run the tests of the files that mock `llm`."""
+    paths = []
+    for result in results:
+        if result.path.name == "conftest.py" and result.changed:
+            # Its fixtures are used by tests of the whole folder.
+            paths.append(result.path.parent)
+        elif result.path.name != "conftest.py" and (result.changed or result.manual_changes):
+            paths.append(result.path)
+    if not paths:
+        return PytestRun()
+    run = run_old_tests(paths)
+    if learning and run.problem is not None:
+        warning = f"Which models are asked for was not learned everywhere. {run.problem}"
+        print_message("Warning", warning)
+    return run
 
 
 def _find_files(paths: Sequence[Path], totals: _Totals) -> list[Path]:
@@ -99,11 +150,10 @@ def _walk_folder(folder: Path) -> Iterator[Path]:
                 yield Path(root, name)
 
 
-def _rewrite(path: Path, models: DiscoveredModels, totals: _Totals) -> FileResult | None:
+def _read_and_rewrite(path: Path, totals: _Totals) -> FileResult | None:
     """Rewrite a file in memory; None if it cannot be read."""
     try:
-        get_requested_models = partial(models.get_requested_models, path)
-        return rewrite_file(path, read_file(path), get_requested_models, _get_model_id)
+        return _rewrite(DiscoveredModels(), path, read_file(path), NO_FINDINGS)
     except OSError as error:
         problem = f"{format_path(path)} cannot be read: {error.strerror or error}."
         print_message("Error", problem)
@@ -111,6 +161,25 @@ def _rewrite(path: Path, models: DiscoveredModels, totals: _Totals) -> FileResul
         print_message("Error", str(error))
     totals.errors += 1
     return None
+
+
+def _rewrite_again(
+    models: DiscoveredModels,
+    result: FileResult,
+    findings: Findings,
+) -> FileResult:
+    """Rewrite a file anew with what is known by now."""
+    return _rewrite(models, result.path, result.source, findings)
+
+
+def _rewrite(
+    models: DiscoveredModels,
+    path: Path,
+    source: bytes,
+    findings: Findings,
+) -> FileResult:
+    get_requested_models = partial(models.get_requested_models, path)
+    return rewrite_file(path, source, get_requested_models, _get_model_id, findings)
 
 
 def _get_model_id(name: str) -> str:
@@ -121,12 +190,18 @@ def _get_model_id(name: str) -> str:
     return LLMNames().model_id(name)
 
 
-def _report_result(result: FileResult, check: bool, write: bool, totals: _Totals) -> None:
+def _report_file(
+    file: VerifiedFile,
+    check: bool,
+    write: bool,
+    totals: _Totals,
+) -> None:
+    result = file.result
     if result.changed:
         totals.rewritten += len(result.changed)
         totals.files += 1
         if write:
-            _write(result, totals)
+            _write(file, totals)
         elif check:
             tests = ", ".join(result.changed)
             click.echo(f"{format_path(result.path)}: {tests} can be rewritten.")
@@ -138,15 +213,27 @@ def _report_result(result: FileResult, check: bool, write: bool, totals: _Totals
         click.echo(escape_unprintable(redact(str(change))))
 
 
-def _write(result: FileResult, totals: _Totals) -> None:
+def _write(file: VerifiedFile, totals: _Totals) -> None:
+    result = file.result
+    path = format_path(result.path)
     try:
+        if read_file(result.path) != result.source:
+            # By an editor, or by the tests themselves.
+            print_message("Error", f"{path} changed meanwhile and stays. Run this again.")
+            totals.errors += 1
+            return
         # The new file replaces the old one, and must have its permissions.
         permissions = result.path.stat().st_mode & 0o777
         write_atomically(result.path, result.encoded, mode=permissions)
-        click.echo(f"{format_path(result.path)}: {', '.join(result.changed)} rewritten.")
     except OSError as error:
         print_message("Error", describe_write_error(result.path, error))
         totals.errors += 1
+        return
+    for name, test in file.tests.items():
+        click.echo(f"{path}: {name} verified: it passes, and notices {describe_noticed(test)}.")
+    unverified = [name for name in result.changed if name not in file.tests]
+    if unverified:
+        click.echo(f"{path}: {', '.join(unverified)} rewritten.")
 
 
 def _print_diff(result: FileResult) -> None:
@@ -157,9 +244,16 @@ def _print_diff(result: FileResult) -> None:
         click.echo(line.rstrip("\r\n"))
 
 
-def _print_summary(totals: _Totals, check: bool, write: bool) -> None:
+def _print_summary(
+    totals: _Totals,
+    check: bool,
+    write: bool,
+    verified: bool,
+) -> None:
     if not totals.rewritten and not totals.by_hand:
         click.echo("No mocks of llm were found.")
+    elif verified:
+        click.echo(f"Rewritten: {totals}. Look at the changes.")
     elif write:
         click.echo(f"Rewritten: {totals}. Run the tests, then look at the changes.")
     elif check:

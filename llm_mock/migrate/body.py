@@ -141,6 +141,7 @@ class _BodyAssembler:
         self.deferred = []
         first, *others = map(parse_statement, slot.lines)
         leading = [*(self.blank_lines or ()), *self._take_comments(slot.lines)]
+        leading += first.leading_lines
         first = first.with_changes(leading_lines=leading)
         self.result.append(first)
         self.result += others

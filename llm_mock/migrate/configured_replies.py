@@ -17,6 +17,8 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import LEARN, ConfiguredReply, collect_replies, quote_model
 from llm_mock.migrate.symbol_table import SymbolTable
 
+UNUSED_COMMENT = "# The old mock had replies that nobody asked for: remove them if none is needed."
+
 
 class ConfiguredReplies:
     """The replies of the models in a test, as far as the new test has configured them.
@@ -25,6 +27,7 @@ class ConfiguredReplies:
         getters: the patches so far; the list may grow.
         table: the values of the test's names.
         slots: the removed statements so far; the list may grow.
+        unused: the number of queued replies that the test leaves, the last ones.
     """
 
     def __init__(
@@ -32,6 +35,7 @@ class ConfiguredReplies:
         getters: Sequence[PatchedGetter],
         table: SymbolTable,
         slots: Sequence[Slot],
+        unused: int = 0,
     ) -> None:
         self.replies: dict[str, ConfiguredReply] = {}
         """The configured reply of each model."""
@@ -40,6 +44,7 @@ class ConfiguredReplies:
         self._getters = getters
         self._table = table
         self._slots = slots
+        self._unused = unused
         # A list, because doubles are compared by identity.
         self._reachable: list[TestDouble] = []
 
@@ -108,5 +113,16 @@ class ConfiguredReplies:
             if before.kind == "error" and reply.kind != "error":
                 model = quote_model(reply.model)
                 slot.lines.append(f"mock_llm_responses.set_error({model}, None)")
-        slot.lines += reply.statements
+        slot.lines += self._mark_optional(reply)
         self.replies[reply.model] = reply
+
+    def _mark_optional(self, reply: ConfiguredReply) -> list[str]:
+        """Return the statements of a reply, with the last ones optional if the test leaves some."""
+        if reply.kind != "queue" or not self._unused:
+            return [*reply.statements]
+        kept = max(0, len(reply.statements) - self._unused)
+        statements = [*reply.statements[:kept]]
+        for number, statement in enumerate(reply.statements[kept:]):
+            comment = f"{UNUSED_COMMENT}\n" if number == 0 else ""
+            statements.append(f"{comment}{statement[:-1]}, optional=True)")
+        return statements

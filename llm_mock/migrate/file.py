@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import libcst as cst
@@ -30,23 +30,43 @@ GetRequestedModels = Callable[[str, str], Sequence[str]]
 
 
 @dataclass(frozen=True)
+class Findings:
+    """The findings of a run of rewritten tests about the functions of a file, by their names.
+
+    Attributes:
+        refused: the functions that are to stay as they are.
+        unused_replies: the number of queued replies that a test leaves.
+    """
+
+    refused: Mapping[str, CannotRewrite] = field(default_factory=dict)
+    unused_replies: Mapping[str, int] = field(default_factory=dict)
+
+
+NO_FINDINGS = Findings()
+
+
+@dataclass(frozen=True)
 class FileResult:
     """The result for a file.
 
     Attributes:
         path: its path.
+        source: its content.
         before: its old text.
         after: its new text.
         encoded: its new text in the encoding of the file.
         changed: the names of the rewritten tests and fixtures.
+        fixtures: the names of the rewritten fixtures.
         manual_changes: the changes that are left to a person.
     """
 
     path: Path
+    source: bytes
     before: str
     after: str
     encoded: bytes
     changed: tuple[str, ...]
+    fixtures: frozenset[str]
     manual_changes: tuple[ManualChange, ...]
 
 
@@ -83,6 +103,7 @@ def rewrite_file(
     source: bytes,
     get_requested_models: GetRequestedModels,
     resolve_model: Callable[[str], str],
+    findings: Findings = NO_FINDINGS,
 ) -> FileResult:
     """Rewrite the tests of a file whose meaning is certain.
 
@@ -91,15 +112,17 @@ def rewrite_file(
         source: its content.
         get_requested_models: returns the models that a test requests from a patched target.
         resolve_model: returns the model id for a name or alias.
+        findings: the results of a run of the rewritten tests.
 
     Raises:
         InvalidFile: it is not valid Python.
     """
     if not _MAY_MOCK_LLM.search(source):
         text = source.decode(errors="replace")
-        return FileResult(path, text, text, source, (), ())
+        return FileResult(path, source, text, text, source, (), frozenset(), ())
     wrapper = MetadataWrapper(parse_file(path, source))
-    return _FileRewriter(path, wrapper, get_requested_models, resolve_model).rewrite()
+    rewriter = _FileRewriter(path, source, wrapper, get_requested_models, resolve_model, findings)
+    return rewriter.rewrite()
 
 
 @dataclass(frozen=True)
@@ -121,11 +144,15 @@ class _FileRewriter:
     def __init__(
         self,
         path: Path,
+        source: bytes,
         wrapper: MetadataWrapper,
         get_requested_models: GetRequestedModels,
         resolve_model: Callable[[str], str],
+        findings: Findings,
     ) -> None:
         self.path = path
+        self.source = source
+        self.refused = findings.refused
         self.module = wrapper.module
         self.positions = wrapper.resolve(PositionProvider)
         self.functions = list(_iterate_functions(self.module))
@@ -140,6 +167,7 @@ class _FileRewriter:
             get_requested_models,
             resolve_model,
             fixtures,
+            findings.unused_replies,
         )
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
@@ -159,10 +187,12 @@ class _FileRewriter:
             module = update_imports(module, new, self.path, self._find_unused_fixtures(new))
         return FileResult(
             self.path,
+            self.source,
             self.module.code,
             module.code,
             module.bytes,
             tuple(changed),
+            frozenset(changed.keys() & self.context.fixtures.keys()),
             tuple(self._list_manual_changes()),
         )
 
@@ -190,6 +220,8 @@ class _FileRewriter:
     def _rewrite_function(self, function: _Function) -> None:
         name = function.name
         try:
+            if name in self.refused:
+                raise self.refused[name]
             result = rewrite_function(name, function.node, self.context)
             if result.node is not None:
                 _check_owner(function, self.context.scope)

@@ -38,6 +38,7 @@ class FileContext:
         get_requested_models: returns the models that a test requests from a patched target.
         resolve_model: returns the model id for a name or alias.
         fixtures: the fixtures of the file.
+        unused_replies: the number of queued replies that a test leaves, as a run of it showed.
     """
 
     scope: Scope
@@ -45,6 +46,7 @@ class FileContext:
     get_requested_models: Callable[[str, str], Sequence[str]]
     resolve_model: Callable[[str], str]
     fixtures: Mapping[str, cst.FunctionDef]
+    unused_replies: Mapping[str, int]
 
 
 class FunctionState:
@@ -85,6 +87,7 @@ class FunctionState:
             self.getters,
             self.table,
             self.slots,
+            context.unused_replies.get(name, 0),
         )
         self.given_value: Value | None = None
         """The value that a fixture gives to its tests, if it is a mock."""

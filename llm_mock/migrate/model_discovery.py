@@ -1,21 +1,17 @@
-"""Run old tests once to discover which models they request, which their source may not show."""
+"""The models that old tests request, which their source may not show."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-PLUGIN = "llm_mock.plugin.model_recorder"
 FILE_VARIABLE = "LLM_MOCK_LEARNED"
 """The variable that names the file to which the plugin appends a JSON line for each patch.
 
-The keys of a line are `path`, `test`, `target` and `models`.
+The keys of a line are `path`, `test`, `target`, `models`, and `calls`: the number of prompts, or
+None if it is unknown.
 """
 
 
@@ -74,36 +70,22 @@ class DiscoveredModels:
         return ()
 
 
-def discover_models(paths: Sequence[Path]) -> DiscoveredModels:
-    """Run the tests of some files with pytest and return the models that they request."""
-    with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
-        file = Path(folder) / "learned"
-        file.touch()
-        # In a process of its own: the tests may change or end it.
-        process = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", PLUGIN, *map(str, paths)],
-            env={**os.environ, FILE_VARIABLE: str(file)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        models = _read_models(file)
-    if process.returncode == 0:
-        return DiscoveredModels(models)
-    output = process.stdout.strip() or process.stderr.strip() or "no output"
-    last_line = output.splitlines()[-1]
-    problem = f"pytest ended with exit code {process.returncode}: {last_line}"
-    return DiscoveredModels(models, problem)
-
-
-def _read_models(file: Path) -> dict[PatchedTarget, list[str]]:
+def read_models(
+    file: Path,
+) -> tuple[dict[PatchedTarget, list[str]], dict[tuple[str, str], int | None]]:
+    """Return the models of each target, and the calls of each test; None if they are unknown."""
     models: dict[PatchedTarget, list[str]] = {}
+    calls: dict[tuple[str, str], int | None] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         names = entry.pop("models")
+        number = entry.pop("calls")
         key = PatchedTarget(**entry)
         requested = models.setdefault(key, [])
         for name in names:
             if name not in requested:
                 requested.append(name)
-    return models
+        known = calls.setdefault((key.path, key.test), 0)
+        is_known = known is not None and number is not None
+        calls[key.path, key.test] = known + number if is_known else None
+    return models, calls

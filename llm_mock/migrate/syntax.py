@@ -83,8 +83,11 @@ def list_children(node: cst.CSTNode) -> list[cst.CSTNode]:
 
 @functools.cache
 def _list_fields(node_type: type[cst.CSTNode]) -> list[str]:
-    names = [field.name for field in dataclasses.fields(node_type)]
-    return [name for name in names if not _is_layout(name)]
+    names = []
+    for field in dataclasses.fields(node_type):
+        if not _is_layout(field.name):
+            names.append(field.name)
+    return names
 
 
 def _is_layout(name: str) -> bool:

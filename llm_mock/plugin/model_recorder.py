@@ -20,25 +20,83 @@ from llm_mock.migrate.model_discovery import FILE_VARIABLE
 from llm_mock.migrate.targets import GETTERS
 from llm_mock.plugin.guard import begin, reporting_hook
 
+PROMPT_METHODS = ("prompt", "chain")
+"""The methods of a model, and of a conversation, that send a prompt."""
+
+
+class _ReturnedModels:
+    """The mocks of models that one test gave to the application."""
+
+    def __init__(self) -> None:
+        self._first_counts: dict[int, tuple[object, int | None]] = {}
+        """By identity, each with the prompts that it had before."""
+
+    def add(self, model: object) -> None:
+        """Note a model that a replacement for `get_model` returned."""
+        if id(model) not in self._first_counts:
+            self._first_counts[id(model)] = model, _count_prompts(model)
+
+    def count_calls(self) -> int | None:
+        """Return the number of prompts that they were sent; None if it is unknown."""
+        number = 0
+        for model, before in self._first_counts.values():
+            after = _count_prompts(model)
+            if before is None or after is None:
+                return None
+            number += after - before
+        return number
+
+
+def _count_prompts(model: object) -> int | None:
+    """Return the number of prompts that a mock of a model was sent, by itself or a conversation."""
+    if not isinstance(model, mock.NonCallableMock):
+        # A class of the test may count its calls or not.
+        return None
+    owners = [model]
+    # Private. Reading an attribute of a mock makes one, which a test may notice.
+    if "conversation" in model._mock_children:
+        owners.append(model.conversation.return_value)
+    number = 0
+    for owner in owners:
+        for name in PROMPT_METHODS:
+            method = getattr(owner, name, None)
+            if isinstance(method, mock.NonCallableMock):
+                number += method.call_count
+            elif method is not None:
+                return None
+    return number
+
 
 class _RecordingProxy:
     """A proxy of a test's replacement for `get_model` that records the names of models."""
 
-    def __init__(self, replacement: object, models: list[str]) -> None:
+    def __init__(
+        self,
+        replacement: object,
+        names: list[str],
+        returned_models: _ReturnedModels,
+    ) -> None:
         # Past `__setattr__`, which sets attributes of the replacement.
         self.__dict__["_llm_mock_replacement"] = replacement
-        self.__dict__["_llm_mock_models"] = models
+        self.__dict__["_llm_mock_names"] = names
+        self.__dict__["_llm_mock_returned_models"] = returned_models
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = args[0] if args else kwargs.get("name")
         if isinstance(name, str):
-            self._llm_mock_models.append(name)
-        return self._llm_mock_replacement(*args, **kwargs)
+            self._llm_mock_names.append(name)
+        model = self._llm_mock_replacement(*args, **kwargs)
+        self._llm_mock_returned_models.add(model)
+        return model
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["_llm_mock_replacement"], name)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(
+        self,
+        name: str,
+        value: object,
+    ) -> None:
         setattr(self._llm_mock_replacement, name, value)
 
 
@@ -52,11 +110,13 @@ class LearnedModels:
     def __init__(self, path: str) -> None:
         self._path = path
         self._models: dict[str, list[str]] = {}
+        self._returned_models = _ReturnedModels()
 
     @reporting_hook(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Record the models of one test."""
         self._models = {}
+        self._returned_models = _ReturnedModels()
         with pytest.MonkeyPatch.context() as monkeypatch:
             self._watch_patches(monkeypatch)
             result = yield
@@ -65,8 +125,17 @@ class LearnedModels:
         function = getattr(item, "originalname", None) or item.name
         test = "::".join([*classes, function])
         lines = []
+        calls = self._returned_models.count_calls()
         for target, models in self._models.items():
-            row = {"path": str(item.path), "test": test, "target": target, "models": models}
+            row = {
+                "path": str(item.path),
+                "test": test,
+                "target": target,
+                "models": models,
+                "calls": calls,
+            }
+            # Counted once for all targets.
+            calls = calls and 0
             lines.append(json.dumps(row) + "\n")
         # Appended to, because several workers of pytest-xdist may write.
         with open(self._path, "a", encoding="utf-8") as file:
@@ -102,12 +171,18 @@ class LearnedModels:
         # Last, because this `monkeypatch` uses the method itself.
         monkeypatch.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
 
-    def _install_proxy(self, owner: object, name: object) -> None:
+    def _install_proxy(
+        self,
+        owner: object,
+        name: object,
+    ) -> None:
         """Put a proxy in front of the replacement of `get_model`; nothing for other names."""
         if name not in GETTERS:
             return
-        models = self._models.setdefault(f"{getattr(owner, '__name__', '')}.{name}", [])
-        setattr(owner, name, _RecordingProxy(getattr(owner, name), models))
+        target = f"{getattr(owner, '__name__', '')}.{name}"
+        names = self._models.setdefault(target, [])
+        proxy = _RecordingProxy(getattr(owner, name), names, self._returned_models)
+        setattr(owner, name, proxy)
 
 
 def pytest_configure(config: pytest.Config) -> None:

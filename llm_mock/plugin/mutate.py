@@ -166,6 +166,8 @@ class MutationRun:
 
     def __init__(self, config: pytest.Config, run: TestRun, path: Path | None) -> None:
         self._config, self._run, self._path = config, run, path
+        self.changes_rules = True
+        """Whether the rules of prompts are changed, too."""
         self._observer = MutationObserver(self._is_ignored)
         self._candidates: list[Candidate] = []
         self._reports: dict[str | None, pytest.TestReport] = {}
@@ -218,6 +220,8 @@ class MutationRun:
             return
         duration = sum(report.duration for report in self._reports.values())
         candidate = Candidate(item, observer.calls, duration)
+        if not self.changes_rules:
+            candidate.rules = []
         reason = self._find_reason(item)
         if reason:
             candidate.refuse(reason)

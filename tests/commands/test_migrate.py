@@ -97,7 +97,7 @@ def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes
     path = folder / "test_app.py"
     path.write_bytes(OLD.replace("\n", "\r\n").encode())
     path.chmod(0o640)
-    code, output = run("--write", ".")
+    code, output = run("--write", "--no-verify", ".")
     assert (code, output) == (
         0,
         "test_app.py: test_greeting rewritten.\n"
@@ -105,7 +105,7 @@ def test_files_are_written_with_their_comments_and_a_second_time_nothing_changes
     )
     assert path.read_bytes() == NEW.replace("\n", "\r\n").encode()
     assert path.stat().st_mode & 0o777 == 0o640
-    assert run("--write", "test_app.py") == (0, "No mocks of llm were found.\n")
+    assert run("--write", "--no-verify", "test_app.py") == (0, "No mocks of llm were found.\n")
 
 
 def test_a_check_says_what_is_to_do_and_fails(folder: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_check_fails_for_what_is_left_alone_too(folder: Path) -> None:
     (folder / "test_by_hand.py").write_text(BY_HAND)
     code, output = run("--check", "test_by_hand.py")
     assert (code, output.splitlines()[-1]) == (1, "To rewrite: 0 tests in 0 files, 1 left to you.")
-    code, output = run("--write", "test_by_hand.py")
+    code, output = run("--write", "--no-verify", "test_by_hand.py")
     assert (code, output.splitlines()[-1]) == (
         0,
         "Rewritten: 0 tests in 0 files, 1 left to you. Run the tests, then look at the changes.",
@@ -165,7 +165,7 @@ def test_it():
     assert mock.call_history[0]["model"] != "4o"
 """
     )
-    assert run("--write", ".")[0] == 0
+    assert run("--write", "--no-verify", ".")[0] == 0
     assert (folder / "test_app.py").read_text() == (
         """\
 from app import ask
@@ -210,14 +210,14 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
 ) -> None:
     (folder / "test_app.py").write_text(OLD)
     (folder / "test_bad.py").write_bytes(content)
-    code, output = run("--write", ".", "nowhere.py")
+    code, output = run("--write", "--no-verify", ".", "nowhere.py")
     assert code == 1
     assert (folder / "test_app.py").read_text() == NEW
     assert (folder / "test_bad.py").read_bytes() == content
     assert output == (
         "Error: nowhere.py does not exist.\n"
-        "test_app.py: test_greeting rewritten.\n"
         f"Error: {message}\n"
+        "test_app.py: test_greeting rewritten.\n"
         "Rewritten: 1 test in 1 file. Run the tests, then look at the changes.\n"
     )
 
@@ -226,7 +226,7 @@ def test_a_file_that_is_wrong_is_one_line_and_the_others_go_on(
 def test_a_file_that_has_nothing_to_do_with_llm_is_not_parsed(folder: Path, content: bytes) -> None:
     (folder / "data.py").write_bytes(content)
     (folder / "app.py").unlink()
-    assert run("--write", ".") == (0, "No mocks of llm were found.\n")
+    assert run("--write", "--no-verify", ".") == (0, "No mocks of llm were found.\n")
     assert (folder / "data.py").read_bytes() == content
 
 
@@ -247,7 +247,7 @@ def test_a_file_that_cannot_be_read_or_written_is_one_line(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    code, output = run("--write", ".")
+    code, output = run("--write", "--no-verify", ".")
     assert (code, "test_app.py' cannot be written: No space left on device.\n" in output) == (
         1,
         True,
@@ -286,7 +286,7 @@ def test_in_order(get_model):
 """
     )
     assert "does not show which model each of them stands for" in run("--check", ".")[1]
-    code, output = run("--learn", "--write", ".")
+    code, output = run("--learn", "--write", "--no-verify", ".")
     assert (code, "Warning" in output) == (0, False)
     text = (folder / "test_app.py").read_text()
     assert 'mock_llm_responses.set("gpt-4o-mini", "Hello")\n    assert ask()  ==' in text

@@ -15,6 +15,7 @@ STARTS_THE_RUN = {
     "llm_mock.plugin.hooks:HookSpecs.pytest_llm_mock_configure",
     "llm_mock.plugin.hooks:pytest_addhooks",
     "llm_mock.plugin.hooks:pytest_plugin_registered",
+    "llm_mock.plugin.migration_run:pytest_configure",
     "llm_mock.plugin.model_recorder:pytest_configure",
     "llm_mock.pytest_plugin:pytest_configure",
     "llm_mock.pytest_plugin:pytest_load_initial_conftests",
@@ -48,8 +49,8 @@ OF_XDIST = {
 OF_MUTATION = {hook for hook in HOOKS if hook.startswith("llm_mock.plugin.mutate:")}
 """These are called with an option only."""
 OF_AN_INTERRUPT = "llm_mock.plugin.report:ReportWriter.pytest_keyboard_interrupt"
-OF_MIGRATE = "llm_mock.plugin.model_recorder:LearnedModels.pytest_runtest_protocol"
-ELSEWHERE = {OF_AN_INTERRUPT, OF_MIGRATE}
+OF_MIGRATE = {hook for hook in HOOKS if ":MigrationRun." in hook or ":LearnedModels." in hook}
+ELSEWHERE = {OF_AN_INTERRUPT, *OF_MIGRATE}
 
 
 def faults_except(others: Iterable[str]) -> list[tuple[str, str]]:
@@ -127,7 +128,7 @@ def test_every_hook_of_the_plugin_is_guarded_or_listed() -> None:
         hook for hook, function in HOOKS.items() if not getattr(function, "is_guarded", False)
     }
     assert unguarded == STARTS_THE_RUN | FAILS_ITS_TEST | CALLS_GUARDED_PARTS
-    assert HOOKS.keys() >= DECIDES | OF_XDIST | {OF_AN_INTERRUPT, OF_MIGRATE}
+    assert HOOKS.keys() >= DECIDES | OF_XDIST | ELSEWHERE
 
 
 @pytest.mark.parametrize(("hook", "place"), faults_except(OF_XDIST | ELSEWHERE))

@@ -1,0 +1,270 @@
+"""Run the tests of some files with pytest, before and after they are rewritten."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from llm_mock.migrate.model_discovery import (
+    FILE_VARIABLE,
+    DiscoveredModels,
+    read_models,
+)
+from llm_mock.support.json_types import JSONObject
+from llm_mock.support.text import format_count
+
+RUN_PLUGIN = "llm_mock.plugin.migration_run"
+RECORDER_PLUGIN = "llm_mock.plugin.model_recorder"
+RUN_VARIABLE = "LLM_MOCK_MIGRATION"
+"""The variable with the path of the JSON file that tells the plugin what to do.
+
+Its keys are `results` (the file to which a JSON line is appended for each phase of a test),
+`sources` (the file with the new text of each rewritten file), `names` (the functions whose tests
+run; empty for all) and `seconds` (the time limit of a test).
+"""
+SECONDS = 60.0
+"""The time that a test may take."""
+SILENT_SECONDS = 300.0
+"""The time without a result after which pytest is ended: not every hanging test can be stopped."""
+
+TestKey = tuple[str, str]
+"""The path of a file, and the name of a test with its class."""
+
+
+@dataclass
+class TestOutcome:
+    """The result of a test function, of all its parameters together.
+
+    Attributes:
+        passed: whether it ran and passed.
+        problem: why it did not pass.
+        calls: the number of calls that it made; None if it is unknown.
+        unused: the number of queued replies that were left.
+        fixtures: the fixtures that it used.
+        noticed: the number of changes of calls that it noticed.
+        changes: the number of changes that were made.
+        kinds: the kinds of changes that it noticed.
+    """
+
+    __test__ = False  # the name begins as a test class does
+
+    passed: bool = False
+    problem: str = ""
+    calls: int | None = None
+    unused: int = 0
+    fixtures: set[str] = field(default_factory=set)
+    noticed: int = 0
+    changes: int = 0
+    kinds: set[str] = field(default_factory=set)
+
+
+@dataclass
+class PytestRun:
+    """The results of one process of pytest.
+
+    Attributes:
+        results: the results of its tests.
+        models: the models that old tests requested.
+        problem: the last line of pytest, if tests failed or it was ended.
+        was_ended: whether it gave no result for a long time.
+        broken: the files that could not be collected, with the reason.
+        ids: the names of the tests by their id in pytest.
+    """
+
+    __test__ = False
+
+    results: dict[TestKey, TestOutcome] = field(default_factory=dict)
+    models: DiscoveredModels = field(default_factory=DiscoveredModels)
+    problem: str | None = None
+    was_ended: bool = False
+    broken: dict[str, str] = field(default_factory=dict)
+    ids: dict[str, TestKey] = field(default_factory=dict)
+
+    def get_result(self, key: TestKey) -> TestOutcome:
+        """Return the result of a test; that of a test which did not run says so."""
+        result = self.results.get(key)
+        if result is not None and (result.passed or result.problem):
+            return result
+        reason = self.broken.get(key[0])
+        if reason is not None:
+            return TestOutcome(problem=f"its file cannot be collected: {reason}")
+        if self.was_ended:
+            return TestOutcome(problem="it has no result, because another test did not end")
+        return TestOutcome(problem="pytest does not run it")
+
+
+def run_old_tests(paths: Sequence[Path]) -> PytestRun:
+    """Run the tests of files and folders as they are, and record the models that they request."""
+    with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
+        models = Path(folder, "models")
+        models.touch()
+        run = _run(Path(folder), paths, {}, (), ["-p", RECORDER_PLUGIN], {FILE_VARIABLE: models})
+        requested, calls = read_models(models)
+    for key, number in calls.items():
+        if key in run.results:
+            run.results[key].calls = number
+    run.models = DiscoveredModels(requested, run.problem)
+    return run
+
+
+def run_new_tests(sources: Mapping[Path, bytes], names: Iterable[TestKey]) -> PytestRun:
+    """Run the rewritten tests, and count the changes of calls that they notice.
+
+    The files stay as they are: pytest imports the new texts in their place.
+
+    Args:
+        sources: the new text of each rewritten file.
+        names: the rewritten tests and fixtures; tests that use none of them are left out.
+    """
+    # A fixture of a conftest.py is used by tests of the whole folder.
+    paths = [path.parent if path.name == "conftest.py" else path for path in sources]
+    with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
+        document = Path(folder, "changes.json")
+        options = ["--llm-mock-mutate", f"--llm-mock-mutate-json={document}"]
+        run = _run(Path(folder), paths, sources, names, options, {})
+        with suppress(OSError, ValueError):
+            _add_changes(run, json.loads(document.read_text(encoding="utf-8")))
+    return run
+
+
+def _run(
+    folder: Path,
+    paths: Sequence[Path],
+    sources: Mapping[Path, bytes],
+    names: Iterable[TestKey],
+    options: Sequence[str],
+    variables: Mapping[str, Path],
+) -> PytestRun:
+    results = folder / "results"
+    results.touch()
+    new_paths = {}
+    for number, (path, source) in enumerate(sources.items()):
+        new_path = folder / f"source-{number}"
+        new_path.write_bytes(source)
+        new_paths[str(path)] = str(new_path)
+    plan: JSONObject = {
+        "results": str(results),
+        "sources": new_paths,
+        "names": list(map(list, names)),
+        "seconds": SECONDS,
+    }
+    plan_file = folder / "plan.json"
+    plan_file.write_text(json.dumps(plan), encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", RUN_PLUGIN, *options]
+    # All results, whatever the options of the project; and none for its next run.
+    command += ["--maxfail=0", "--continue-on-collection-errors"]
+    command += ["-o", f"cache_dir={folder / 'cache'}"]
+    environment = dict(os.environ)
+    for name, path in variables.items():
+        environment[name] = str(path)
+    environment[RUN_VARIABLE] = str(plan_file)
+    # The data of a coverage measurement that the project configures.
+    environment["COVERAGE_FILE"] = str(folder / "coverage")
+    output = folder / "output"
+    code = _wait([*command, *map(str, paths)], environment, output, results)
+    run = _read_results(results)
+    if code is None:
+        run.was_ended = True
+        run.problem = f"pytest gave no result for {SILENT_SECONDS:.0f} seconds and was ended"
+    elif code != 0:
+        text = output.read_text(encoding="utf-8", errors="replace")
+        lines = text.strip().splitlines()
+        last_line = lines[-1] if lines else "no output"
+        run.problem = f"pytest ended with exit code {code}: {last_line}"
+    return run
+
+
+def _wait(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    output: Path,
+    results: Path,
+) -> int | None:
+    """Run pytest and return its exit code; None if it gave no result for a long time."""
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            # A group of its own, to end what the tests started with it.
+            start_new_session=True,
+        )
+        try:
+            return _watch(process, results)
+        finally:
+            # Also after Ctrl-C, which reaches only this process.
+            if process.poll() is None:
+                _kill(process)
+
+
+def _watch(process: subprocess.Popen[bytes], results: Path) -> int | None:
+    size, changed = 0, time.monotonic()
+    while time.monotonic() - changed < SILENT_SECONDS:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(timeout=1)
+        if results.stat().st_size != size:
+            size, changed = results.stat().st_size, time.monotonic()
+    return None
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform != "win32":
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def _read_results(path: Path) -> PytestRun:
+    run = PytestRun()
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            # An interrupted process may have written half of the last line.
+            with suppress(ValueError):
+                _add_entry(run, json.loads(line))
+    return run
+
+
+def _add_entry(run: PytestRun, entry: JSONObject) -> None:
+    if "broken" in entry:
+        run.broken[entry["broken"]] = entry["problem"]
+    if "name" not in entry:
+        # The sign that a test begins.
+        return
+    key = entry["path"], entry["name"]
+    run.ids[entry["id"]] = key
+    result = run.results.setdefault(key, TestOutcome())
+    result.fixtures.update(entry["fixtures"])
+    result.unused = max(result.unused, entry["unused"])
+    if entry["calls"] is not None:
+        result.calls = (result.calls or 0) + entry["calls"]
+    if entry["problem"]:
+        result.problem = result.problem or entry["problem"]
+        result.passed = False
+    elif entry["when"] == "call":
+        result.passed = not result.problem
+
+
+def _add_changes(run: PytestRun, document: JSONObject) -> None:
+    """Add the changes of calls that the tests notice, from the JSON of --llm-mock-mutate."""
+    for test in document["tests"]:
+        result = run.results[run.ids[test["id"]]]
+        result.noticed += test["noticed"]
+        result.changes += len(test["changes"])
+        result.kinds |= {each["kind"] for each in test["changes"] if each["noticed"]}
+
+
+def describe_noticed(result: TestOutcome) -> str:
+    """Return how many changes of calls a test notices."""
+    return f"{result.noticed} of {format_count(result.changes, 'change')}"

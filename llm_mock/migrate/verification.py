@@ -1,0 +1,185 @@
+"""Keep only those rewritten tests that a run confirms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from llm_mock.migrate.file import FileResult, Findings
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.test_runs import PytestRun, TestOutcome, run_new_tests
+from llm_mock.support.text import format_count
+
+RewriteFile = Callable[[FileResult, Findings], FileResult]
+
+SEE_DRY_RUN = "Without --write the command shows the new test."
+
+
+@dataclass
+class VerifiedFile:
+    """A file with the rewritten tests that a run confirmed.
+
+    Attributes:
+        result: the file.
+        tests: the results of its new tests, by name.
+    """
+
+    result: FileResult
+    tests: dict[str, TestOutcome] = field(default_factory=dict)
+
+
+class RewriteVerifier:
+    """Runs rewritten tests and leaves those alone that are not as good as the old ones.
+
+    Args:
+        results: the rewritten files.
+        old: the run of the old tests.
+        rewrite: rewrites a file again, as far as the findings about its tests allow.
+    """
+
+    def __init__(
+        self,
+        results: Iterable[FileResult],
+        old: PytestRun,
+        rewrite: RewriteFile,
+    ) -> None:
+        self._results = {result.path: result for result in results}
+        self._old = old
+        self._rewrite = rewrite
+        self._unused: dict[Path, dict[str, int]] = {}
+
+    def verify(self) -> list[VerifiedFile]:
+        """Return the files, of those that changed with the tests that passed before and after."""
+        changed = [result for result in self._results.values() if result.changed]
+        new = _run(changed)
+        again = []
+        for path in self._results:
+            if self._find_unused(path, new):
+                result = self._rewrite_unused(path)
+                again.append(result)
+        if again:
+            # The mock noticed replies that nobody asks for, which no old test did.
+            retried = _run(again)
+            new.results.update(retried.results)
+        return [self._verify_file(result, new) for result in self._results.values()]
+
+    def _find_unused(
+        self,
+        path: Path,
+        new: PytestRun,
+    ) -> bool:
+        result = self._results[path]
+        unused = {}
+        for name in result.changed:
+            test = new.results.get((str(path), name))
+            if test is not None and test.unused and not test.passed:
+                unused[name] = test.unused
+        self._unused[path] = unused
+        return bool(unused)
+
+    def _rewrite_unused(self, path: Path) -> FileResult:
+        findings = Findings(unused_replies=self._unused[path])
+        result = self._rewrite(self._results[path], findings)
+        self._results[path] = result
+        return result
+
+    def _verify_file(
+        self,
+        result: FileResult,
+        new: PytestRun,
+    ) -> VerifiedFile:
+        path = result.path
+        refused: dict[str, CannotRewrite] = {}
+        current = result
+        while True:
+            more = dict(self._find_problems(path, result, current, new))
+            if more.keys() <= refused.keys():
+                break
+            refused.update(more)
+            # A fixture and the tests that need its mock stay together.
+            current = self._rewrite(result, Findings(refused, self._unused[path]))
+        tests = {}
+        for name in current.changed:
+            if name not in current.fixtures:
+                key = (str(path), name)
+                tests[name] = new.get_result(key)
+        return VerifiedFile(current, tests)
+
+    def _find_problems(
+        self,
+        path: Path,
+        result: FileResult,
+        current: FileResult,
+        new: PytestRun,
+    ) -> Iterator[tuple[str, CannotRewrite]]:
+        """Yield the changed functions that are to stay as they were, with the reason."""
+        for name in current.changed:
+            if name in current.fixtures:
+                problem = self._check_fixture(path, name, result, current, new)
+            else:
+                key = str(path), name
+                problem = _compare(self._old.get_result(key), new.get_result(key))
+            if problem:
+                yield name, CannotRewrite(problem, SEE_DRY_RUN)
+
+    def _check_fixture(
+        self,
+        path: Path,
+        name: str,
+        result: FileResult,
+        current: FileResult,
+        new: PytestRun,
+    ) -> str:
+        """Return why a fixture is to stay as it was; empty if it may change."""
+        has_users = False
+        for key, test in new.results.items():
+            if name not in test.fixtures or not _is_in_scope(Path(key[0]), path):
+                continue
+            has_users = True
+            test_path, test_name = key
+            was_refused = test_name in result.changed and test_name not in current.changed
+            if test_path == str(path) and was_refused:
+                return f"{test_name} uses it and stays as it is"
+            if self._old.get_result(key).passed and not test.passed:
+                return f"{test_name} uses it and then fails: {test.problem}"
+        return "" if has_users else "pytest runs no test that uses it"
+
+
+def _run(results: Sequence[FileResult]) -> PytestRun:
+    names = []
+    sources = {}
+    for result in results:
+        path = result.path
+        sources[path] = result.encoded
+        for name in result.changed:
+            key = (str(path), name)
+            names.append(key)
+    if not names:
+        return PytestRun()
+    return run_new_tests(sources, names)
+
+
+def _is_in_scope(test_path: Path, path: Path) -> bool:
+    """Return whether a test may use the fixtures of a file."""
+    if test_path == path:
+        return True
+    if path.name != "conftest.py":
+        return False
+    return path.parent in test_path.parents
+
+
+def _compare(old: TestOutcome, new: TestOutcome) -> str:
+    """Return why a rewritten test is not as good as the old one; empty if it is."""
+    if not old.passed:
+        reason = "the test does not pass as it is, so a change of it cannot be verified"
+        return f"{reason}: {old.problem}"
+    if not new.passed:
+        return f"the rewritten test fails: {new.problem}"
+    if old.calls is None or new.calls is None:
+        return ""
+    if old.calls != new.calls:
+        before = format_count(old.calls, "call")
+        after = format_count(new.calls, "call")
+        return f"the old mock had {before}, and the rewritten test has {after}"
+    return ""

@@ -1,0 +1,455 @@
+"""`migrate --write` keeps the rewritten tests that pass, and leaves the others as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("libcst")
+
+from llm_mock.cli import main
+from llm_mock.migrate import test_runs
+
+APP = """
+    import time
+
+    import llm
+    from llm import get_model
+
+    def ask(text="Hi"):
+        return get_model("gpt-4o-mini").prompt(text).text()
+
+    def ask_until_real(text="Hi"):
+        response = get_model("gpt-4o-mini").prompt(text)
+        if isinstance(response, llm.Response):
+            response = get_model("gpt-4o-mini").prompt(text)
+        return response.text()
+
+    def ask_without_end(text="Hi"):
+        response = get_model("gpt-4o-mini").prompt(text)
+        while isinstance(response, llm.Response):
+            time.sleep(0.01)
+        return response.text()
+
+    def get_usage():
+        return get_model("gpt-4o-mini").prompt("Hi").usage()
+"""
+START = """
+    from unittest.mock import Mock, patch
+
+    import pytest
+
+    import app
+"""
+SIMPLE = """
+    def test_greeting():
+        # what the model says
+        with patch("app.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hello"
+            assert app.ask() == "Hello"
+"""
+NEW_SIMPLE = """
+    def test_greeting(mock_llm_responses):
+        # what the model says
+        mock_llm_responses.set("*", "Hello")
+        assert app.ask() == "Hello"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    prepare(tmp_path, monkeypatch)
+    return tmp_path
+
+
+def prepare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # Importing plugins is most of what a run takes.
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    write(tmp_path / "app.py", APP)
+
+
+def write(path: Path, *texts: str) -> str:
+    text = "\n\n".join(dedent(text).strip("\n") + "\n" for text in texts)
+    path.write_text(text)
+    return text
+
+
+def migrate(*arguments: str) -> tuple[int, list[str]]:
+    result = CliRunner().invoke(main, ["migrate", "--write", *arguments])
+    return result.exit_code, result.output.splitlines()
+
+
+def test_a_test_that_passes_before_and_after_is_written(folder: Path) -> None:
+    write(folder / "test_app.py", START, SIMPLE)
+    assert migrate(".") == (
+        0,
+        [
+            "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
+            "Rewritten: 1 test in 1 file. Look at the changes.",
+        ],
+    )
+    assert dedent(NEW_SIMPLE) in (folder / "test_app.py").read_text()
+    # The changes of a test that nobody rewrote are not counted, and nothing else was left.
+    assert {path.name for path in folder.iterdir()} <= {"app.py", "test_app.py", "__pycache__"}
+
+
+LEFT = {
+    "fails before": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask() == "Bye"
+        """,
+        "test_it: the test does not pass as it is, so a change of it cannot be verified: "
+        "AssertionError: assert 'Hello' == 'Bye'",
+    ),
+    "is skipped": (
+        """
+        @pytest.mark.skip
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask() == "Hello"
+        """,
+        "test_it: the test does not pass as it is, so a change of it cannot be verified: it is "
+        "skipped",
+    ),
+    "is expected to fail": (
+        """
+        @pytest.mark.xfail
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask() == "Hello"
+        """,
+        "test_it: the test does not pass as it is, so a change of it cannot be verified: it is "
+        "expected to fail",
+    ),
+    "is not run": (
+        """
+        class Case:
+            def test_it(self):
+                with patch("app.get_model") as get_model:
+                    get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                    assert app.ask() == "Hello"
+        """,
+        "Case::test_it: the test does not pass as it is, so a change of it cannot be verified: "
+        "pytest does not run it",
+    ),
+    "fails after": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                get_model.return_value.prompt.return_value.usage.return_value = None
+                assert app.get_usage() is None
+        """,
+        "test_it: the rewritten test fails: assert ",
+    ),
+    "fails for one of its parameters": (
+        """
+        @pytest.mark.parametrize("number", [1, 2, 3])
+        def test_it(number):
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                get_model.return_value.prompt.return_value.usage.return_value = None
+                assert number != 2 or app.get_usage() is None
+                assert app.ask()
+        """,
+        "test_it: the rewritten test fails: assert ",
+    ),
+    "calls the model more often": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask_until_real() == "Hello"
+        """,
+        "test_it: the old mock had 1 call, and the rewritten test has 2 calls.",
+    ),
+    "cannot be collected": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask() == "Hello"
+
+        raise ValueError("of the module")
+        """,
+        "test_it: the test does not pass as it is, so a change of it cannot be verified: its file "
+        "cannot be collected: ValueError: of the module",
+    ),
+    "does not end": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask_without_end() == "Hello"
+        """,
+        "test_it: the rewritten test fails: Failed: it does not end within 2 seconds.",
+    ),
+    "uses a fixture of its file": (
+        """
+        @pytest.fixture
+        def model():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                get_model.return_value.prompt.return_value.usage.return_value = None
+                yield get_model.return_value
+
+        def test_good(model):
+            assert app.ask() == "Hello"
+            model.prompt.assert_called_once()
+
+        def test_it(model):
+            assert app.get_usage() is None
+            model.prompt.assert_called_once()
+        """,
+        "test_good: it uses the fixture model, which cannot be rewritten.",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Return the folder with all files of `LEFT`, and the output of one migration of them."""
+    tmp_path = tmp_path_factory.mktemp("left")
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        prepare(tmp_path, monkeypatch)
+        monkeypatch.setattr(test_runs, "SECONDS", 2.0)
+        for number, (text, _) in enumerate(LEFT.values()):
+            write(tmp_path / f"test_{number}.py", START, text)
+        write(tmp_path / "test_good.py", START, SIMPLE)
+        code, lines = migrate(".")
+    assert code == 0
+    return tmp_path, lines
+
+
+@pytest.mark.parametrize("number", range(len(LEFT)), ids=LEFT)
+def test_a_test_that_is_not_as_good_is_left_with_the_reason(
+    number: int, left: tuple[Path, list[str]]
+) -> None:
+    folder, lines = left
+    text, reason = list(LEFT.values())[number]
+    name = f"test_{number}.py"
+    told = [line for line in lines if line.startswith(f"{name}:")]
+    assert any(reason in line for line in told), told
+    assert not any("verified: it passes" in line for line in told)
+    copy = folder / "copy"
+    assert (folder / name).read_text() == write(copy, START, text)
+
+
+def test_files_beside_one_that_is_left_are_written(left: tuple[Path, list[str]]) -> None:
+    folder, lines = left
+    assert dedent(NEW_SIMPLE) in (folder / "test_good.py").read_text()
+    assert lines[0].startswith("test_0.py:")
+    assert lines[-1] == "Rewritten: 1 test in 1 file, 12 left to you. Look at the changes."
+
+
+def test_replies_that_nobody_asks_for_become_optional(folder: Path) -> None:
+    write(
+        folder / "test_app.py",
+        START,
+        """
+        def reply(text):
+            return Mock(**{"text.return_value": text})
+
+        def test_left():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.side_effect = [reply("a"), reply("b"), reply("c")]
+                assert app.ask() == "a"
+
+        def test_used():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.side_effect = [reply("a"), reply("b")]
+                assert app.ask() + app.ask() == "ab"
+        """,
+    )
+    code, lines = migrate(".")
+    assert (code, lines[-1]) == (0, "Rewritten: 2 tests in 1 file. Look at the changes.")
+    assert (folder / "test_app.py").read_text() == dedent(
+        """\
+        import pytest
+
+        import app
+
+        def test_left(mock_llm_responses):
+            mock_llm_responses.add("*", "a")
+            # The old mock had replies that nobody asked for: remove them if none is needed.
+            mock_llm_responses.add("*", "b", optional=True)
+            mock_llm_responses.add("*", "c", optional=True)
+            assert app.ask() == "a"
+
+        def test_used(mock_llm_responses):
+            mock_llm_responses.add("*", "a")
+            mock_llm_responses.add("*", "b")
+            assert app.ask() + app.ask() == "ab"
+        """
+    )
+
+
+CONFTEST = """
+    from unittest.mock import Mock
+
+    import pytest
+
+    @pytest.fixture
+    def answering(monkeypatch):
+        model = Mock(**{"prompt.return_value.text.return_value": "Hello"})
+        monkeypatch.setattr("app.get_model", lambda name: model)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "reason"),
+    [
+        ('assert app.ask() == "Hello"', None),
+        (
+            'assert "Mock" in str(app.get_usage())',
+            "conftest.py:6: answering: test_it uses it and then fails: ",
+        ),
+        ("assert False", None),
+        (None, "conftest.py:6: answering: pytest runs no test that uses it."),
+    ],
+    ids=["passes", "fails", "failed before", "no test"],
+)
+def test_a_fixture_is_verified_by_the_tests_of_its_folder(
+    folder: Path, test: str | None, reason: str | None
+) -> None:
+    old = write(folder / "conftest.py", CONFTEST)
+    (folder / "inner").mkdir()
+    code = "pass" if test is None else test
+    arguments = "" if test is None else "answering"
+    write(
+        folder / "inner" / "test_app.py",
+        f"""
+        import app
+
+        def test_it({arguments}):
+            {code}
+        """,
+    )
+    code_of_exit, lines = migrate("conftest.py")
+    assert code_of_exit == 0
+    if reason is None:
+        assert lines[0] == "conftest.py: answering rewritten."
+        assert "mock_llm_responses.set" in (folder / "conftest.py").read_text()
+    else:
+        assert reason in lines[0]
+        assert (folder / "conftest.py").read_text() == old
+
+
+def test_ctrl_c_leaves_all_files_as_they_were(folder: Path) -> None:
+    texts = {}
+    for name in ("test_one.py", "test_two.py"):
+        texts[name] = write(folder / name, START, SIMPLE)
+    interrupting = """
+        import os, signal
+
+        def test_interrupt():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                os.kill(os.getppid(), signal.SIGINT)
+                assert app.ask_without_end() == "Hello"
+        """
+    texts["test_zero.py"] = write(folder / "test_zero.py", START, interrupting)
+    code, lines = migrate(".")
+    assert (code, "".join(lines).strip()) == (130, "")
+    assert {name: (folder / name).read_text() for name in texts} == texts
+
+
+def test_a_file_that_changes_meanwhile_stays(folder: Path) -> None:
+    write(
+        folder / "test_app.py",
+        START,
+        SIMPLE,
+        """
+        def test_file():
+            with open(__file__, "a") as file:
+                file.write("# Edited meanwhile.\\n")
+        """,
+    )
+    code, lines = migrate(".")
+    assert (code, lines[0]) == (
+        1,
+        "Error: test_app.py changed meanwhile and stays. Run this again.",
+    )
+    text = (folder / "test_app.py").read_text()
+    assert dedent(SIMPLE) in text
+    assert "# Edited meanwhile." in text
+
+
+def test_a_test_that_cannot_be_stopped_ends_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(test_runs, "SILENT_SECONDS", 3.0)
+    old = write(
+        folder / "test_app.py",
+        START,
+        """
+        import subprocess, sys, time
+
+        def test_a_child():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask() == "Hello"
+                subprocess.Popen([sys.executable, "-c", "import time; time.sleep(99)"]).wait()
+        """,
+    )
+    code, lines = migrate("--learn", ".")
+    assert code == 0
+    assert "pytest gave no result for 3 seconds and was ended" in lines[0]
+    assert "cannot be verified: it has no result, because another test did not end" in lines[1]
+    assert (folder / "test_app.py").read_text() == old
+
+
+def test_a_fixture_of_the_project_that_hides_ours_is_named(folder: Path) -> None:
+    write(
+        folder / "conftest.py",
+        """
+        import pytest
+
+        @pytest.fixture
+        def mock_llm_responses():
+            return None
+        """,
+    )
+    write(folder / "test_app.py", START, SIMPLE)
+    lines = migrate(".")[1]
+    assert (
+        "the rewritten test fails: AttributeError: 'NoneType' object has no attribute 'set'"
+        in (lines[0])
+    )
+    assert "(The fixture mock_llm_responses in conftest.py hides that of llm_mock" in lines[0]
+
+
+def test_tests_run_under_xdist_and_with_the_options_of_the_project(folder: Path) -> None:
+    pytest.importorskip("xdist")
+    write(folder / "pytest.ini", "[pytest]\naddopts = -p xdist -n 2 -x\n")
+    write(folder / "test_app.py", START, "def test_fails(): assert False", SIMPLE)
+    code, lines = migrate(".")
+    assert code == 0
+    assert lines[0].startswith("test_app.py: test_greeting verified: it passes, and notices 3 of 6")
+    # Nothing of the run is kept for the next one.
+    assert not (folder / ".pytest_cache").exists()
+
+
+def test_without_verifying_no_test_runs(folder: Path) -> None:
+    write(folder / "test_app.py", START, "raise ValueError", SIMPLE)
+    assert migrate("--no-verify", ".") == (
+        0,
+        [
+            "test_app.py: test_greeting rewritten.",
+            "Rewritten: 1 test in 1 file. Run the tests, then look at the changes.",
+        ],
+    )
+    result = CliRunner().invoke(main, ["migrate", "--no-verify", "."])
+    assert result.exit_code == 2
+    assert "--no-verify needs --write: only what is written is verified." in result.output
