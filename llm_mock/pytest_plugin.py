@@ -136,7 +136,8 @@ def _register_parts(config: pytest.Config, run: TestRun) -> None:
         from llm_mock.plugin import mutate
 
         mutate.register(config, run)
-    if config.getoption("--llm-mock-report") or config.getoption("xmlpath", None):
+    reports = ("--llm-mock-report", "--llm-mock-baseline")
+    if any(map(config.getoption, reports)) or config.getoption("xmlpath", None):
         from llm_mock.plugin import report
 
         report.register(config, run)

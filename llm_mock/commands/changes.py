@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
 from llm_mock.commands.table import VERDICT_STYLES
 from llm_mock.commands.terminal import Terminal, Text
 from llm_mock.report.suite_baseline import is_checked, is_worse
-from llm_mock.report.suite_changes import KINDS, Change, list_changes, summarize_changes
+from llm_mock.report.suite_changes import format_changes, summarize_changes
 from llm_mock.support.json_types import JSONObject
 
-MAX_CASES = 50
-"""The number of cases that are named for each kind of change."""
 KIND_STYLES = {
     "broke": "red",
     "fell": "red",
@@ -30,8 +26,7 @@ def show_changes(terminal: Terminal, document: JSONObject) -> None:
     for suite in document["suites"]:
         summary = summarize_changes(suite)
         terminal.print(terminal.line(summary))
-        changes = list(list_changes(suite))
-        for kind, line in _format_changes(changes):
+        for kind, line in format_changes(suite):
             text = terminal.line(line)
             terminal.print(f"  {text}", KIND_STYLES[kind])
     # New and mended cases are no reason to fail.
@@ -47,19 +42,3 @@ def show_changes(terminal: Terminal, document: JSONObject) -> None:
     style = VERDICT_STYLES[succeeded]
     verdict = f"{sign} {text}"
     terminal.print(Text(verdict, style))
-
-
-def _format_changes(changes: Sequence[Change]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the text of each change, ordered by kind."""
-    # What broke comes first.
-    for kind in KINDS:
-        changes_of_kind = [change for change in changes if change.kind == kind]
-        for change in changes_of_kind[:MAX_CASES]:
-            if change.remark:
-                remark = f" ({change.remark})"
-            else:
-                remark = ""
-            yield kind, f"{kind}: {change.name}{remark}"
-        left = len(changes_of_kind) - MAX_CASES
-        if left > 0:
-            yield kind, f"{kind}: {left} more"

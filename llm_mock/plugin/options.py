@@ -45,6 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "option to write both.",
     )
     group.addoption(
+        "--llm-mock-baseline",
+        metavar="PATH",
+        help="Show what changed in the tests of agents, in repeated tests and in plain-language "
+        "tests against PATH, which an earlier --llm-mock-report=PATH.json wrote.",
+    )
+    group.addoption(
         "--llm-mock-repeat",
         type=_parse_repetitions,
         metavar="N",

@@ -6,10 +6,11 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from llm_mock.errors import InvalidFile
 from llm_mock.plugin import MUTATIONS, PASS_RATE
 from llm_mock.plugin.call_collector import SHIPPED, CallCollector
 from llm_mock.plugin.failures import MESSAGE, TRACEBACK, read_message
@@ -22,6 +23,9 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import shorten_name
 
+if TYPE_CHECKING:
+    from llm_mock.report.run_baseline import RunBaseline
+
 SEVERITY = ("passed", "skipped", "xfailed", "xpassed", "rerun", "interrupted", "failed", "error")
 """The outcomes of a test by severity; of the outcomes of its phases the worst one counts."""
 
@@ -30,14 +34,16 @@ def register(config: pytest.Config, run: TestRun) -> None:
     """Collect calls in this process, and write the report unless this is an xdist worker.
 
     Raises:
-        pytest.UsageError: a report cannot be written.
+        pytest.UsageError: a report cannot be written, or a baseline cannot be read.
     """
     names = config.getoption("--llm-mock-report")
+    baseline = config.getoption("--llm-mock-baseline")
+    is_collected = bool(names or baseline)
     # Another plugin may replace that of JUnit, which has the option.
     has_junit_file = bool(config.getoption("xmlpath", None))
-    collector = CallCollector(run.mock, detailed=bool(names), junit=has_junit_file)
+    collector = CallCollector(run.mock, detailed=is_collected, junit=has_junit_file)
     config.pluginmanager.register(collector, "llm_mock_collector")
-    if names and not hasattr(config, "workerinput"):
+    if is_collected and not hasattr(config, "workerinput"):
         for name in _find_reports_taken_for_tests(names, config):
             warning = pytest.PytestConfigWarning(
                 f"pytest takes the existing file {name!r} for a file of tests, and looks for its "
@@ -45,7 +51,10 @@ def register(config: pytest.Config, run: TestRun) -> None:
             )
             config.issue_config_time_warning(warning, stacklevel=2)
         paths = [_parse_path(name) for name in names]
-        config.pluginmanager.register(ReportWriter(paths, collector, run), "llm_mock_report")
+        writer = ReportWriter(paths, collector, run)
+        config.pluginmanager.register(writer, "llm_mock_report")
+        if baseline:
+            writer.baseline = _read_baseline(config.invocation_params.dir / baseline)
 
 
 def _find_reports_taken_for_tests(names: Iterable[str], config: pytest.Config) -> Iterator[str]:
@@ -78,6 +87,16 @@ def _parse_path(name: str) -> Path:
     return path
 
 
+def _read_baseline(path: Path) -> RunBaseline:
+    # Imported late: few runs have a baseline, and the module needs pydantic.
+    from llm_mock.report.run_baseline import read_run_baseline
+
+    try:
+        return read_run_baseline(path)
+    except InvalidFile as error:
+        raise pytest.UsageError(f"--llm-mock-baseline: {error}") from None
+
+
 def _format_write_error(path: Path, error: OSError) -> str:
     reason = error.strerror or f"{type(error).__name__}: {error}"
     return f"--llm-mock-report: {str(path)!r} cannot be written: {shorten_name(reason)}"
@@ -106,6 +125,9 @@ class ReportWriter:
         """The position of each test in the order of collection; None without xdist."""
         self._received: list[tuple[JSONObject, str]] = []
         """The collected calls as JSON with their test; parsed after the run, to save memory."""
+        self.baseline: RunBaseline | None = None
+        """The earlier results that this run is compared with."""
+        self._changes: list[str] = []
         self._lines: list[str] = []
         self._broken_files: set[str] = set()
 
@@ -218,6 +240,8 @@ class ReportWriter:
         document = self._create_document()
         if MUTATIONS in session.config.stash:
             document["mutations"] = session.config.stash[MUTATIONS]
+        if self.baseline is not None:
+            self._changes = self.baseline.format_changes(document["tests"])
         data = render_json(document)
         for path in self._paths:
             is_page = path.suffix.lower() != ".json"
@@ -246,7 +270,10 @@ class ReportWriter:
 
     @reporting_hook()
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Write the paths of the report."""
+        """Write the changes against the baseline, and the paths of the report."""
+        if self._changes:
+            terminalreporter.section("Changes in tests of models")
+            terminalreporter.write_line("\n".join(self._changes))
         for line in self._lines:
             terminalreporter.write_sep("-", line)
 

@@ -18,7 +18,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pydantic
 from pydantic import Field
@@ -81,14 +81,7 @@ def read_baseline(path: Path) -> list[Part]:
     """
     __tracebackhide__ = True
     text = yaml_files.read(path, LARGEST_BASELINE)
-    try:
-        data = json.loads(text)
-    except RecursionError:
-        raise InvalidFile(f"{path}:1: the JSON is nested too deep; {EXPECTED}") from None
-    except ValueError as error:
-        line = getattr(error, "lineno", 1)
-        problem = getattr(error, "msg", error)
-        raise InvalidFile(f"{path}:{line}: invalid JSON: {problem}; {EXPECTED}") from None
+    data = parse_baseline(path, text, EXPECTED)
     if not isinstance(data, dict) or "suites" not in data:
         is_run = isinstance(data, dict) and "tests" in data
         kind = "is the report of a run of pytest" if is_run else "is not a result of suites"
@@ -101,6 +94,28 @@ def read_baseline(path: Path) -> list[Part]:
         raise InvalidFile(f"{path}:1: the file is not a result of suites; {EXPECTED}") from None
     suites: list[Part] = data["suites"]
     return suites
+
+
+def parse_baseline(path: Path, text: str, expected: str) -> Any:
+    """Return the data of a JSON file.
+
+    Args:
+        path: the file.
+        text: its text.
+        expected: what the file must be, for messages.
+
+    Raises:
+        InvalidFile: the text is no JSON; the message names the line.
+    """
+    __tracebackhide__ = True
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InvalidFile(f"{path}:1: the JSON is nested too deep; {expected}") from None
+    except ValueError as error:
+        line = getattr(error, "lineno", 1)
+        problem = getattr(error, "msg", error)
+        raise InvalidFile(f"{path}:{line}: invalid JSON: {problem}; {expected}") from None
 
 
 def compare_with_baseline(

@@ -12,6 +12,8 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_dollars, format_short_seconds
 
 KINDS = ("broke", "fell", "unchecked", "mended", "lower", "new", "gone")
+MAX_CASES = 50
+"""The number of cases that are named for each kind of change."""
 
 
 class Change(NamedTuple):
@@ -46,6 +48,23 @@ def list_changes(suite: JSONObject) -> Iterator[Change]:
         variant = format_variant_name(suite["variant"])
         for name in baseline["gone"]:
             yield Change("gone", format_case_name(name, variant), "")
+
+
+def format_changes(suite: JSONObject) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the text of each changed case of a suite, ordered by kind."""
+    changes = list(list_changes(suite))
+    # What broke comes first.
+    for kind in KINDS:
+        changes_of_kind = [change for change in changes if change.kind == kind]
+        for change in changes_of_kind[:MAX_CASES]:
+            if change.remark:
+                remark = f" ({change.remark})"
+            else:
+                remark = ""
+            yield kind, f"{kind}: {change.name}{remark}"
+        left = len(changes_of_kind) - MAX_CASES
+        if left > 0:
+            yield kind, f"{kind}: {left} more"
 
 
 def summarize_changes(suite: JSONObject) -> str:
