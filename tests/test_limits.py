@@ -626,14 +626,6 @@ def _(number: int) -> bool:
         return not list(find_matrix_problems(matrix, None))
 
 
-@limit(60, "suites/expansion.py MAX_ROW_LABEL")
-def _(length: int) -> bool:
-    from llm_mock.suites import expansion
-
-    case: Any = SimpleNamespace(name="case", rows=[{"a": "x" * length}])
-    return expansion._make_row_names(case) == [f"case[{'x' * length}]"]
-
-
 @limit(100, "suites/simulated_user.py MOST_TURNS")
 def _(number: int) -> bool:
     from llm_mock.suites.simulated_user import SimulatedUser

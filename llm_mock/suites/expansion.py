@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -22,14 +21,12 @@ from llm_mock.suites.schema import (
     TestCase,
     TestSuiteDefinition,
 )
-from llm_mock.suites.variables import SuiteSize, VariableReplacer, format_value, has_reference
+from llm_mock.suites.variables import SuiteSize, VariableReplacer, has_reference
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import NAME
 from llm_mock.support.text import shorten, shorten_name, suggest_name
 from llm_mock.support.validation import describe_data, list_problems
 
-MAX_ROW_LABEL = 60
-"""The most characters of the values of a row in the name of its case."""
 # An assertion or a variable takes memory even if its text is short.
 PART_SIZE = 100
 """The size of an assertion or a variable of a case, in characters."""
@@ -116,7 +113,6 @@ class _CaseExpansion:
             turns.append(self._read_texts(place, turn))
         case = self._read_texts(self._place, case)
         case = case.model_copy(update={"turns": tuple(turns)})
-        self._has_row_file = case.rows_file is not None
         if case.rows_file is not None:
             case = self._read_rows(case, case.rows_file)
         self._case = case
@@ -132,7 +128,7 @@ class _CaseExpansion:
             parts_per_row += len(shared) + 1
         self._size.add(len(rows) * parts_per_row * PART_SIZE)
         if case.rows:
-            names = _make_row_names(case, self._has_row_file)
+            names = _make_row_names(case)
         else:
             names = [case.name]
         cases = []
@@ -329,30 +325,12 @@ def _get_limit(case: TestCase, defaults: Defaults, key: str) -> Any:
     return own
 
 
-def _make_row_names(case: TestCase, is_numbered: bool = False) -> list[str]:
-    """Return a unique name for each row; the template itself if the name has variables.
-
-    Args:
-        case: the case.
-        is_numbered: whether to name rows by their numbers, not by their values.
-    """
+def _make_row_names(case: TestCase) -> list[str]:
+    """Return a unique name for each row; the template itself if the name has variables."""
     if has_reference(case.name):
         return [case.name] * len(case.rows)
-    if is_numbered:
-        return [f"{case.name}[{number}]" for number in range(1, len(case.rows) + 1)]
-    # A dict as an ordered set.
-    names: dict[str, None] = {}
-    counts: Counter[str] = Counter()
-    for row in case.rows:
-        values = map(format_value, row.values())
-        label = shorten_name("-".join(values), MAX_ROW_LABEL)
-        name = f"{case.name}[{label}]"
-        while name in names:
-            counts[label] += 1
-            number = counts[label] + 1
-            name = f"{case.name}[{label} {number}]"
-        names[name] = None
-    return list(names)
+    # Values may be long, or secret, and change; a number is enough for `-k`.
+    return [f"{case.name}[{number}]" for number in range(1, len(case.rows) + 1)]
 
 
 def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProblem]:

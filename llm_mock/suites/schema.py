@@ -112,7 +112,7 @@ class TestCase(CaseTurn):
     """Values for `${name}` in prompts, expected outputs and texts of assertions; `$${name}` gives
     a literal `${name}`. A case without variables replaces nothing."""
     rows: Annotated[tuple[Mapping[str, Any], ...], Field(min_length=1)] = ()
-    """Variables of several cases that this one expands to. Their names are `name[values]`, unless
+    """Variables of several cases that this one expands to. Their names are `name[number]`, unless
     `name` contains `${…}`."""
     rows_file: Text | None = None
     """A file of rows beside the suite (`.csv`, `.jsonl`, `.yaml`), or a glob; replaces `rows`. The

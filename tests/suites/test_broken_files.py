@@ -234,12 +234,15 @@ def test_what_is_wrong_with_a_case_is_said_with_its_line_and_its_name(
     ("assertion", "problem"),
     [
         ("type: contains", "8: case 'one': 'value' is missing"),
-        ("value: x", "8: case 'one': 'type' is missing; known are contains, "),
+        ("value: x", "8: case 'one': 'type' is missing; known are bleu, contains, "),
         (
             "{type: contians, value: x}",
             "8: case 'one': unknown type 'contians'; did you mean 'contains'? Known are ",
         ),
-        ("{type: 5, value: x}", "8: case 'one': unknown type the number 5; known are contains, "),
+        (
+            "{type: 5, value: x}",
+            "8: case 'one': unknown type the number 5; known are bleu, contains, ",
+        ),
         (
             "contains",
             "8: case 'one': assertions.0: should be a mapping (key: value), not 'contains'",
