@@ -315,13 +315,16 @@ def _(number: int) -> bool:
     )
 
 
-@limit(50, "commands/changes.py MAX_CASES")
+@limit(50, "report/suite_changes.py MAX_CASES")
 def _(number: int) -> bool:
-    from llm_mock.commands.changes import KINDS, _format_changes
+    from llm_mock.report.suite_changes import format_changes
 
-    changes = [SimpleNamespace(kind=KINDS[0], name=name, remark="") for name in names(number)]
-    lines = [text for _, text in _format_changes(changes)]  # type: ignore[arg-type]
-    return f"{KINDS[0]}: 1 more" not in lines
+    change = {"change": "broke", "status": "passed"}
+    cases = [{"name": name, "baseline": change} for name in names(number)]
+    lines = [
+        text for _, text in format_changes({"variant": None, "baseline": None, "cases": cases})
+    ]
+    return "broke: 1 more" not in lines
 
 
 @limit(20, "commands/test.py MAX_NAMES")
