@@ -169,7 +169,6 @@ def load_spec_suite(
         cases=(case,),
     )
     suite._path = path
-    suite.mark_expanded()
     return suite, SpecSubject(spec, path, create_driver, model, allowed_hosts)
 
 

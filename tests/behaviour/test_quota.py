@@ -265,7 +265,13 @@ def test_google_names_the_quota_and_the_delay(mock_llm_responses: LLMMock) -> No
     assert (error["code"], error["status"]) == (429, "RESOURCE_EXHAUSTED")
     assert "limit: 1, model: gemini" in error["message"]
     assert failure["violations"][0]["quotaValue"] == "1"
-    assert failure["violations"][0]["quotaDimensions"]["model"] == "gemini"
+    (violation,) = failure["violations"]
+    assert violation == {
+        "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
+        "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+        "quotaDimensions": {"location": "global", "model": "gemini"},
+        "quotaValue": "1",
+    }
     assert retry["retryDelay"] == "60s"
 
 

@@ -176,6 +176,13 @@ def test_what_cannot_be_made_again_is_not_described() -> None:
         assert describe(error) is None, type(error)
 
 
+def test_an_attribute_is_described_only_where_the_class_does_not_set_it() -> None:
+    error: Any = make_provider_error("gpt-4o-mini", "rate_limit")
+    assert "attributes" not in (describe(error) or {})
+    error.code = "other"
+    assert (describe(error) or {})["attributes"] == {"code": "other"}
+
+
 def test_a_missing_package_is_named_with_its_remedy() -> None:
     with pytest.raises(
         ErrorNotRebuilt,

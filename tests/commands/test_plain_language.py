@@ -209,6 +209,14 @@ def test_a_dry_run_has_the_outcomes_and_documents_of_a_suite(
     assert tags - {"properties"} == expected[status]
 
 
+def test_the_texts_of_a_plain_language_test_are_no_templates(project: Path) -> None:
+    write(
+        project, "tests/llm/sums.yaml", SPEC.replace("Adds numbers", "'file://{{ numbers }}.txt'")
+    )
+    result = run("tests/llm", "--dry-run")
+    assert result.exit_code == 0, result.output
+
+
 def test_a_plain_language_test_is_repeated_and_compared_with_a_baseline(project: Path) -> None:
     first = run("--dry-run", "tests/llm", "--repeat", "2", "-o", "before.json")
     assert "100% (2/2)" in first.stdout
