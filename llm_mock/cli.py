@@ -539,8 +539,13 @@ def docs(words: tuple[str, ...]) -> None:
 @click.option("--write", is_flag=True, help="Write the files instead of showing the changes.")
 @click.option("--learn", is_flag=True, help="Run the old tests once, to learn their models.")
 @click.option("--no-verify", is_flag=True, help="Write without running the tests.")
+@click.option(
+    "--partial",
+    is_flag=True,
+    help="Keep an assertion that is not understood as a comment, below a TODO.",
+)
 def migrate(
-    paths: tuple[Path, ...], check: bool, write: bool, learn: bool, no_verify: bool
+    paths: tuple[Path, ...], check: bool, write: bool, learn: bool, no_verify: bool, partial: bool
 ) -> None:
     """Rewrite tests that mock llm by hand (unittest.mock, monkeypatch, pytest-mock).
 
@@ -561,7 +566,12 @@ def migrate(
         from llm_mock.commands.migrate import migrate as migrate_paths
 
         exit_code = migrate_paths(
-            paths, check=check, write=write, learning=learn, verifying=not no_verify
+            paths,
+            check=check,
+            write=write,
+            learning=learn,
+            verifying=not no_verify,
+            is_partial=partial,
         )
     raise SystemExit(exit_code)
 

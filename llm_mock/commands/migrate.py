@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -48,7 +48,13 @@ class _Totals:
 
 
 def migrate(
-    paths: Sequence[Path], *, check: bool, write: bool, learning: bool, verifying: bool = True
+    paths: Sequence[Path],
+    *,
+    check: bool,
+    write: bool,
+    learning: bool,
+    verifying: bool,
+    is_partial: bool,
 ) -> int:
     """Rewrite the tests of files and folders, and return the exit code.
 
@@ -58,12 +64,14 @@ def migrate(
         write: write the files. Without `check` and `write`, the changes are printed.
         learning: run the old tests once, to learn which models they request.
         verifying: write only the tests that pass before and after.
+        is_partial: keep an assertion that is not understood as a comment.
     """
     totals = _Totals()
-    results = _rewrite_all(paths, totals)
+    rewriter = _Rewriter(is_partial)
+    results = _rewrite_all(paths, rewriter, totals)
     has_changes = any(result.changed for result in results)
     verifying = verifying and write and has_changes
-    files = _run_tests(results, learning, verifying)
+    files = _run_tests(results, rewriter, learning, verifying)
     for file in files:
         _report_file(file, check, write, totals)
     _print_summary(totals, check, write, verifying)
@@ -72,11 +80,50 @@ def migrate(
     return 1 if has_failed else 0
 
 
-def _rewrite_all(paths: Sequence[Path], totals: _Totals) -> list[FileResult]:
+@dataclass(frozen=True)
+class _Rewriter:
+    """Rewrites files in memory.
+
+    Attributes:
+        is_partial: whether an assertion that is not understood becomes a comment.
+        models: the models that the old tests request.
+    """
+
+    is_partial: bool
+    models: DiscoveredModels = field(default_factory=DiscoveredModels)
+
+    def rewrite(
+        self,
+        path: Path,
+        source: bytes,
+        findings: Findings = NO_FINDINGS,
+    ) -> FileResult:
+        return rewrite_file(
+            path,
+            source,
+            partial(self.models.get_requested_models, path),
+            _get_model_id,
+            findings,
+            partial=self.is_partial,
+        )
+
+    def rewrite_again(self, result: FileResult, findings: Findings = NO_FINDINGS) -> FileResult:
+        """Rewrite a file anew with what is known by now."""
+        return self.rewrite(result.path, result.source, findings)
+
+    def learn(self, models: DiscoveredModels) -> _Rewriter:
+        return replace(self, models=models)
+
+
+def _rewrite_all(
+    paths: Sequence[Path],
+    rewriter: _Rewriter,
+    totals: _Totals,
+) -> list[FileResult]:
     """Rewrite files in memory, without those that cannot be read."""
     results = []
     for path in _find_files(paths, totals):
-        result = _read_and_rewrite(path, totals)
+        result = _read_and_rewrite(path, rewriter, totals)
         if result is not None:
             results.append(result)
     return results
@@ -84,6 +131,7 @@ def _rewrite_all(paths: Sequence[Path], totals: _Totals) -> list[FileResult]:
 
 def _run_tests(
     results: Sequence[FileResult],
+    rewriter: _Rewriter,
     learning: bool,
     verifying: bool,
 ) -> list[VerifiedFile]:
@@ -91,20 +139,18 @@ def _run_tests(
     old = PytestRun()
     if learning or verifying:
         old = _run_old_tests(results, learning)
-    models = DiscoveredModels()
     if learning:
-        models = old.models
-        results = [_rewrite_with_models(models, result) for result in results]
+        rewriter = rewriter.learn(old.models)
+        results = [_rewrite_concerned(rewriter, result) for result in results]
     if not verifying:
         return [VerifiedFile(result) for result in results]
-    rewrite = partial(_rewrite_again, models)
-    return RewriteVerifier(results, old, rewrite).verify()
+    return RewriteVerifier(results, old, rewriter.rewrite_again).verify()
 
 
-def _rewrite_with_models(models: DiscoveredModels, result: FileResult) -> FileResult:
+def _rewrite_concerned(rewriter: _Rewriter, result: FileResult) -> FileResult:
     if not result.changed and not result.manual_changes:
         return result
-    return _rewrite_again(models, result, NO_FINDINGS)
+    return rewriter.rewrite_again(result)
 
 
 def _run_old_tests(results: Iterable[FileResult], learning: bool) -> PytestRun:
@@ -150,10 +196,10 @@ def _walk_folder(folder: Path) -> Iterator[Path]:
                 yield Path(root, name)
 
 
-def _read_and_rewrite(path: Path, totals: _Totals) -> FileResult | None:
+def _read_and_rewrite(path: Path, rewriter: _Rewriter, totals: _Totals) -> FileResult | None:
     """Rewrite a file in memory; None if it cannot be read."""
     try:
-        return _rewrite(DiscoveredModels(), path, read_file(path), NO_FINDINGS)
+        return rewriter.rewrite(path, read_file(path))
     except OSError as error:
         problem = f"{format_path(path)} cannot be read: {error.strerror or error}."
         print_message("Error", problem)
@@ -161,25 +207,6 @@ def _read_and_rewrite(path: Path, totals: _Totals) -> FileResult | None:
         print_message("Error", str(error))
     totals.errors += 1
     return None
-
-
-def _rewrite_again(
-    models: DiscoveredModels,
-    result: FileResult,
-    findings: Findings,
-) -> FileResult:
-    """Rewrite a file anew with what is known by now."""
-    return _rewrite(models, result.path, result.source, findings)
-
-
-def _rewrite(
-    models: DiscoveredModels,
-    path: Path,
-    source: bytes,
-    findings: Findings,
-) -> FileResult:
-    get_requested_models = partial(models.get_requested_models, path)
-    return rewrite_file(path, source, get_requested_models, _get_model_id, findings)
 
 
 def _get_model_id(name: str) -> str:

@@ -104,6 +104,8 @@ def rewrite_file(
     get_requested_models: GetRequestedModels,
     resolve_model: Callable[[str], str],
     findings: Findings = NO_FINDINGS,
+    *,
+    partial: bool = False,
 ) -> FileResult:
     """Rewrite the tests of a file whose meaning is certain.
 
@@ -113,6 +115,7 @@ def rewrite_file(
         get_requested_models: returns the models that a test requests from a patched target.
         resolve_model: returns the model id for a name or alias.
         findings: the results of a run of the rewritten tests.
+        partial: whether an assertion that is not understood becomes a comment.
 
     Raises:
         InvalidFile: it is not valid Python.
@@ -121,7 +124,15 @@ def rewrite_file(
         text = source.decode(errors="replace")
         return FileResult(path, source, text, text, source, (), frozenset(), ())
     wrapper = MetadataWrapper(parse_file(path, source))
-    rewriter = _FileRewriter(path, source, wrapper, get_requested_models, resolve_model, findings)
+    rewriter = _FileRewriter(
+        path,
+        source,
+        wrapper,
+        get_requested_models,
+        resolve_model,
+        findings,
+        partial,
+    )
     return rewriter.rewrite()
 
 
@@ -149,6 +160,7 @@ class _FileRewriter:
         get_requested_models: GetRequestedModels,
         resolve_model: Callable[[str], str],
         findings: Findings,
+        partial: bool,
     ) -> None:
         self.path = path
         self.source = source
@@ -168,6 +180,7 @@ class _FileRewriter:
             resolve_model,
             fixtures,
             findings.unused_replies,
+            partial,
         )
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
@@ -295,8 +308,11 @@ class _FileRewriter:
                 names[node.name.value] = node.name
         for function in self.functions:
             names[function.name] = function.node.name
+        problems = list(self.problems.items())
+        for name, result in self.results.items():
+            problems += [(name, todo) for todo in result.todos]
         changes = []
-        for name, problem in self.problems.items():
+        for name, problem in problems:
             # A node of rewritten code has no position.
             position = None
             if problem.node is not None:

@@ -38,12 +38,14 @@ class RewrittenFunction:
         fixtures: the fixtures of the file that it depends on.
         given_value: the value that a fixture gives to its tests, if it is a mock.
         configures_nothing: whether the new function configures no reply.
+        todos: the reasons why assertions became comments.
     """
 
     node: cst.FunctionDef | None
     fixtures: frozenset[str] = frozenset()
     given_value: Value | None = None
     configures_nothing: bool = False
+    todos: tuple[CannotRewrite, ...] = ()
 
 
 def rewrite_function(
@@ -126,6 +128,7 @@ class _FunctionRewriter:
             frozenset(self.fixtures),
             state.given_value,
             configures_nothing=not any(slot.lines for slot in state.slots),
+            todos=tuple(state.todos),
         )
 
     def _patches_llm(self) -> bool:

@@ -17,6 +17,7 @@ from llm_mock.migrate.symbol_table import SymbolTable
 if TYPE_CHECKING:
     import libcst as cst
 
+    from llm_mock.migrate.manual_changes import CannotRewrite
     from llm_mock.migrate.patches import Patch
 
 
@@ -38,6 +39,7 @@ class FileContext:
         get_requested_models: returns the models that a test requests from a patched target.
         resolve_model: returns the model id for a name or alias.
         fixtures: the fixtures of the file.
+        partial: whether an assertion that is not understood becomes a comment.
         unused_replies: the number of queued replies that a test leaves, as a run of it showed.
     """
 
@@ -47,6 +49,7 @@ class FileContext:
     resolve_model: Callable[[str], str]
     fixtures: Mapping[str, cst.FunctionDef]
     unused_replies: Mapping[str, int]
+    partial: bool = False
 
 
 class FunctionState:
@@ -89,6 +92,8 @@ class FunctionState:
             self.slots,
             context.unused_replies.get(name, 0),
         )
+        self.todos: list[CannotRewrite] = []
+        """The reasons why assertions became comments."""
         self.given_value: Value | None = None
         """The value that a fixture gives to its tests, if it is a mock."""
         self._asserted_models = asserted_models

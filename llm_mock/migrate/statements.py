@@ -18,6 +18,7 @@ from llm_mock.migrate.body import (
     Slot,
     assemble_body,
     collect_comments,
+    get_leading_lines,
     is_empty,
 )
 from llm_mock.migrate.doubles import LegacyMock, PlainCode
@@ -44,6 +45,7 @@ from llm_mock.migrate.syntax import (
     parse_expression,
     parse_statement,
     split_block,
+    strip_leading_lines,
     to_source,
 )
 
@@ -81,7 +83,10 @@ class StatementRewriter:
                 parts += self._rewrite_statement(node)
             except CannotRewrite as error:
                 error.node = error.node or node
-                raise
+                if not self.state.context.partial or not _is_assertion(node):
+                    raise
+                self.state.todos.append(error)
+                parts.append(_new_todo(node, error))
         return parts
 
     def _rewrite_statement(self, node: cst.BaseStatement) -> list[Part]:
@@ -417,6 +422,25 @@ class StatementRewriter:
             SEE_CALLS,
             node,
         )
+
+
+def _is_assertion(node: cst.BaseStatement) -> bool:
+    """Return whether a statement is an `assert` or an assertion of `unittest.mock`."""
+    part = get_small_statement(node)
+    if isinstance(part, cst.Expr):
+        return get_assertion_name(part.value) is not None
+    return isinstance(part, cst.Assert)
+
+
+def _new_todo(node: cst.BaseStatement, error: CannotRewrite) -> Slot:
+    """Return an assertion as a comment, below the reason and what to write instead."""
+    lines = [f"TODO llm-mock: {error.reason}. {error.advice}".replace("\n", " ")]
+    lines += to_source(strip_leading_lines(node)).rstrip().splitlines()
+    comments = get_leading_lines(node)
+    for line in lines:
+        comment = cst.Comment(f"# {line}")
+        comments.append(cst.EmptyLine(comment=comment))
+    return Slot(comments=comments)
 
 
 def _replace_line(node: cst.SimpleStatementLine, lines: Sequence[str]) -> list[Part]:

@@ -33,8 +33,15 @@ def to_source(node: cst.CSTNode) -> str:
 
 
 def get_first_line(node: cst.CSTNode) -> str:
-    """Return the first line of a node's source code."""
-    return to_source(node).strip().splitlines()[0]
+    """Return the first line of a node's source code, without the comments above it."""
+    return to_source(strip_leading_lines(node)).strip().splitlines()[0]
+
+
+def strip_leading_lines(node: cst.CSTNode) -> cst.CSTNode:
+    """Return a statement without the blank lines and comments above it."""
+    if not hasattr(node, "leading_lines"):
+        return node
+    return node.with_changes(leading_lines=[])
 
 
 def parse_expression(source: str) -> cst.BaseExpression:

@@ -329,3 +329,16 @@ def test_a_missing_libcst_is_named_with_what_installs_it(tmp_path: Path) -> None
             "'pytest-llm-mock[migrate]'\n"
         ),
     )
+
+
+def test_a_partial_migration_lists_the_assertions_that_are_left(folder: Path) -> None:
+    text = OLD + "        get_model.return_value.prompt.assert_called_with('Hi', stream=False)\n"
+    (folder / "test_app.py").write_text(text)
+    assert run("--check", ".")[1].endswith("To rewrite: 0 tests in 0 files, 1 left to you.\n")
+    code, output = run("--partial", "--write", "--no-verify", ".")
+    assert (code, output.splitlines()[0]) == (0, "test_app.py: test_greeting rewritten.")
+    assert output.splitlines()[1].startswith("test_app.py:11: test_greeting: ")
+    assert "Rewritten: 1 test in 1 file, 1 left to you." in output
+    new = (folder / "test_app.py").read_text()
+    assert new.startswith(NEW)
+    assert "    # TODO llm-mock: get_model.return_value.prompt.assert_called_with(" in new

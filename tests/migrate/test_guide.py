@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -34,4 +35,10 @@ def test_what_the_guide_shows_is_what_the_command_makes(title: str, tmp_path: Pa
     (tmp_path / "assistant.py").write_text(APPLICATION)
     result = rewrite_file(tmp_path / "test_old.py", old.encode(), learned, lambda name: name)
     assert result.manual_changes == ()
-    assert result.after.replace("_old", "_new") == new
+    # The command does not break lines, and those of the guide are short.
+    assert _normalize(result.after.replace("_old", "_new")) == _normalize(new)
+
+
+def _normalize(source: str) -> str:
+    """Return code without its line breaks."""
+    return ast.unparse(ast.parse(source))

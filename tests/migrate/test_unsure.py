@@ -347,12 +347,16 @@ NOT_OURS = {
 }
 
 
-def migrated(folder: Path, text: str, *models: str) -> FileResult:
+def migrated(folder: Path, text: str, *models: str, partial: bool = False) -> FileResult:
     (folder / "app.py").write_text("from llm import get_model, get_async_model\n")
     (folder / "other.py").write_text("from django.apps import get_model\n")
     source = (START + dedent(text).lstrip("\n")).encode()
     return rewrite_file(
-        folder / "test_old.py", source, lambda test, target: models, lambda name: name
+        folder / "test_old.py",
+        source,
+        lambda test, target: models,
+        lambda name: name,
+        partial=partial,
     )
 
 
@@ -440,3 +444,69 @@ def test_what_a_fixture_does_after_the_test_stays_after_it(tmp_path: Path) -> No
             mock_llm_calls.assert_called_once()
     """
     assert result.after.endswith(dedent(new).rstrip() + "\n")
+
+
+PARTIAL = """
+    def test_it():
+        with patch("app.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hi"
+            app.ask()
+            # The text of the call
+            assert "Hi" in str(
+                get_model.return_value.prompt.call_args
+            )
+
+            get_model.return_value.prompt.assert_called_with("Hi", stream=False)
+            get_model.return_value.prompt.assert_called_once()
+"""
+
+
+def test_an_assertion_that_is_not_understood_becomes_a_comment_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert migrated(tmp_path, PARTIAL).changed == ()
+    result = migrated(tmp_path, PARTIAL, partial=True)
+    new = """
+        def test_it(mock_llm_responses, mock_llm_calls):
+            mock_llm_responses.set("*", "Hi")
+            app.ask()
+            # The text of the call
+            # TODO llm-mock: the use of the mock get_model is unknown: assert "Hi" in str(. \
+mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, tools), options.
+            # assert "Hi" in str(
+            #     get_model.return_value.prompt.call_args
+            # )
+
+            # TODO llm-mock: get_model.return_value.prompt.assert_called_with("Hi", stream=False) \
+names stream. mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, \
+tools), options.
+            # get_model.return_value.prompt.assert_called_with("Hi", stream=False)
+            mock_llm_calls.assert_called_once()
+    """
+    assert result.after.endswith(dedent(new))
+    assert [change.line for change in result.manual_changes] == [11, 15]
+    assert {change.name for change in result.manual_changes} == {"test_it"}
+
+
+def test_a_statement_other_than_an_assertion_is_never_left_out(tmp_path: Path) -> None:
+    text = """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask(get_model.return_value)
+    """
+    result = migrated(tmp_path, text, partial=True)
+    assert (result.changed, result.after) == ((), result.before)
+
+
+def test_the_reason_names_the_statement_and_not_the_comment_above(tmp_path: Path) -> None:
+    text = """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                # Ask it
+                app.ask(get_model.return_value)
+    """
+    [change] = migrated(tmp_path, text).manual_changes
+    assert change.reason.endswith("get_model is unknown: app.ask(get_model.return_value)")
