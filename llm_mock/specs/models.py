@@ -92,7 +92,8 @@ class TestSpec(WithExtensions, _StrictModel):
 
     test: TestMeta
     tools: list[RoleTool] = []
-    """MCP servers (`type: mcp`) and command-line tools (`type: cli`), as in a role."""
+    """MCP servers (`type: mcp`), command-line tools (`type: cli`) and Python functions
+    (`type: function`), as in a role."""
     setup: list[Step] = []
     """Steps before the test; a failed one ends the test."""
     steps: Annotated[list[Step], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Serve async functions as the tools of an MCP server."""
+"""Serve functions as the tools of an MCP server."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ToolFunction:
 
     Args:
         name: the name of the tool.
-        function: an async function, or a bound method.
+        function: a function, async or not, or a bound method.
 
     Raises:
         TypeError: it has parameters without names.
@@ -163,7 +163,8 @@ def _resolve_type_hints(function: Callable[..., Any]) -> Any:
     """
 
     async def call(**arguments: Any) -> Any:
-        return await function(**arguments)
+        returned = function(**arguments)
+        return await returned if inspect.isawaitable(returned) else returned
 
     vars(call)["__signature__"] = inspect.signature(function)
     hints = dict(function.__annotations__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from llm_mock.agents.agent import MAX_TURNS, Agent, Provider
 from llm_mock.agents.servers import CLIServer, MCPServer, Transport
 from llm_mock.agents.skill import Skill
+from llm_mock.checks.python_functions import validate_reference
 from llm_mock.errors import InvalidFile, InvalidServer
 from llm_mock.suites.role_file import (
     FlatAgent,
@@ -76,8 +78,8 @@ class Role:
 def load_role(path: str | Path) -> Role:
     """Read a role file, without asking `llm` for its model; see `resolve_model`.
 
-    Tools of type `mcp` and `cli` become the agent's servers. A relative `cwd` or `skill` is
-    relative to the folder of the role. Unsupported keys are reported by `Role.ignored`.
+    Tools of type `mcp`, `cli` and `function` become the agent's servers. A relative `cwd` or
+    `skill` is relative to the folder of the role. Unsupported keys are reported by `Role.ignored`.
 
     Args:
         path: a file with `kind: Agent` and `apiVersion: initrunner/v1` or `llm-mock/v1`; or a flat
@@ -229,6 +231,8 @@ def create_server(tool: RoleTool, folder: Path) -> MCPServer | CLIServer | None:
         return _create_mcp_server(tool, cwd)
     if tool.type == "cli":
         return _create_cli_server(tool, cwd)
+    if tool.type == "function":
+        return _create_function_server(tool, folder)
     return None
 
 
@@ -256,6 +260,25 @@ def _create_mcp_server(tool: RoleTool, cwd: Path | None) -> MCPServer:
         raise InvalidServer(f"a tool of type mcp with transport: {tool.transport} needs a 'url'")
     options["transport"] = cast("Transport", tool.transport)
     return MCPServer(url=tool.url, headers=tool.headers, **options)
+
+
+def _create_function_server(tool: RoleTool, folder: Path) -> MCPServer:
+    """Return a server of a Python function, which runs in a process of its own."""
+    if not tool.function:
+        raise InvalidServer("a tool of type function needs a 'function': file.py:name")
+    try:
+        reference = validate_reference(tool.function)
+    except ValueError as error:
+        raise InvalidServer(f"function {error}, not {shorten(tool.function)}") from None
+    name = tool.name or reference.rpartition(":")[2]
+    return MCPServer(
+        [sys.executable, "-m", "llm_mock.specs.function_server"],
+        args=(reference, name),
+        env=tool.env,
+        cwd=folder,
+        call_timeout=tool.timeout,
+        name=reference,
+    )
 
 
 def _create_cli_server(tool: RoleTool, cwd: Path | None) -> CLIServer:

@@ -16,7 +16,7 @@ from llm_mock.support.text import shorten, shorten_name, suggest_nearest
 from llm_mock.support.validation import Location, Number, Seconds, Text, Whole, WithExtensions
 from llm_mock.support.yaml_files import Document
 
-TOOL_TYPES = ("mcp", "cli")
+TOOL_TYPES = ("mcp", "cli", "function")
 """The types of tools that are supported."""
 OTHER_KINDS = {
     "Flow": "a flow",
@@ -46,6 +46,8 @@ _STDIO_KEYS = ("command", "args", "env", "cwd")
 _HTTP_KEYS = ("url", "headers")
 _MCP_KEYS = ("type", "name", "transport", "tool_filter", "timeout", "tool_exclude")
 _CLI_KEYS = ("type", "name", "command", "tool_prefix", "cwd", "env", "timeout", "description")
+
+_FUNCTION_KEYS = ("type", "name", "function", "env", "timeout")
 
 
 class _Part(pydantic.BaseModel):
@@ -99,7 +101,7 @@ class RoleModel(_Part):
 
 
 class RoleTool(_Part):
-    """A tool of a role: an MCP server, a command-line tool, or an unsupported type."""
+    """A tool of a role: an MCP server, a command line, a Python function, or an unsupported one."""
 
     type: str
     name: str | None = None
@@ -121,6 +123,8 @@ class RoleTool(_Part):
     # The following are for command-line tools.
     tool_prefix: str | None = None
     description: str | None = None
+    # The following is for Python functions.
+    function: str = ""
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -138,6 +142,8 @@ class RoleTool(_Part):
         """The keys that have an effect for this type and transport."""
         if self.type == "cli":
             return _CLI_KEYS
+        if self.type == "function":
+            return _FUNCTION_KEYS
         transport_keys = _STDIO_KEYS if self.transport == "stdio" else _HTTP_KEYS
         return _MCP_KEYS + transport_keys
 

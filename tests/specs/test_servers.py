@@ -10,12 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock.agents.pool import get_server_pool
+from llm_mock.agents.tools import ServerTool
 from llm_mock.cli import main
 from llm_mock.errors import DriverError, InvalidFile, ServerError
 from llm_mock.specs import load_spec, run_llm_test
 from llm_mock.specs.claude_code import ClaudeCodeDriver
 from llm_mock.specs.drivers import DryRun
 from llm_mock.specs.llm_driver import LLMDriver
+from llm_mock.specs.servers import create_servers
 from tests.agents.test_pool import EXAMPLES, SSE, serving
 
 SPEC = """\
@@ -104,7 +107,11 @@ def test_claude_code_refuses_a_test_with_servers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tool", "problem"),
     [
-        ("{type: web}", "the type 'web' is not supported; write one of mcp, cli"),
+        ("{type: web}", "the type 'web' is not supported; write one of mcp, cli, function"),
+        ("{type: function}", "a tool of type function needs a 'function': file.py:name"),
+        ("{type: function, function: x}", "function should be file.py:function or package."),
+        ("{type: function, function: '../x.py:f'}", "outside of the suite's folder"),
+        ("{type: function, function: 'x.py:f', cwd: y}", "the key 'cwd' has no effect here"),
         ("{type: mcp}", "a tool of type mcp needs a 'command'"),
         ("{type: cli, name: x}", "a tool of type cli needs a 'name' and a 'command'"),
         ("{type: mcp, comand: x}", "unknown key 'comand'; did you mean 'command'?"),
@@ -127,3 +134,84 @@ def test_validate_knows_the_tools_of_servers(name: str, passed: bool, tmp_path: 
     )
     result = CliRunner().invoke(main, ["validate", str(path)])
     assert (result.exit_code == 0) is passed, result.output
+
+
+FUNCTIONS = """
+import os
+import time
+
+print("a module that prints")
+
+def add(first: int, second: int = 2) -> int:
+    \"\"\"Add two numbers.\"\"\"
+    print("a function that prints")
+    return first + second
+
+async def read(name: str) -> str:
+    return os.environ[name]
+
+def wait() -> None:
+    time.sleep(30)
+
+def positional(first, /):
+    pass
+"""
+ADDED = """\
+test: {{name: Sums}}
+tools:
+  - {tool}
+steps:
+  - {{tool: plus, args: {{first: 1}}, save_as: sum}}
+  - {{tool: assert_equals, args: {{actual: "${{sum}}", expected: 3}}}}
+verdict: {{pass_if: it holds, fail_if: it does not}}
+"""
+ADD = "{type: function, name: plus, function: 'sub/sums.py:add'}"
+
+
+@pytest.fixture
+def functions(tmp_path: Path) -> Path:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "sums.py").write_text(FUNCTIONS)
+    return tmp_path
+
+
+def list_offered(path: Path, tool: str) -> list[ServerTool]:
+    servers = create_servers(load_spec(write(path, tool)), path / "bank.yaml")
+    return get_server_pool().tools(servers)
+
+
+def test_steps_call_a_python_function_by_its_type_hints(functions: Path) -> None:
+    path = write(functions, ADD, ADDED)
+    verdict = run_llm_test(load_spec(path), path, driver=DryRun())
+    assert verdict.verdict == "PASS", verdict
+    path = write(functions, ADD, ADDED.replace("first: 1", "first: one"))
+    verdict = run_llm_test(load_spec(path), path, driver=DryRun())
+    assert "arguments are invalid" in verdict.reason
+
+
+def test_a_python_function_is_offered_by_its_name_with_its_docstring(functions: Path) -> None:
+    (tool,) = list_offered(functions, "{type: function, function: 'sub.sums:add', timeout: 7}")
+    assert (tool.name, tool.description, tool.timeout) == ("add", "Add two numbers.", 7)
+    assert tool.input_schema["required"] == ["first"]
+    assert set(tool.input_schema["properties"]) == {"first", "second"}
+    (tool,) = list_offered(
+        functions, "{type: function, function: 'sub/sums.py:read', env: {PLACE: here}}"
+    )
+    assert tool.call({"name": "PLACE"}).text == "here"
+    (tool,) = list_offered(functions, "{type: function, function: 'sub/sums.py:wait', timeout: 1}")
+    assert tool.call({}).is_error
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        ("sub/sums.py:ad", "has no function 'ad'"),
+        ("sub/sums.py:positional", "sub/sums.py:positional cannot be a tool: "),
+        ("nowhere:f", "nowhere:f: there is no module 'nowhere'"),
+    ],
+)
+def test_a_python_function_that_cannot_be_a_tool_is_an_error(
+    functions: Path, function: str, problem: str
+) -> None:
+    with pytest.raises(ServerError, match=problem):
+        list_offered(functions, f"{{type: function, function: '{function}'}}")

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from llm_mock import ResponseConfigurator
 from llm_mock.agents import Agent, CLIServer, MCPServer, Provider
+from llm_mock.agents.pool import get_server_pool
 from llm_mock.errors import InvalidFile
 from llm_mock.suites import Role, load_role
 from llm_mock.suites.role import resolve_model
@@ -150,6 +151,17 @@ def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
     assert role.warning is None
 
 
+def test_a_function_becomes_a_tool_of_the_agent(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text("def add(first: int, second: int) -> int: return 0")
+    role = load_role(
+        write("  tools:\n    - {type: function, function: 'tools.py:add', description: x}\n")
+    )
+    (tool,) = get_server_pool().tools(role.agent.servers)
+    assert (tool.name, tool.server.label) == ("add", "tools.py:add")
+    assert tool.call({"first": 1, "second": 2}).structured == {"result": 0}
+    assert role.ignored == ("spec.tools[0].description (line 13)",)
+
+
 def test_a_skill_lies_beside_the_role(write: Write, tmp_path: Path) -> None:
     (tmp_path / "greeting").mkdir()
     (tmp_path / "greeting" / "SKILL.md").write_text("Greet by name.\n")
@@ -232,6 +244,10 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
         (
             "  tools:\n    - {type: cli, name: 'a b', command: c}\n",
             "13: CLIServer: the tool_prefix is 'a b'",
+        ),
+        (
+            "  tools:\n    - {type: function, function: add}\n",
+            "13: function should be file.py:function or package.module:function, not 'add'",
         ),
         ("  tools: [{command: npx}]\n", "12: 'type' is missing"),
         ("  tools: [mcp]\n", "12: spec.tools.0: a tool is a mapping that has a type"),
