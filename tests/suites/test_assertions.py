@@ -893,7 +893,8 @@ def test_a_judge_that_is_not_known_or_has_no_schemas_fails_the_assertion(
     result = evaluate_assertion(assertion("judge", criteria="x"), "y")
     assert outcome(result) == (
         False,
-        "No model judges: name one in the assertion, model: …, in the defaults, judge: …, or for "
+        "No model judges: name one in the assertion, model: …, in the defaults of the suite, "
+        "judge: …, or for "
         "the project, ini llm_mock_judge",
     )
 
