@@ -453,3 +453,59 @@ def test_without_verifying_no_test_runs(folder: Path) -> None:
     result = CliRunner().invoke(main, ["migrate", "--no-verify", "."])
     assert result.exit_code == 2
     assert "--no-verify needs --write: only what is written is verified." in result.output
+
+
+def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> None:
+    write(
+        folder / "app.py",
+        APP,
+        """
+        def chat(*texts):
+            conversation = get_model("gpt-4o-mini").conversation()
+            for text in texts:
+                response = conversation.prompt(text)
+                answer = response.text()
+            if isinstance(response, llm.Response):
+                conversation.prompt("once more").text()
+            return answer
+        """,
+    )
+    write(
+        folder / "test_app.py",
+        START,
+        """
+        class Answer:
+            def text(self):
+                return "Hello"
+
+        class Model:
+            def prompt(self, text):
+                return Answer()
+
+        def test_conversation():
+            with patch("app.get_model") as get_model:
+                conversation = get_model.return_value.conversation.return_value
+                conversation.prompt.return_value.text.return_value = "Hello"
+                assert app.chat("a", "b") == "Hello"
+
+        def test_class(monkeypatch):
+            monkeypatch.setattr("app.get_model", lambda name: Model())
+            assert app.ask_until_real() == "Hello"
+
+        def test_two_patches():
+            model = Mock()
+            model.prompt.return_value.text.return_value = "Hello"
+            with patch("app.get_model", return_value=model):
+                with patch("llm.get_model", return_value=model):
+                    assert app.ask() + app.llm.get_model("gpt-4o").prompt("a").text()
+        """,
+    )
+    lines = migrate(".")[1]
+    told = {line.split(": ")[1].split()[0]: line for line in lines[:-1]}
+    assert (
+        "the old mock had 2 calls, and the rewritten test has 3 calls"
+        in (told["test_conversation"])
+    )
+    # Nobody knows how often its prompt was called.
+    assert "verified: it passes" in told["test_class"]
+    assert "verified: it passes" in told["test_two_patches"]
