@@ -10,6 +10,7 @@ from llm_mock.behaviour.generate import generate_instance, generate_reply
 from llm_mock.core.reply import UNSET, Reply, to_reply
 from llm_mock.core.tool_calls import ToolCall
 from llm_mock.errors import LLMMockError
+from llm_mock.support.text import suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.request import ToolDemand
@@ -78,7 +79,10 @@ class CallEveryTool:
         if unknown:
             names = ", ".join(unknown)
             shown = ", ".join(offered) or "none"
-            raise LLMMockError(f"call_every_tool: {names} was not offered. Offered were: {shown}.")
+            nearest = suggest_nearest(unknown[0], offered) or "."
+            raise LLMMockError(
+                f"call_every_tool: {names} was not offered{nearest} Offered were: {shown}."
+            )
 
 
 def _find_called_tools(conversation: list[Any]) -> set[str]:

@@ -11,7 +11,7 @@ from llm_mock.core.matchers import TextMatcher
 from llm_mock.core.records import format_call_history, mark_shown
 from llm_mock.errors import InvalidMock
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.text import described, shorten_name
+from llm_mock.support.text import described, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -287,4 +287,5 @@ def _format_calls(mock: Mock, model: str, calls: Sequence[Call]) -> str:
         return left_alone
     others = sorted({call["model_id"] for call in mock.calls})
     named = ", ".join(map(shorten_name, others)) if others else "none"
-    return f"Model {model!r} was never called. Models that were called: {named}."
+    nearest = suggest_nearest(model, others) or "."
+    return f"Model {model!r} was never called{nearest} Models that were called: {named}."

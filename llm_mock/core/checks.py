@@ -22,7 +22,7 @@ from llm_mock.errors import (
 )
 from llm_mock.support.redaction import redact
 from llm_mock.support.schemas import find_text_violations, find_violations
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -112,8 +112,9 @@ def _check_tool_call(
     if call.name not in offered:
         names = ", ".join(sorted(offered))
         offer = f"Offered were: {names}." if offered else "No tools were offered."
+        nearest = suggest_nearest(call.name, offered) or "."
         return InvalidToolCall(
-            f"{beginning}, which the call does not offer. {offer} {_TOOL_CALL_ADVICE}"
+            f"{beginning}, which the call does not offer{nearest} {offer} {_TOOL_CALL_ADVICE}"
         )
     schema = offered[call.name].input_schema or {}
     problems = list(find_violations(schema, call.arguments, "the arguments"))

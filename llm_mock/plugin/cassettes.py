@@ -23,7 +23,7 @@ from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin import CASSETTE_USE, RECORDINGS, VERIFIED, VERIFY, CallVerification
 from llm_mock.support.redaction import OUTPUT
-from llm_mock.support.text import format_path, shorten, shorten_name
+from llm_mock.support.text import format_path, shorten, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.cassettes import RecordMode
@@ -157,7 +157,8 @@ def read_cassette_settings(
     mode = read_record_mode(request.node)
     if mode not in RECORD_MODES:
         modes = ", ".join(RECORD_MODES)
-        raise LLMMockError(f"Unknown record mode {mode!r}. It must be one of {modes}.")
+        nearest = suggest_nearest(str(mode), RECORD_MODES) or "."
+        raise LLMMockError(f"Unknown record mode {mode!r}{nearest} It must be one of {modes}.")
     config = request.getfixturevalue("llm_mock_cassette_config")
     if not isinstance(config, CassetteConfig):
         arguments = ", ".join(f"{field.name}=…" for field in fields(CassetteConfig))

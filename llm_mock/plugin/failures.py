@@ -46,9 +46,21 @@ def prepare_failure(
     error = None if call.excinfo is None else call.excinfo.value
     # Before the frames are hidden, because they tell who raised the error.
     is_ours = any(map(_is_ours, linked_errors(error)))
+    if type(error) is TypeError:
+        _name_nearest_argument(error)
     if not config.getoption("fulltrace"):
         _hide_inner_frames(call)
     return _redact_report if is_ours else None
+
+
+def _name_nearest_argument(error: TypeError) -> None:
+    """Let the error for a misspelt argument of our functions name the nearest one."""
+    from llm_mock.support.misspelling import explain_type_error
+
+    frames = list_frames(error)
+    message = explain_type_error(error, frames[-1].tb_frame) if frames else None
+    if message is not None:
+        error.args = (message,)
 
 
 def _redact_report(report: pytest.TestReport) -> None:

@@ -29,10 +29,11 @@ class _Signature(NamedTuple):
 def _check_strict(mark: pytest.Mark) -> None:
     level = get_strictness(mark)
     if level not in STRICTNESS_LEVELS:
-        from llm_mock.support.text import shorten_name
+        from llm_mock.support.text import shorten_name, suggest_nearest
 
         given = shorten_name(repr(level))
-        raise LLMMockError(f"Unknown level {given}; it must be off, warn or error.")
+        nearest = suggest_nearest(str(level), STRICTNESS_LEVELS) or "."
+        raise LLMMockError(f"Unknown level {given}{nearest} It must be off, warn or error.")
 
 
 def get_strictness(mark: pytest.Mark) -> Any:

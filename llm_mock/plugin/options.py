@@ -362,9 +362,12 @@ def read_choice(config: pytest.Config, name: str, choices: Sequence[str]) -> str
         # A boolean or a number in the table [tool.pytest] of pytest 9, which keeps types.
         value = _read_written_value(config, name)
     if value not in choices:
+        from llm_mock.support.text import suggest_nearest
+
         *first, last = choices
+        nearest = suggest_nearest(str(value), choices) or "."
         raise pytest.UsageError(
-            f"ini {name} = {value!r} is not supported: write {', '.join(first)} or {last}."
+            f"ini {name} = {value!r} is not supported{nearest} Write {', '.join(first)} or {last}."
         )
     return str(value)
 

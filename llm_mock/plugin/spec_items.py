@@ -23,6 +23,7 @@ from llm_mock.specs.loading import load_spec
 from llm_mock.specs.models import StepResult, TestSpec
 from llm_mock.specs.runner import run_llm_test
 from llm_mock.support.numbers import LONGEST
+from llm_mock.support.text import suggest_nearest
 
 FOLDER = "llm"
 """The name of the folders of plain-language tests, at any depth of the project."""
@@ -44,6 +45,7 @@ class SpecCollector:
         if driver not in DRIVERS:
             raise pytest.UsageError(
                 f"llm_mock_spec_driver: {driver!r} must be one of {', '.join(DRIVERS)}"
+                f"{suggest_nearest(driver, DRIVERS)}"
             )
         if timeout is not None and not 1 <= timeout <= LONGEST:
             raise pytest.UsageError(

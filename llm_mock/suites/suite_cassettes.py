@@ -27,7 +27,7 @@ from llm_mock.suites.matrix import format_case_name
 from llm_mock.suites.results import Attempt
 from llm_mock.suites.schema import Target, TestCase, TestSuiteDefinition
 from llm_mock.support.redaction import OUTPUT, redact
-from llm_mock.support.text import escape_unprintable, shorten, shorten_name
+from llm_mock.support.text import escape_unprintable, shorten, shorten_name, suggest_nearest
 
 ONE_JOB_ADVICE = "Run one case after the other: -j 1."
 
@@ -178,7 +178,9 @@ def create_suite_cassettes(
     """
     __tracebackhide__ = True
     if mode not in RECORD_MODES:
-        raise ValueError(f"cassette is {shorten(mode)}; give one of {', '.join(RECORD_MODES)}.")
+        nearest = suggest_nearest(str(mode), RECORD_MODES) or "."
+        modes = ", ".join(RECORD_MODES)
+        raise ValueError(f"Unknown record mode {shorten(mode)}{nearest} Give one of {modes}.")
     if dry_run:
         problem = "A dry run asks no real model, so it has no cassettes"
         raise ValueError(f"{problem}: leave out one of the two.")

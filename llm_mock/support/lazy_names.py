@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,7 +25,10 @@ def lazy_names(
     def load(name: str) -> Any:
         __tracebackhide__ = True
         if name not in place_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            # Imported late, as importing the package must be fast.
+            from llm_mock.support.misspelling import MisspeltAttribute
+
+            raise MisspeltAttribute(sys.modules[package], name)
         place = place_of[name]
         try:
             module = importlib.import_module(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable
+from types import FrameType, ModuleType
 from typing import Any
 
 from llm_mock.support.text import suggest_nearest
@@ -16,6 +18,8 @@ SYNONYMS = {
     "responses": ("answers", "replies", "side_effect"),
 }
 """Words for an argument that are too far from its name to find it by its letters."""
+UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
+"""Python's message, which has no better form: the error has no attributes."""
 
 
 class MisspeltAttribute(AttributeError):
@@ -38,7 +42,11 @@ class MisspeltAttribute(AttributeError):
     def __str__(self) -> str:
         public = [name for name in dir(self._owner) if not name.startswith("_")]
         nearest = suggest_nearest(self._name, public)
-        return f"{type(self._owner).__name__!r} object has no attribute {self._name!r}{nearest}"
+        if isinstance(self._owner, ModuleType):
+            owner = f"module {self._owner.__name__!r}"
+        else:
+            owner = f"{type(self._owner).__name__!r} object"
+        return f"{owner} has no attribute {self._name!r}{nearest}"
 
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         # The owner may not be picklable.
@@ -61,7 +69,53 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     missing = [each for each in known if each not in given]
     nearest = _suggest_argument(name, missing)
     listed = f"Its arguments: {', '.join(known)}." if known else "It has none."
-    return f"{function.__name__}() has no argument {name!r}{nearest or '.'} {listed}"
+    called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
+    return f"{called}() has no argument {name!r}{nearest or '.'} {listed}"
+
+
+def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
+    """Return a message about a keyword argument that a function of this package does not have.
+
+    Functions that are called often are not wrapped for this, so it is for errors that are shown.
+
+    Args:
+        error: any error.
+        frame: the frame that raised it.
+
+    Returns:
+        The message; None for other errors and other packages' functions.
+    """
+    match = UNEXPECTED_ARGUMENT.match(str(error)) if type(error) is TypeError else None
+    if match is None:
+        return None
+    function = _find_called_function(match[1], frame)
+    return None if function is None else explain_arguments(function, [match[2]])
+
+
+def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., Any] | None:
+    """Return the function of this package that a frame called by a name; None if it has none."""
+    first, *attributes = qualified_name.split(".")
+    for module_name, module in list(sys.modules.items()):
+        found = vars(module).get(first) if module_name.startswith("llm_mock.") else None
+        if getattr(found, "__module__", None) != module_name or not _is_used(found, first, frame):
+            continue
+        for attribute in attributes:
+            found = getattr(found, attribute, None)
+        if inspect.isfunction(found):
+            return found
+    return None
+
+
+def _is_used(owner: Any, name: str, frame: FrameType) -> bool:
+    """Return True if a frame knows a function or class, or an instance of it."""
+    # The project may have a class of the same name.
+    for value in (*frame.f_globals.values(), *frame.f_locals.values()):
+        if value is owner or (isinstance(owner, type) and issubclass(type(value), owner)):
+            return True
+        # A package like `llm_mock` gets its lazy names when they are first used.
+        if isinstance(value, ModuleType) and vars(value).get(name) is owner:
+            return True
+    return False
 
 
 def _suggest_argument(name: str, missing: list[str]) -> str:
@@ -75,7 +129,9 @@ def _suggest_argument(name: str, missing: list[str]) -> str:
 def _list_arguments(function: Callable[..., Any]) -> list[str]:
     """Return the names of the keyword arguments, including those of an unpacked TypedDict."""
     names: list[str] = []
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.name == "self":
+            continue
         unpacked = re.fullmatch(r"Unpack\[(\w+)\]", str(parameter.annotation))
         if unpacked is not None:
             names += _list_keys(function, unpacked[1])

@@ -10,7 +10,7 @@ from typing import Any, TypeGuard
 
 from llm_mock.errors import InvalidReply
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import described
+from llm_mock.support.text import described, suggest_nearest
 
 _generated: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
@@ -105,7 +105,22 @@ def find_violations(
             yield f"{called}: the schema refers to {reference!r}, which is not in it"
         return
     for error in errors:
-        yield f"{called}{_format_path(error.absolute_path)}: {error.message}"
+        hint = _suggest_property(error)
+        yield f"{called}{_format_path(error.absolute_path)}: {error.message}{hint}"
+
+
+def _suggest_property(error: Any) -> str:
+    """Return which key of an object may be a missing property, misspelt; or nothing."""
+    if error.validator != "required":
+        return ""
+    known = error.schema.get("properties", {})
+    # Each missing property has an error of its own, which names it in its message alone.
+    missing = [name for name in error.validator_value if error.message.startswith(repr(name))]
+    for name in error.instance:
+        nearest = "" if name in known else suggest_nearest(name, missing)
+        if nearest:
+            return f", but {name!r} was given{nearest}"
+    return ""
 
 
 def find_text_violations(schema: JSONObject, text: str) -> tuple[str, ...]:

@@ -912,11 +912,11 @@ def test_once_goes_on_where_a_failed_test_left_off(
         (["--llm-mock-record="], "*--llm-mock-record: invalid choice: ''*"),
         (
             ["-o", "llm_mock_record=onse"],
-            "*ini llm_mock_record = 'onse' is not supported: write none, once, *",
+            "*ini llm_mock_record = 'onse' is not supported; did you mean 'once'? Write none*",
         ),
         (
             ["-o", "llm_mock_unused_recordings=no"],
-            "*ini llm_mock_unused_recordings = 'no' is not supported: write off, warn or error.",
+            "*ini llm_mock_unused_recordings = 'no' is not supported. Write off, warn or error.",
         ),
     ],
 )

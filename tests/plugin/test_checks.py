@@ -325,15 +325,15 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(
         ),
         (
             "llm_mock_strict = true",
-            "ERROR: ini llm_mock_strict = 'true' is not supported: write off, warn or error.",
+            "ERROR: ini llm_mock_strict = 'true' is not supported. Write off, warn or error.",
         ),
         (
             "llm_mock_unknown_models = warn",
-            "ERROR: ini llm_mock_unknown_models = 'warn' is not supported: write off or error.",
+            "ERROR: ini llm_mock_unknown_models = 'warn' is not supported. Write off or error.",
         ),
         (
             "llm_mock_real_models = raise",
-            "ERROR: ini llm_mock_real_models = 'raise' is not supported: write off or error.",
+            "ERROR: ini llm_mock_real_models = 'raise' is not supported. Write off or error.",
         ),
     ],
 )
@@ -355,7 +355,7 @@ def test_an_ini_value_of_another_type_is_one_clear_error(pytester: pytest.Pytest
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: ini llm_mock_strict = True is not supported: write off, warn or error."]
+        ["ERROR: ini llm_mock_strict = True is not supported. Write off, warn or error."]
     )
 
 

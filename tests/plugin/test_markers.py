@@ -11,8 +11,8 @@ MISTAKES = (
         "It has no parameter levl; did you mean 'level'? "
         "Write @pytest.mark.llm_mock_strict('error')",
     ),
-    ("llm_mock_strict(level='no')", "Unknown level 'no'; it must be off, warn or error. Write *"),
-    ("llm_mock_strict(True)", "Unknown level True; it must be off, warn or error. Write *"),
+    ("llm_mock_strict(level='no')", "Unknown level 'no'. It must be off, warn or error. Write *"),
+    ("llm_mock_strict(True)", "Unknown level True. It must be off, warn or error. Write *"),
     ("llm_mock_strict('off', level='off')", "It got level twice. Write *"),
     (
         "llm_mock_budget()",
@@ -88,7 +88,7 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
     result.stdout.fnmatch_lines(
         [
             "Unknown marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?",
-            "@pytest.mark.llm_mock_strict(level=1): Unknown level 1; it must be off, warn *",
+            "@pytest.mark.llm_mock_strict(level=1): Unknown level 1. It must be off, warn *",
             "Unknown marker llm_mock_record; *",
         ]
     )

@@ -293,7 +293,7 @@ def test_only_what_was_asked_for_real_was_spent(recorded: int, replayed: int, sp
         (
             {"cassette": "sometimes"},
             ValueError,
-            "cassette is 'sometimes'; give one of none, once, new_",
+            "Unknown record mode 'sometimes'. Give one of none, once, new_",
         ),
         (
             {"cassette": "once", "dry_run": True},

@@ -271,7 +271,7 @@ def test_server_side_tools_are_accepted() -> None:
     [
         (
             ToolCall("wether", {"city": "Rome"}),
-            "the tool 'wether', which the call does not offer. Offered were: weather",
+            "the tool 'wether', which the call does not offer; did you mean 'weather'? Offered",
         ),
         (ToolCall("weather", {}), "the arguments: 'city' is a required property"),
         (ToolCall("weather", {"city": 1}), "the arguments.city: 1 is not of type 'string'"),

@@ -125,5 +125,5 @@ def test_the_setting_is_one_of_two_words(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_unknown_models = maybe")
     result = pytester.runpytest()
     result.stderr.fnmatch_lines(
-        ["*ini llm_mock_unknown_models = 'maybe' is not supported: write off or error.*"]
+        ["*ini llm_mock_unknown_models = 'maybe' is not supported. Write off or error.*"]
     )
