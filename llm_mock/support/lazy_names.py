@@ -25,10 +25,8 @@ def lazy_names(
     def load(name: str) -> Any:
         __tracebackhide__ = True
         if name not in place_of:
-            # Imported late, as importing the package must be fast.
-            from llm_mock.support.misspelling import MisspeltAttribute
-
-            raise MisspeltAttribute(sys.modules[package], name)
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=sys.modules[package])
         place = place_of[name]
         try:
             module = importlib.import_module(

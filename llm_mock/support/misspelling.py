@@ -42,11 +42,7 @@ class MisspeltAttribute(AttributeError):
     def __str__(self) -> str:
         public = [name for name in dir(self._owner) if not name.startswith("_")]
         nearest = suggest_nearest(self._name, public)
-        if isinstance(self._owner, ModuleType):
-            owner = f"module {self._owner.__name__!r}"
-        else:
-            owner = f"{type(self._owner).__name__!r} object"
-        return f"{owner} has no attribute {self._name!r}{nearest}"
+        return f"{type(self._owner).__name__!r} object has no attribute {self._name!r}{nearest}"
 
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
         # The owner may not be picklable.
@@ -71,6 +67,19 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     listed = f"Its arguments: {', '.join(known)}." if known else "It has none."
     called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     return f"{called}() has no argument {name!r}{nearest or '.'} {listed}"
+
+
+def explain_attribute_error(error: AttributeError) -> str | None:
+    """Return a message with the nearest attribute of an object or a module of this package.
+
+    It is for errors that are shown; None for those of other packages.
+    """
+    owner = error.obj
+    place = owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__
+    if not error.name or place.partition(".")[0] != "llm_mock":
+        return None
+    public = [name for name in dir(owner) if not name.startswith("_")]
+    return f"{error}{suggest_nearest(error.name, public)}"
 
 
 def explain_type_error(error: BaseException, frame: FrameType) -> str | None:

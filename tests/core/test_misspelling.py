@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-import llm_mock.checks
 from llm_mock import LLMMock, create_mock_get_model
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "api.md"
@@ -39,8 +38,6 @@ MISSPELT: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         AttributeError,
         "dimensions",
     ),
-    "llm_mock.Rply": (lambda mock: llm_mock.Rply, AttributeError, "Reply"),
-    "checks.contians": (lambda mock: llm_mock.checks.contians, AttributeError, "contains"),
     "add(promt=)": (lambda mock: mock.add("m", "x", promt="y"), TypeError, "prompt"),
     "add(prompt_contains=)": (
         lambda mock: mock.add("m", "x", prompt_contains="y"),

@@ -320,8 +320,8 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(
     [
         (
             "llm_mock_schema_check = strict",
-            "ERROR: ini llm_mock_schema_check = 'strict' is not supported: "
-            "write off, warn or error.",
+            "ERROR: ini llm_mock_schema_check = 'strict' is not supported. "
+            "Write off, warn or error.",
         ),
         (
             "llm_mock_strict = true",

@@ -9,7 +9,7 @@ from llm_mock.support.schemas import find_violations
 CODE = """
 import llm
 import pytest
-import llm_mock
+import llm_mock.checks
 from llm_mock import Latency, Reply, ToolCall, call, create_mock_get_model, templates
 from llm_mock import LLMMock
 
@@ -35,6 +35,16 @@ TYPOS = {
     "create_mock_get_model(reponses={})": "*create_mock_get_model() *; did you mean 'responses'? *",
     "mock.set_quota('m', rmp=1)": "*set_quota() has no argument 'rmp'; did you mean 'rpm'? *",
     "templates.rate_limit(header={})": "*Reply() has no argument *; did you mean 'headers'?*",
+    "llm_mock.Rply": "*module 'llm_mock' has no attribute 'Rply'; did you mean 'Reply'?",
+    "llm_mock.checks.contians": (
+        "*module 'llm_mock.checks' has no attribute 'contians'; did you mean 'contains'?"
+    ),
+    "templates.rate_limt": "*has no attribute 'rate_limt'; did you mean 'rate_limit'?",
+    "llm_mock.sdlkfj": "*module 'llm_mock' has no attribute 'sdlkfj'",
+    "mock.misbehave('rate-limit').cals": (
+        "*'Misbehaviour' object has no attribute 'cals'; did you mean 'calls'?"
+    ),
+    "Own().set_qota": "*AttributeError: 'Own' object has no attribute 'set_qota'*",
     "Own().set_quota(rmp=1)": "*Own.set_quota() got an unexpected keyword argument 'rmp'*",
     "mock.set('*', call('wether')); ask(weather)": (
         "*calls the tool 'wether', which the call does not offer; did you mean 'weather'? Offered "
