@@ -101,7 +101,7 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     return None if function is None else explain_arguments(function, [match[2]])
 
 
-def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., Any] | None:
+def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., object] | None:
     """Return the function of this package that a frame called by a name; None if it has none."""
     first, *attributes = qualified_name.split(".")
     for module_name, module in list(sys.modules.items()):
@@ -115,7 +115,7 @@ def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[...
     return None
 
 
-def _is_used(owner: Any, name: str, frame: FrameType) -> bool:
+def _is_used(owner: object, name: str, frame: FrameType) -> bool:
     """Return True if a frame knows a function or class, or an instance of it."""
     # The project may have a class of the same name.
     for value in (*frame.f_globals.values(), *frame.f_locals.values()):
