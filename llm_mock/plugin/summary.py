@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,6 +38,8 @@ The values are JSON in ASCII: execnet can send no lone surrogates.
 """
 OUTSIDE_TESTS = "outside of tests"
 SHOWN_TESTS = 10
+LLM_PLUGIN = re.compile(r"""^\[project\.entry-points\.["']?llm["']?\]""", re.MULTILINE)
+"""The table of a pyproject.toml that registers a plugin of `llm`."""
 
 
 @reporting_hook(optionalhook=True)
@@ -45,11 +49,31 @@ def pytest_configure_node(node: Any) -> None:
 
 
 @reporting_hook()
-def pytest_report_header(config: pytest.Config) -> str | None:
-    """Return a line that says which calls are mocked."""
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Return a line that says which calls are mocked, and one where models may pass through."""
     if config.stash[RUN].pending is None:
-        return None
-    exceptions = [*config.getini("llm_mock_passthrough")]
+        return []
+    passing = config.getini("llm_mock_passthrough")
+    lines = [_describe_mode(config, passing)]
+    if not passing and _is_plugin_of_llm(config.rootpath / "pyproject.toml"):
+        lines.append(
+            "llm-mock: this project is a plugin of llm; ini llm_mock_passthrough = * runs its own "
+            "models (llm-mock docs plugins)"
+        )
+    return lines
+
+
+def _is_plugin_of_llm(path: Path) -> bool:
+    """Return True if a pyproject.toml registers models or commands of `llm`."""
+    if not path.is_file():
+        return False
+    # Its text, as Python 3.10 has no parser of TOML.
+    return LLM_PLUGIN.search(path.read_text("utf-8", "replace")) is not None
+
+
+def _describe_mode(config: pytest.Config, passing: Sequence[str]) -> str:
+    """Return the line about mocked calls and its exceptions."""
+    exceptions = [*passing]
     if config.getoption("--llm-mock-live"):
         exceptions.append("tests marked llm_live")
     mode = config.getoption("--llm-mock-record") or config.getini("llm_mock_record")

@@ -39,7 +39,9 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def test_the_header_says_that_models_are_mocked(pytester: pytest.Pytester) -> None:
-    pytester.runpytest().stdout.fnmatch_lines(["llm-mock: LLM calls are mocked"])
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["llm-mock: LLM calls are mocked"])
+    result.stdout.no_fnmatch_line("*plugin of llm*")
 
 
 def test_a_project_opts_out(project: pytest.Pytester) -> None:
@@ -213,3 +215,25 @@ def test_markers_options_and_fixtures_are_documented(pytester: pytest.Pytester) 
     pytester.makepyfile("def test_it(): ...")
     output = pytester.runpytest("--fixtures").stdout
     output.fnmatch_lines_random(["mock_llm_calls*", "mock_llm_responses*", "debug_llm*"])
+
+
+@pytest.mark.parametrize(
+    ("table", "option", "is_told"),
+    [
+        ("[project.entry-points.llm]", "llm_mock_lazy=no", True),
+        ('[project.entry-points."llm"]', "llm_mock_lazy=no", True),
+        ("[project.entry-points.llm]", "llm_mock_passthrough=*", False),
+        ("[project.entry-points.llm]", "llm_mock=no", False),
+        ("[project.entry-points.llm_other]", "llm_mock_lazy=no", False),
+    ],
+)
+def test_the_header_tells_a_plugin_of_llm_what_it_needs(
+    pytester: pytest.Pytester, table: str, option: str, is_told: bool
+) -> None:
+    pytester.makepyprojecttoml(f'[project]\nname = "é"\n{table}\nmine = "mine"\n')
+    result = pytester.runpytest("-o", option)
+    line = (
+        "llm-mock: this project is a plugin of llm; ini llm_mock_passthrough = * runs its own "
+        "models (llm-mock docs plugins)"
+    )
+    assert (line in result.outlines) is is_told
