@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -16,16 +17,18 @@ from llm_mock.plugin import fixtures
 
 SAMPLE = """
 from typing_extensions import assert_type
-import llm
 import pytest
 from llm_mock import Call, Latency, LLMMock, MockLLMModel, Reply, assert_llm_called_times, call, templates
+
+def answer(prompt: object) -> str:
+    return str(prompt)
 
 def pytest_llm_mock_configure(config: pytest.Config, mock: LLMMock) -> None:
     mock.set("judge", "PASS")
 
 def test_right(mock_llm_responses: LLMMock, mock_llm_calls: LLMMock) -> None:
     mock_llm_responses.set("m", "a", schema=dict, prompt="x", system=str.isupper, tools=["a"], turn=1, options={"a": 1})
-    mock_llm_responses.set("m", lambda prompt: prompt.prompt)
+    mock_llm_responses.set("m", answer)
     mock_llm_responses.add("m", Reply("a"), times=2, optional=True, attachments=["image/png"])
     mock_llm_responses.script("m", ValueError("no"), templates.rate_limit(), {"a": 1}, call("f", a=1), optional=True)
     mock_llm_responses.script("m", "a", times=2, schema="A", prompt="x", tools=["a"], system=None)
@@ -58,6 +61,23 @@ def test_wrong(mock_llm_responses: LLMMock) -> None:
 """  # noqa: E501
 
 
+WRONG = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: LLMMock) -> None:")
+"""The line of the function whose lines are all wrong."""
+
+
+def test_pyright_knows_what_the_fixtures_give(tmp_path: Path) -> None:
+    # It brings Node.js along; pyright's own package downloads it.
+    pytest.importorskip("basedpyright")
+    (tmp_path / "sample.py").write_text(SAMPLE)
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    command = [sys.executable, "-m", "basedpyright", "--outputjson"]
+    command += ["--pythonpath", sys.executable, "--project", str(tmp_path)]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = json.loads(process.stdout)["generalDiagnostics"]
+    lines = {1 + item["range"]["start"]["line"] for item in found if item["severity"] == "error"}
+    assert sorted(lines) == list(range(WRONG + 1, WRONG + 12)), process.stdout
+
+
 def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     sample = tmp_path / "sample.py"
@@ -70,9 +90,8 @@ def test_mypy_knows_what_the_fixtures_give(tmp_path: Path) -> None:
     )
     shown = process.stdout
     assert process.stderr == ""
-    wrong = 1 + SAMPLE.splitlines().index("def test_wrong(mock_llm_responses: LLMMock) -> None:")
     lines = [int(line.split(":")[1]) for line in shown.splitlines() if ": error: " in line]
-    assert sorted({*lines}) == list(range(wrong + 1, wrong + 12)), shown
+    assert sorted({*lines}) == list(range(WRONG + 1, WRONG + 12)), shown
 
 
 DEFINED = [
