@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from llm_mock.core.context import LazyMock, current_mock
-from llm_mock.core.judge_choice import get_judge_choice
 from llm_mock.errors import JudgeError, LLMMockError, MissingExtra
 from llm_mock.plugin import CASSETTE_CLAIMS, UNUSED_RECORDINGS
 from llm_mock.plugin.guard import reporting_hook
@@ -103,12 +102,15 @@ def llm_score(request: pytest.FixtureRequest) -> Callable[..., Score]:
 def _check_judge(request: pytest.FixtureRequest) -> None:
     """Raise an error if the test is live, and `llm` does not know the judge of the project."""
     __tracebackhide__ = True
-    name = get_judge_choice().resolve(None)
     # A mock answers by every name.
-    if name is None or not request.node.get_closest_marker("llm_live"):
+    if not request.node.get_closest_marker("llm_live"):
         return
+    from llm_mock.core.judge_choice import get_judge_choice
     from llm_mock.suites.asked_models import AskedModel, find_unknown_models
 
+    name = get_judge_choice().resolve(None)
+    if name is None:
+        return
     for unknown in find_unknown_models([AskedModel("judge", name, None)]):
         # Raised before the test runs, so that nothing is paid for.
         raise JudgeError(f"{unknown} It is that of ini llm_mock_judge, or --llm-mock-judge.")

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LegacyMockWarning
-from llm_mock.plugin.other_mocks import (
-    OTHER_MOCKS,
-    explain_other_mocks,
-    find_other_mocks,
-    get_package,
-)
 
 if TYPE_CHECKING:
     from llm_mock.core.script import StandingReply
@@ -35,15 +30,15 @@ class HandPatches:
     def __init__(self) -> None:
         # A dictionary as an ordered set: the message names each patch once.
         self.names: dict[str, None] = {}
-        self.other_mocks: set[str] = set()
-        """The packages of other mocks whose functions and classes were patched in."""
+        self._replacing_packages: set[str] = set()
+        """The packages whose functions and classes were patched in."""
         self._attached_to: Any = None
         self._enter: Any = None
 
     def begin(self) -> None:
         """Forget the patches of the previous test."""
         self.names.clear()
-        self.other_mocks.clear()
+        self._replacing_packages.clear()
         # Private: `unittest.mock.patch` makes only objects of this class. Without it no patch is
         # noted. Attached in the first test after the import, as importing the module is slow.
         patch: Any = getattr(sys.modules.get("unittest.mock"), "_patch", None)
@@ -57,9 +52,7 @@ class HandPatches:
                 if attribute in GETTERS and _is_of_llm(entered.temp_original):
                     owner = getattr(entered.target, "__name__", entered.target)
                     self.names[f"{owner}.{attribute}"] = None
-                package = get_package(replacement)
-                if package in OTHER_MOCKS:
-                    self.other_mocks.add(package)
+                self._replacing_packages.add(_get_package(replacement))
                 return replacement
 
             patch.__enter__ = enter_and_note
@@ -84,11 +77,26 @@ class HandPatches:
 
     def explain_other_mocks(self, error: BaseException | None) -> str:
         """Return why a failed test left replies unused, if another mock intercepts HTTP in it."""
-        packages = self.other_mocks | find_other_mocks(error)
+        # Imported here: most tests pass.
+        from llm_mock.plugin.other_mocks import explain_other_mocks, find_other_mocks
+
+        packages = find_other_mocks(error, self._replacing_packages)
         return explain_other_mocks(packages) if packages and _find_unused_replies() else ""
 
     def _describe(self) -> str:
         return f"This test patches {' and '.join(self.names)} by hand"
+
+
+def _get_package(replacement: object) -> str:
+    """Return the package that defines a function or a class; empty for any other object."""
+    if isinstance(replacement, FunctionType):
+        # Not `__module__`, which a wrapper copies from what it wraps.
+        module = replacement.__globals__.get("__name__", "")
+    elif isinstance(replacement, type):
+        module = replacement.__module__
+    else:
+        return ""
+    return str(module).partition(".")[0]
 
 
 def _find_unused_replies() -> list[StandingReply]:

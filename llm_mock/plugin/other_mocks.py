@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import FunctionType
+
+from llm_mock.plugin.failures import linked_errors, list_frames
 
 OTHER_MOCKS = {
     "pytest_httpx": ("pytest-httpx", "should_mock of its marker httpx_mock"),
@@ -18,29 +19,14 @@ VCR can ignore a host, but then connects itself to those that requests and urlli
 """
 
 
-def get_package(replacement: object) -> str:
-    """Return the package that defines a function or a class; empty for any other object."""
-    if isinstance(replacement, FunctionType):
-        # Not `__module__`, which a wrapper copies from what it wraps.
-        module = replacement.__globals__.get("__name__", "")
-    elif isinstance(replacement, type):
-        module = replacement.__module__
-    else:
-        return ""
-    return str(module).partition(".")[0]
-
-
-def find_other_mocks(error: BaseException | None) -> set[str]:
-    """Return the packages of other mocks through which an error came."""
-    # Imported here: this module is loaded in each run, and most tests pass.
-    from llm_mock.plugin.failures import linked_errors, list_frames
-
-    packages = set()
+def find_other_mocks(error: BaseException | None, packages: Iterable[str]) -> set[str]:
+    """Return the packages of other mocks among some, and those through which an error came."""
+    found = {*packages}
     for each in linked_errors(error):
         for frame in list_frames(each):
             module = str(frame.tb_frame.f_globals.get("__name__", ""))
-            packages.add(module.partition(".")[0])
-    return packages & OTHER_MOCKS.keys()
+            found.add(module.partition(".")[0])
+    return found & OTHER_MOCKS.keys()
 
 
 def explain_other_mocks(packages: Iterable[str]) -> str:
