@@ -154,10 +154,14 @@ def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
 def test_a_function_becomes_a_tool_of_the_agent(write: Write, tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text("def add(first: int, second: int) -> int: return 0")
     role = load_role(
-        write("  tools:\n    - {type: function, function: 'tools.py:add', description: x}\n")
+        write(
+            "  tools:\n    - {type: function, function: 'tools.py:add', timeout: 7,"
+            " description: x}\n"
+        )
     )
     (tool,) = get_server_pool().tools(role.agent.servers)
     assert (tool.name, tool.server.label) == ("add", "tools.py:add")
+    assert role.agent.servers[0].call_timeout == 7
     assert tool.call({"first": 1, "second": 2}).structured == {"result": 0}
     assert role.ignored == ("spec.tools[0].description (line 13)",)
 
