@@ -15,6 +15,7 @@ import pytest
 from llm_mock import LLMMock, Reply
 from llm_mock.suites import target_client
 from llm_mock.suites.target_client import TargetError
+from llm_mock.support import processes
 from tests.agents.processes import processes_with, wait_until_gone
 from tests.suites.cases import EXAMPLES
 from tests.suites.conftest import HEAD, PASSING, ROLE, SUITE, Project, command_line, statuses
@@ -180,10 +181,10 @@ def test_a_command_that_starts_while_the_run_ends_is_killed(
 
     def start_while_the_run_ends(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
         process = popen(*args, **kwargs)
-        target_client._kill_all()
+        processes._kill_all()
         return process
 
-    monkeypatch.setattr(target_client._State, "is_ending", False)
+    monkeypatch.setattr(processes._State, "is_ending", False)
     monkeypatch.setattr(subprocess, "Popen", start_while_the_run_ends)
     with pytest.raises(TargetError, match="SIGKILL"):
         target_client.run_command(["sleep", "600"], "Hi", tmp_path, timeout=9, environment=None)
