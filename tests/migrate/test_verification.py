@@ -99,6 +99,12 @@ def test_a_test_that_passes_before_and_after_is_written(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} <= {"app.py", "test_app.py", "__pycache__"}
 
 
+WORKS = """
+    def test_it():
+        with patch("app.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hello"
+            assert app.ask() == "Hello"
+"""
 LEFT = {
     "fails before": (
         """
@@ -111,24 +117,12 @@ LEFT = {
         "AssertionError: assert 'Hello' == 'Bye'",
     ),
     "is skipped": (
-        """
-        @pytest.mark.skip
-        def test_it():
-            with patch("app.get_model") as get_model:
-                get_model.return_value.prompt.return_value.text.return_value = "Hello"
-                assert app.ask() == "Hello"
-        """,
+        f"\n    @pytest.mark.skip{WORKS}",
         "test_it: the test does not pass as it is, so a change of it cannot be verified: it is "
         "skipped",
     ),
     "is expected to fail": (
-        """
-        @pytest.mark.xfail
-        def test_it():
-            with patch("app.get_model") as get_model:
-                get_model.return_value.prompt.return_value.text.return_value = "Hello"
-                assert app.ask() == "Hello"
-        """,
+        f"\n    @pytest.mark.xfail{WORKS}",
         "test_it: the test does not pass as it is, so a change of it cannot be verified: it is "
         "expected to fail",
     ),
@@ -175,14 +169,7 @@ LEFT = {
         "test_it: the old mock had 1 call, and the rewritten test has 2 calls.",
     ),
     "cannot be collected": (
-        """
-        def test_it():
-            with patch("app.get_model") as get_model:
-                get_model.return_value.prompt.return_value.text.return_value = "Hello"
-                assert app.ask() == "Hello"
-
-        raise ValueError("of the module")
-        """,
+        f'{WORKS}\n    raise ValueError("of the module")\n',
         "test_it: the test does not pass as it is, so a change of it cannot be verified: its file "
         "cannot be collected: ValueError: of the module",
     ),
