@@ -91,9 +91,9 @@ EVERY_SECTION = [
 @pytest.mark.parametrize("section", EVERY_SECTION)
 def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
     files = section.kept | section.files
+    for framework in find_frameworks(files):
+        pytest.importorskip(framework)
     for name, text in files.items():
-        for framework in FRAMEWORK.findall(text):
-            pytest.importorskip(framework)
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -109,12 +109,22 @@ def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
         assert without_times(run_command(command, pytester.path)) == without_times(expected)
 
 
+def find_frameworks(files: dict[str, str]) -> set[str]:
+    """Return the frameworks that the texts of files import."""
+    return {framework for text in files.values() for framework in FRAMEWORK.findall(text)}
+
+
 def has_tests(files: Iterable[str]) -> bool:
     return any(Path(name).name.startswith("test_") for name in files)
 
 
 def run_tests(section: Section, pytester: pytest.Pytester, *options: str) -> None:
-    result = pytester.runpytest("-Werror", *options)
+    if find_frameworks(section.files):
+        # What an earlier test's framework left to the garbage collector, such as an event loop,
+        # would be an error of this section's tests if they ran in the same process.
+        result = pytester.runpytest_subprocess("-Werror", *options)
+    else:
+        result = pytester.runpytest("-Werror", *options)
     outcomes = result.parseoutcomes()
     if section.output:
         expected = [line if line != "..." else "*" for line in section.output.splitlines()]
