@@ -66,6 +66,28 @@ def test_an_error_of_the_project_stays_beside_a_refusal(
     )
 
 
+def test_errors_that_are_each_others_cause_are_looked_at_once(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import llm
+
+        LIBRARY = "def catch(error):\\n try: raise error\\n except ValueError: pass"
+
+        def test_it():
+            llm.get_model("gpt-4o").prompt("Hi").text()
+            library = {}
+            exec(compile(LIBRARY, "/library.py", "exec"), library)
+            first, second = ValueError("first"), ValueError("second")
+            library["catch"](second)
+            first.__cause__, second.__cause__ = second, first
+            raise first
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. gpt-4o  'Hi'*"])
+
+
 REWORDED = """
     import functools, llm, openai, pytest
     from llm_mock.core import mock as core

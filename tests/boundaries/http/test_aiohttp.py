@@ -184,6 +184,22 @@ def test_an_answer_to_head_has_no_body(mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.problems.clear()
 
 
+@pytest.mark.parametrize(("status", "phrase"), [(503, "Service Unavailable"), (529, "")])
+def test_a_status_that_is_not_standard_has_no_phrase(
+    status: int, phrase: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.on("GET", "/v1/files/f", {}, status=status)
+
+    async def ask() -> tuple[int, str | None]:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get("https://api.openai.com/v1/files/f") as response,
+        ):
+            return response.status, response.reason
+
+    assert asyncio.run(ask()) == (status, phrase)
+
+
 def test_a_bug_in_the_stream_ends_the_connection(
     mock_llm_responses: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
