@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
 from pydantic import ConfigDict, Field
@@ -17,9 +17,6 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import escape_unprintable, shorten_name
 from llm_mock.support.validation import Number
-
-if TYPE_CHECKING:
-    pass
 
 MAX_QUOTED = 120
 """The longest quotation in a message, in characters."""
@@ -80,6 +77,9 @@ class RunContext:
     """The state of the replies of models in the cassette; None without a cassette."""
     unknown_calls: str | None = None
     """The reason why the calls of models are not known; None if they are."""
+    # It gets an `AssertionResult`, whose module imports this one.
+    on_check: Callable[..., None] | None = None
+    """A function for the result of each check of a step of a plain-language test."""
 
 
 class AssertionOutcome(NamedTuple):

@@ -17,8 +17,9 @@ unknown or missing value; durations are in seconds, costs in US dollars.
   run, and if nothing was checked), `score` and `min_score`, `retried`, `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k`
   and `pass_hat_k` (a value for each k).
-- An attempt: `status`, `error`, `duration_s`, `tokens`, `cost_usd`, `score`, `replayed` and
-  `recorded` (numbers of calls), `turns`, `assertions`.
+- An attempt: `status`, `error`, `duration_s`, `tokens` and `cost_usd`, `judge_tokens` and
+  `judge_cost_usd` (the part of them that assertions took), `score`, `replayed` and `recorded`
+  (numbers of calls), `turns`, `assertions`.
 - A turn: `prompt`, `output`, `transformed` (the output after a `transform`), `tool_calls` (`name`,
   `arguments`, `result`, `error`, `duration_s`), `input_tokens`, `output_tokens`, `cost_usd`,
   `duration_s`, `model_calls` (those that a target made, as far as they are known: `model`,
@@ -177,6 +178,8 @@ def _describe_attempt(attempt: Attempt) -> JSONObject:
         "duration_s": round(attempt.duration, 6),
         "tokens": attempt.tokens,
         "cost_usd": _as_float(attempt.cost),
+        "judge_tokens": attempt.judge_tokens,
+        "judge_cost_usd": _as_float(attempt.judge_cost),
         "score": _round(attempt.score),
         "replayed": attempt.replayed,
         "recorded": attempt.recorded,

@@ -156,8 +156,20 @@ def _describe_test(suite: JSONObject, case: JSONObject) -> JSONObject:
         score=score,
         cassette=format_replayed([case]) if suite["cassette"] else None,
         calls=list(_describe_calls(model, case)),
+        judges=_sum_judges(case),
         **_describe_answers(suite, case),
     )
+
+
+def _sum_judges(case: JSONObject) -> JSONObject | None:
+    """Return tokens and cost of the models that judged a case; None if none did."""
+    attempts = case["attempts"]
+    tokens = sum(attempt["judge_tokens"] for attempt in attempts)
+    costs = [attempt["judge_cost_usd"] for attempt in attempts]
+    cost = None if None in costs else round(sum(costs), 10)
+    if not tokens and cost == 0:
+        return None
+    return {"tokens": tokens, "cost_usd": cost}
 
 
 def _describe_answers(suite: JSONObject, case: JSONObject) -> JSONObject:

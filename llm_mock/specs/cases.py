@@ -99,6 +99,7 @@ class SpecRunner(RepeatingRunner):
         start = time.perf_counter()
         output = ""
         error = None
+        checks: list[AssertionResult] = []
         assertions: list[AssertionResult] = []
         try:
             verdict = run_llm_test(
@@ -108,6 +109,7 @@ class SpecRunner(RepeatingRunner):
                 driver=self._driver,
                 allowed_hosts=subject.allowed_hosts,
                 on_run=runs.append,
+                on_check=checks.append,
             )
         except LLMMockError as problem:
             error = str(problem)
@@ -118,7 +120,7 @@ class SpecRunner(RepeatingRunner):
             assertions += _list_checks(subject.spec, verdict, self.dry_run)
         duration = time.perf_counter() - start
         turn = self._create_turn(case, output, runs, duration)
-        return Conversation([turn], assertions, error, agent_fails=False)
+        return Conversation([turn], assertions, error, agent_fails=False, step_checks=checks)
 
     def _create_turn(
         self, case: TestCase, output: str, runs: Sequence[AgentResult], duration: float

@@ -30,6 +30,7 @@ from llm_mock.support.text import shorten, shorten_name
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
     from llm_mock.agents.servers import Server
+    from llm_mock.checks.evaluation import AssertionResult
 
 TEARDOWN_TIME = 10.0
 """The seconds that a teardown has at least, even if the test has none left."""
@@ -46,6 +47,7 @@ def run_llm_test(
     report: Report | None = None,
     fixtures: Mapping[str, object] | None = None,
     on_run: Callable[[AgentResult], None] | None = None,
+    on_check: Callable[[AssertionResult], None] | None = None,
 ) -> Verdict:
     """Run a plain-language test.
 
@@ -66,6 +68,8 @@ def run_llm_test(
         report: a function that is called with each result, and with texts on other events.
         fixtures: the values of the fixtures that the test names, by name; pytest has them itself.
         on_run: a function that is called with each run of a model as an agent.
+        on_check: a function that is called with the result of each check of a step, also of one
+            that a step repeats.
 
     Returns:
         The verdict. Its steps are those of the setup (`setup: …`), the steps, and those of the
@@ -104,7 +108,10 @@ def run_llm_test(
         # The time begins when the tools are there: a slow import is no fault of the test.
         deadline = Deadline(timeout or spec.test.timeout)
         context = RunContext(
-            folder=path.parent, dry_run=isinstance(driver, DryRun), judges=get_judge_choice()
+            folder=path.parent,
+            dry_run=isinstance(driver, DryRun),
+            judges=get_judge_choice(),
+            on_check=on_check,
         )
         run = _Run(spec, path, tools, deadline, report, context, saved=saved, on_run=on_run)
         verdict = run.get_verdict(driver)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import NamedTuple
 
 import pydantic
 
 from llm_mock.checks.base import RunContext
-from llm_mock.checks.evaluation import BaseAssertion, evaluate_assertion
+from llm_mock.checks.evaluation import AssertionResult, BaseAssertion, evaluate_assertion
 from llm_mock.errors import LLMMockError, TimeIsUp, UnknownReference
 from llm_mock.specs.models import Step
 from llm_mock.specs.references import find_references, resolve_references
@@ -82,8 +83,17 @@ def _evaluate(
     try:
         result = run_with_limit(deadline.left, lambda: evaluate_assertion(resolved, text, context))
     except CaseTimedOut:
+        # A judge that was given up may have answered, at a cost that nobody knows.
+        cost = Decimal(0) if context.dry_run else None
+        _report(AssertionResult(resolved, None, "Timed out", cost=cost), context)
         raise TimeIsUp(f"the check {check.type}") from None
+    _report(result, context)
     return result.passed, result.message
+
+
+def _report(result: AssertionResult, context: RunContext) -> None:
+    if context.on_check is not None:
+        context.on_check(result)
 
 
 def _resolve(check: BaseAssertion, saved: Mapping[str, object]) -> BaseAssertion:

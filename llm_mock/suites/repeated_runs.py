@@ -38,6 +38,8 @@ class Conversation(NamedTuple):
     error: str | None
     agent_fails: bool
     transcript: str = ""
+    step_checks: Sequence[AssertionResult] = ()
+    """The results of the checks of steps, which reports do not list: the verdict covers them."""
 
 
 class Subject(ABC):
@@ -145,7 +147,10 @@ class RepeatingRunner(ABC):
             skipped = skip_unplayed(case)
             return Attempt((), tuple(skipped), None if skipped else NEEDS_MODEL)
         start = time.perf_counter()
-        turns, assertions, error, agent_fails, transcript = self._run_turns(case)
+        turns, assertions, error, agent_fails, transcript, step_checks = self._run_turns(case)
+        evaluated = [*assertions, *step_checks]
+        judge_tokens = sum(result.tokens for result in evaluated)
+        judge_cost = total_cost([result.cost for result in evaluated])
         if error is not None:
             error = str(redact(error))
             # Those of earlier turns would look as if the others had passed.
@@ -162,6 +167,8 @@ class RepeatingRunner(ABC):
             time.perf_counter() - start,
             agent_fails,
             case.min_score,
+            judge_tokens=judge_tokens,
+            judge_cost=judge_cost,
         )
 
     def run(self, case: TestCase) -> CaseResult:

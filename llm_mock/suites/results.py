@@ -71,6 +71,10 @@ class Attempt:
     """The number of real calls that a cassette recorded."""
     replayed: int = 0
     """The number of calls that a cassette answered."""
+    judge_tokens: int = 0
+    """Tokens of assertions that ask a model, also of those before an error."""
+    judge_cost: Decimal | None = Decimal(0)
+    """US dollars of these assertions; None if a price is unknown."""
 
     @property
     def output(self) -> str:
@@ -123,14 +127,13 @@ class Attempt:
     def tokens(self) -> int:
         """Tokens of all turns and of assertions that ask a model, input and output together."""
         turn_tokens = sum(turn.input_tokens + turn.output_tokens for turn in self.turns)
-        return turn_tokens + sum(result.tokens for result in self.assertions)
+        return turn_tokens + self.judge_tokens
 
     @property
     def cost(self) -> Decimal | None:
         """US dollars of the run and its assertions; None if a price is unknown."""
         # Assertions that ask a judge cost money, too.
-        turn_costs = [turn.cost for turn in self.turns]
-        return total_cost(turn_costs + [result.cost for result in self.assertions])
+        return total_cost([*(turn.cost for turn in self.turns), self.judge_cost])
 
     @property
     def spent(self) -> Decimal | None:

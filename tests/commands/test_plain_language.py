@@ -261,6 +261,53 @@ def test_the_judge_of_steps_is_that_of_the_settings_or_the_option(
     assert [name for name in judges if name != "m-1"] == ["j-1", "j-2"]
 
 
+def judge(mock: LLMMock, *answers: bool) -> None:
+    """Have a judge give answers, which take six tokens each."""
+    for is_met in answers:
+        usage = {"input_tokens": 4, "output_tokens": 2}
+        mock.add("j-1", Reply(data={"met": is_met, "reason": "so it is"}, usage=usage))
+
+
+JUDGE = "checks: [{type: judge, criteria: They are equal, model: j-1}], "
+
+
+@pytest.mark.parametrize(("price", "cost"), [(1000, 0.05), (None, None)])
+def test_the_judges_of_steps_count_in_the_totals_also_where_a_step_is_repeated(
+    project: Path, mock_llm_responses: LLMMock, price: float | None, cost: float | None
+) -> None:
+    write(project, "tests/llm/sums.yaml", SPEC.replace("expect:", f"retry: 1, {JUDGE}expect:"))
+    usage = {"input_tokens": 5, "output_tokens": 3}
+    mock_llm_responses.add("m-1", Reply(tool_calls=[EQUAL], usage=usage))
+    script(mock_llm_responses, "m-1", "PASS")
+    judge(mock_llm_responses, False, True)
+    if price is not None:
+        mock_llm_responses.set_price("j-1", price, price)
+    result = run("tests/llm", "--model", "m-1", "-o", "r.json")
+    assert result.exit_code == 0, result.output
+    shown = "unknown" if cost is None else "$0.05"
+    assert f"50 tokens, cost {shown}" in result.stdout
+    (suite,) = json.loads((project / "r.json").read_text())["suites"]
+    (attempt,) = suite["cases"][0]["attempts"]
+    assert (suite["cost_usd"], attempt["cost_usd"]) == (cost, cost)
+    assert (attempt["tokens"], attempt["judge_tokens"]) == (50, 12)
+    assert attempt["judge_cost_usd"] == (None if price is None else 0.012)
+    assert [check["type"] for check in attempt["assertions"]] == ["verdict"]
+
+
+def test_a_judge_counts_although_the_driver_fails_after_it(
+    project: Path, mock_llm_responses: LLMMock
+) -> None:
+    setup = f"setup:\n  - {{{JUDGE}tool: assert_equals, args: {{actual: 1, expected: 1}}}}\n"
+    write(project, "tests/llm/sums.yaml", SPEC.replace("steps:", f"{setup}steps:"))
+    judge(mock_llm_responses, True)
+    mock_llm_responses.set_error("m-1", RuntimeError("overloaded"))
+    result = run("tests/llm", "--model", "m-1", "-o", "r.json")
+    assert "overloaded" in result.stdout
+    (suite,) = json.loads((project / "r.json").read_text())["suites"]
+    (attempt,) = suite["cases"][0]["attempts"]
+    assert (attempt["assertions"], attempt["tokens"]) == ([], 6)
+
+
 def test_the_question_for_a_verdict_alone_is_counted_too(
     project: Path, mock_llm_responses: LLMMock
 ) -> None:

@@ -12,9 +12,11 @@ pytest.importorskip("jinja2")
 from llm.models import ToolCall
 
 from llm_mock import LLMMock, Reply, ResponseConfigurator
+from llm_mock.checks.evaluation import AssertionResult
 from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 from llm_mock.errors import InvalidFile
 from llm_mock.specs import Verdict, load_spec, run_llm_test
+from llm_mock.specs.drivers import Driver, DryRun
 from llm_mock.specs.llm_driver import LLMDriver
 
 from .projects import Project, statuses
@@ -22,6 +24,7 @@ from .projects import project as project
 
 APPLE = "  - {tool: shop_sell, args: {item: apple}, save_as: sale, checks: [%s]}\n"
 HOLDS = "{type: json, path: item, value: apple}"
+HOLDS_AT_ALL = "{type: contains, value: a}"
 FAILS = "{type: contains, value: pear}"
 JUDGED = "{type: judge, criteria: It is polite, model: strict}"
 
@@ -115,6 +118,18 @@ def test_a_check_ends_with_the_time_of_the_test(project: Project) -> None:
     verdict = project.run(text, timeout=2)
     assert verdict.verdict == "FAIL"
     assert verdict.reason.startswith("Timed out after 2 s during shop_sell.")
+
+
+@pytest.mark.parametrize(("driver", "cost"), [(DryRun(), 0), (LLMDriver("gpt-4o-mini"), None)])
+def test_the_cost_of_a_check_that_was_given_up_is_unknown_in_a_live_run(
+    project: Project, driver: Driver, cost: int | None
+) -> None:
+    call = f"tool: shop_sell, args: {{item: {'a' * 40}!}}"
+    text = f"setup:\n  - {{{call}, checks: [{HOLDS_AT_ALL}, {{type: regex, pattern: '(a+)+$'}}]}}\n"
+    results: list[AssertionResult] = []
+    project.run(text + steps(HOLDS), timeout=2, driver=driver, on_check=results.append)
+    found = [(result.assertion.type, result.passed, result.cost) for result in results]
+    assert found == [("contains", True, 0), ("regex", None, cost)]
 
 
 @pytest.mark.parametrize(

@@ -373,6 +373,22 @@ def test_runs_that_are_run_again_cost_too(mock_llm_responses: ResponseConfigurat
     assert (len(result.case_results), result.cost) == (1, 4)
 
 
+def test_a_judge_before_an_error_costs_too(mock_llm_responses: ResponseConfigurator) -> None:
+    usage = {"input_tokens": 1, "output_tokens": 2}
+    judged = [{"type": "judge", "criteria": "Polite", "model": "j"}]
+    mock_llm_responses.add("m", "Hello")
+    mock_llm_responses.add("j", Reply(data={"met": True, "reason": "It is"}, usage=usage))
+    mock_llm_responses.add("m", RuntimeError("overloaded"))
+    mock_llm_responses.set_price("m", 0, 0)
+    mock_llm_responses.set_price("j", 1_000_000, 1_000_000)
+    result = run_case(
+        AGENT, case(turns=[{"prompt": "Hi", "assertions": judged}, {"prompt": "And?"}])
+    )
+    (attempt,) = result.attempts
+    assert (attempt.error, attempt.assertions) == ("RuntimeError: overloaded", ())
+    assert (result.cost, attempt.judge_cost, attempt.judge_tokens) == (3, 3, 3)
+
+
 def test_where_nothing_may_be_spent_nothing_is_run(
     mock_llm_responses: ResponseConfigurator,
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from llm_mock import LLMMock, Reply
 from tests.report.browser import Open
 from tests.report.browser import open_page as open_page
 from tests.report.test_page_in_browser import LOW_CONTRAST
@@ -105,6 +106,49 @@ def test_a_failure_has_its_message_once(project: Project) -> None:
     # The second run is not the one of the message.
     boom = data["tests"][1]
     assert boom["calls"][-1]["error"]["message"].count("no such kind") == 1
+
+
+JUDGED = """cases:
+  - name: judged
+    prompt: Hi
+    assertions: [{type: judge, criteria: Polite, model: j-1}, {type: contains, value: Hello}]
+  - {name: checked, prompt: Hi, assertions: [{type: contains, value: Hello}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("price", "cost", "judged"),
+    [
+        (1000, "$0.026", "$0.016"),
+        (None, "$0.020 and judges of unknown cost", "$0.010 and judges of unknown cost"),
+    ],
+)
+def test_the_sums_of_the_page_have_the_judges(
+    project: Project,
+    open_page: Open,
+    mock_llm_responses: LLMMock,
+    price: float | None,
+    cost: str,
+    judged: str,
+) -> None:
+    usage = {"input_tokens": 7, "output_tokens": 3}
+    mock_llm_responses.set("gpt-4o-mini", Reply("Hello", usage=usage))
+    mock_llm_responses.set_price("gpt-4o-mini", 1000, 1000)
+    verdict = {"met": True, "reason": "It is"}
+    mock_llm_responses.add(
+        "j-1", Reply(data=verdict, usage={"input_tokens": 4, "output_tokens": 2})
+    )
+    if price is not None:
+        mock_llm_responses.set_price("j-1", price, price)
+    project.write("app.yaml", HEAD + JUDGED)
+    ended = project.command("test", "role.yaml", "-s", "app.yaml", "-o", "o.html", "-o", "o.json")
+    assert ended.exit_code == 0, ended.output
+    tab = open_page(project.path / "o.html")
+    facts = tab.locator("#facts").text_content()
+    assert facts.startswith(f"2 tests · 2 calls · 26 tokens · {cost} · ")
+    first, second = tab.locator(".numbers").all_text_contents()
+    assert first.endswith(f"16 tokens · {judged}")
+    assert second.endswith("10 tokens · $0.010")
 
 
 @pytest.mark.parametrize("arguments", [[], ["-s", "app.yaml"]])

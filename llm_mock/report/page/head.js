@@ -35,12 +35,12 @@ function fillMutations() {
 
 function fillHead() {
   const calls = groups.flatMap((group) => group.calls);
-  const total = sums(calls);
+  const total = sums(calls, report.tests);
   byId("facts").textContent = [
     count(report.tests.length, "test"), count(calls.length, "call"), count(total.tokens, "token"), cost(total),
     seconds(report.duration_s), new Date(report.created).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" }),
     `llm ${report.llm}`, skippedChecks(), ...(report.scores ?? []),
-    total.unpriced && !report.provider_prices ? "for the prices of the providers: pip install 'pytest-llm-mock[cost]'" : "",
+    (total.unpriced || total.judges) && !report.provider_prices ? "for the prices of the providers: pip install 'pytest-llm-mock[cost]'" : "",
   ].filter(Boolean).join(" · ");
   byId("outcomes").append(...Object.entries(report.outcomes).map(([outcome, number]) => {
     const label = `${SIGNS[outcome] || "·"} ${number.toLocaleString("en")} ${outcome}`;

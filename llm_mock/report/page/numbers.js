@@ -14,18 +14,25 @@ function seconds(duration) {
   return duration >= 1 ? `${duration.toFixed(1)} s` : `${Math.max(1, Math.round(duration * 1000))} ms`;
 }
 
-function sums(calls) {
-  const total = { tokens: 0, cost: null, unpriced: 0, errors: 0 };
+function sums(calls, judged = []) {
+  const total = { tokens: 0, cost: null, unpriced: 0, errors: 0, judges: false };
   for (const call of calls) {
     total.tokens += (call.usage.input_tokens || 0) + (call.usage.output_tokens || 0);
     total.errors += call.error === null ? 0 : 1;
     if (call.cost_usd === null) total.unpriced += 1;
     else total.cost = (total.cost || 0) + call.cost_usd;
   }
+  for (const { judges } of judged) {
+    if (!judges) continue;
+    total.tokens += judges.tokens;
+    if (judges.cost_usd === null) total.judges = true;
+    else total.cost = (total.cost || 0) + judges.cost_usd;
+  }
   return total;
 }
 
 function cost(total) {
   if (total.cost === null) return "cost unknown";
-  return dollars(total.cost) + (total.unpriced ? ` and ${count(total.unpriced, "call")} of unknown cost` : "");
+  const unknown = [total.unpriced ? count(total.unpriced, "call") : "", total.judges ? "judges" : ""].filter(Boolean).join(" and ");
+  return dollars(total.cost) + (unknown ? ` and ${unknown} of unknown cost` : "");
 }

@@ -6,7 +6,7 @@ const SIGNS = { passed: "✓", failed: "✕", error: "!", skipped: "–", "not c
 function renderTest(group) {
   const outside = group.outcome === "outside";
   const [name, ...rest] = outside ? [group.during, "Outside tests"] : group.id.split("::").reverse();
-  const total = sums(group.calls);
+  const total = sums(group.calls, [group]);
   const sign = make("span", `sign ${group.outcome}`, SIGNS[group.outcome] || "·");
   sign.setAttribute("aria-hidden", "true");
   const head = make(
