@@ -241,7 +241,7 @@ class ReportWriter:
         if MUTATIONS in session.config.stash:
             document["mutations"] = session.config.stash[MUTATIONS]
         if self.baseline is not None:
-            self._changes = self.baseline.format_changes(document["tests"])
+            self._compare(self.baseline, document)
         data = render_json(document)
         for path in self._paths:
             is_page = path.suffix.lower() != ".json"
@@ -251,6 +251,17 @@ class ReportWriter:
             except OSError as error:
                 # No failure: the outcome of the run is that of its tests.
                 self._lines.append(_format_write_error(path, error))
+
+    def _compare(self, baseline: RunBaseline, document: JSONObject) -> None:
+        """Compare the document with a baseline, and add what changed to it."""
+        # Imported late, like the baseline.
+        from llm_mock.report.run_baseline import format_comparison
+        from llm_mock.report.suite_changes import describe_changes
+
+        compared = baseline.compare(document["tests"])
+        if compared is not None:
+            self._changes = list(format_comparison(compared))
+            document["changes"] = redact(describe_changes(compared))
 
     def _create_document(self) -> JSONObject:
         """Return the document of the report, redacted."""

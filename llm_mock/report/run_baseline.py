@@ -48,20 +48,24 @@ class RunBaseline:
     path: Path
     tests: Sequence[JSONObject]
 
-    def format_changes(self, tests: Sequence[JSONObject]) -> list[str]:
-        """Return lines that say what changed; empty if no test is about models."""
+    def compare(self, tests: Sequence[JSONObject]) -> JSONObject | None:
+        """Return the tests as suites with what changed; None if no test is about models."""
         compared = {test["id"] for test in (*self.tests, *tests) if _is_about_models(test)}
         now = list(_group_by_file(test for test in tests if test["id"] in compared))
         if not now:
-            return []
+            return None
         before = list(_group_by_file(test for test in self.tests if test["id"] in compared))
         # Tests that were only left out of this run are not gone.
-        document = compare_with_baseline({"suites": now}, self.path, before, is_whole=False)
-        lines = [f"Against {shorten_name(str(self.path))}:"]
-        for suite in document["suites"]:
-            lines.append(shorten_name(summarize_changes(suite), 500))
-            lines += [f"  {shorten_name(text, 500)}" for _, text in format_changes(suite)]
-        return lines
+        return compare_with_baseline({"suites": now}, self.path, before, is_whole=False)
+
+
+def format_comparison(compared: JSONObject) -> Iterator[str]:
+    """Yield lines that say what changed."""
+    yield f"Against {shorten_name(compared['baseline'])}:"
+    for suite in compared["suites"]:
+        yield shorten_name(summarize_changes(suite), 500)
+        for _, text in format_changes(suite):
+            yield f"  {shorten_name(text, 500)}"
 
 
 def read_run_baseline(path: Path) -> RunBaseline:

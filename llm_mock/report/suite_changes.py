@@ -30,7 +30,21 @@ class Change(NamedTuple):
     remark: str
 
 
-def list_changes(suite: JSONObject) -> Iterator[Change]:
+def describe_changes(document: JSONObject) -> JSONObject:
+    """Return what changed in a compared document as JSON values, for the page."""
+    suites = []
+    for suite in document["suites"]:
+        summary = summarize_changes(suite)
+        suites.append({"summary": summary, "changes": list(map(list, list_changes(suite)))})
+    return {"file": document["baseline"], "suites": suites}
+
+
+def list_changes(suite: JSONObject) -> list[Change]:
+    """Return the changed cases of a suite, ordered by kind: what broke comes first."""
+    return sorted(_find_changes(suite), key=lambda change: KINDS.index(change.kind))
+
+
+def _find_changes(suite: JSONObject) -> Iterator[Change]:
     """Yield the changed cases of a suite; new ones only if some are not new."""
     baseline = suite["baseline"]
     for case in suite["cases"]:
@@ -52,8 +66,7 @@ def list_changes(suite: JSONObject) -> Iterator[Change]:
 
 def format_changes(suite: JSONObject) -> Iterator[tuple[str, str]]:
     """Yield the kind and the text of each changed case of a suite, ordered by kind."""
-    changes = list(list_changes(suite))
-    # What broke comes first.
+    changes = list_changes(suite)
     for kind in KINDS:
         changes_of_kind = [change for change in changes if change.kind == kind]
         for change in changes_of_kind[:MAX_CASES]:

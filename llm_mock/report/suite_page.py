@@ -7,7 +7,7 @@ from typing import Any
 
 from llm_mock.agents import summary
 from llm_mock.report import document, page
-from llm_mock.report.suite_changes import list_changes, summarize_changes
+from llm_mock.report.suite_changes import describe_changes
 from llm_mock.report.suite_document import (
     check_text,
     format_full_name,
@@ -56,7 +56,8 @@ def render_suite_page(suites: JSONObject) -> bytes:
     # The page has these beside the document of a test run.
     run["side_by_side"] = side_by_side
     run["scores"] = scores
-    run["changes"] = _describe_changes(suites)
+    if "baseline" in suites:
+        run["changes"] = describe_changes(suites)
     return page.render_page(document.render_json(run))
 
 
@@ -65,20 +66,6 @@ def _describe_error(message: str) -> JSONObject:
     # A message about a file begins with the file.
     place = message.partition(": ")[0]
     return document.new_test(place, outcome="error", message=message)
-
-
-def _describe_changes(suites: JSONObject) -> JSONObject | None:
-    """Return the changes against the baseline, or None without one."""
-    if "baseline" not in suites:
-        return None
-    rows = []
-    for suite in suites["suites"]:
-        rows += [[change.kind, change.name, change.remark] for change in list_changes(suite)]
-    return {
-        "file": suites["baseline"],
-        "summaries": [summarize_changes(suite) for suite in suites["suites"]],
-        "rows": rows,
-    }
 
 
 def _describe_grid(grid: Grid) -> JSONObject:

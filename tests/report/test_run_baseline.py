@@ -12,7 +12,9 @@ pytest.importorskip("tenacity")
 
 from llm_mock.errors import InvalidFile
 from llm_mock.report.document import new_test
-from llm_mock.report.run_baseline import RunBaseline, read_run_baseline
+from llm_mock.report.run_baseline import RunBaseline, format_comparison, read_run_baseline
+
+from .browser import Open
 
 RUNS = [{"cost_usd": 0.5}]
 
@@ -24,6 +26,13 @@ def create_test(name: str, outcome: str = "passed", **known: Any) -> dict[str, A
 
 def repeat(passed: int) -> dict[str, Any]:
     return {"repeats": {"runs": 20, "passed": passed}, "runs": RUNS * 20}
+
+
+def compare(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[str]:
+    """Return the lines that say what changed."""
+    compared = RunBaseline(Path("b.json"), before).compare(now)
+    assert compared is not None
+    return list(format_comparison(compared))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +61,7 @@ def repeat(passed: int) -> dict[str, Any]:
 def test_a_changed_test_is_named(
     before: dict[str, Any], now: dict[str, Any], line: str | None
 ) -> None:
-    lines = RunBaseline(Path("b.json"), [before]).format_changes([now])
+    lines = compare([before], [now])
     assert lines[0] == "Against b.json:"
     assert lines[1].startswith("test_agent.py: ")
     assert lines[2:] == [line] * (line is not None)
@@ -62,7 +71,7 @@ def test_cost_and_time_are_compared_with_those_of_the_same_tests() -> None:
     before = [create_test("a"), create_test("gone"), create_test("b", "skipped")]
     now = [create_test("a", runs=[*RUNS, *RUNS]), create_test("b")]
     now[0]["duration_s"] = 1.0
-    _, line = RunBaseline(Path("b.json"), before).format_changes(now)
+    _, line = compare(before, now)
     assert line == (
         "test_agent.py: 2 as before; cost $1.00, before $0.50 (+100%), "
         "time per case 1.0s, before 2.0s (-50%)"
@@ -71,9 +80,7 @@ def test_cost_and_time_are_compared_with_those_of_the_same_tests() -> None:
 
 def test_an_unknown_cost_is_not_compared() -> None:
     runs = [*RUNS, {"cost_usd": None}]
-    _, line = RunBaseline(Path("b.json"), [create_test("a")]).format_changes(
-        [create_test("a", runs=runs)]
-    )
+    _, line = compare([create_test("a")], [create_test("a", runs=runs)])
     assert "cost" not in line
 
 
@@ -81,12 +88,12 @@ def test_an_unknown_cost_is_not_compared() -> None:
 def test_only_tests_of_models_are_compared(key: str) -> None:
     plain = create_test("a", "failed", runs=[])
     value = {"runs": 2, "passed": 1} if key == "repeats" else [{"cost_usd": None}]
-    baseline = RunBaseline(Path("b.json"), [create_test("a", runs=[])])
-    assert baseline.format_changes([plain]) == []
-    assert baseline.format_changes([{**plain, key: value}])[2] == "  broke: a (passed before)"
+    baseline = [create_test("a", runs=[])]
+    assert RunBaseline(Path("b.json"), baseline).compare([plain]) is None
+    assert compare(baseline, [{**plain, key: value}])[2] == "  broke: a (passed before)"
     # A test that fails before it runs its agent is compared all the same.
-    earlier = RunBaseline(Path("b.json"), [{**create_test("a", runs=[]), key: value}])
-    assert earlier.format_changes([plain])[2] == "  broke: a (passed before)"
+    earlier = [{**create_test("a", runs=[]), key: value}]
+    assert compare(earlier, [plain])[2] == "  broke: a (passed before)"
 
 
 @pytest.mark.parametrize(
@@ -142,6 +149,55 @@ def test_a_run_shows_what_changed_since_an_earlier_report(
     changed.stdout.fnmatch_lines(["test_it.py: 1 broke*", "  broke: test_agent (passed before)"])
     tests = json.loads((pytester.path / "now.json").read_text())["tests"]
     assert [test["outcome"] for test in tests] == ["failed", "passed"]
+
+
+TWO_FILES = """
+    import pathlib
+    import pytest
+    from llm_mock.agents import Agent, aitest_run_sync
+
+    @pytest.mark.parametrize("name", ["mended", "broken"])
+    def test_agent(name, mock_llm_responses):
+        mock_llm_responses.set("m", pathlib.Path(name).read_text())
+        assert "Hello" in aitest_run_sync(Agent("m"), "Hi").final_response
+"""
+
+
+def test_the_page_shows_what_the_terminal_shows_in_the_same_order(
+    pytester: pytest.Pytester, open_page: Open
+) -> None:
+    pytester.makepyfile(test_a=TWO_FILES, test_b=TWO_FILES)
+
+    def run(mended: str, broken: str, *arguments: str) -> pytest.RunResult:
+        pytester.path.joinpath("mended").write_text(mended)
+        pytester.path.joinpath("broken").write_text(broken)
+        return pytester.runpytest_inprocess("-p", "no:randomly", *arguments)
+
+    run("Bye", "Hello", "--llm-mock-report=before.json")
+    reports = "--llm-mock-report=now.html", "--llm-mock-report=now.json"
+    changed = run("Hello", "Bye", "--llm-mock-baseline=before.json", *reports)
+    lines = [line.strip() for line in changed.outlines]
+    shown = lines[lines.index(f"Against {pytester.path / 'before.json'}:") :][:7]
+    tab = open_page(pytester.path / "now.html")
+    part = tab.locator("#side-by-side details")
+    summaries = part.locator("p").all_inner_texts()
+    rows = [row.split("\t") for row in part.locator("tr").all_inner_texts()]
+    assert f"{part.locator('summary').inner_text()}:" == shown[0]
+    assert summaries == [shown[1], shown[4]]
+    assert [summary[:9] for summary in summaries] == ["test_a.py", "test_b.py"]
+    changes = [f"{kind}: {name} ({remark})" for kind, name, remark in rows]
+    assert changes == [*shown[2:4], *shown[5:7]]
+    assert changes[:2] == [
+        "broke: test_agent[broken] (passed before)",
+        "mended: test_agent[mended] (failed before)",
+    ]
+    written = json.loads((pytester.path / "now.json").read_text())["changes"]
+    assert [suite["summary"] for suite in written["suites"]] == summaries
+    # Without tests of models there is nothing to compare.
+    pytester.makepyfile(test_a="def test_it(): pass", test_b="")
+    run("", "", "--llm-mock-report=before.json")
+    run("", "", "--llm-mock-baseline=before.json", *reports)
+    assert "changes" not in json.loads((pytester.path / "now.json").read_text())
 
 
 def test_a_baseline_that_cannot_be_read_ends_the_run_before_it_starts(

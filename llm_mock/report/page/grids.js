@@ -70,14 +70,14 @@ function linkToTest(test) {
   return link;
 }
 
-function renderChanges({ file, summaries, rows }) {
+function renderChanges({ file, suites }) {
   const outcomes = { broke: "failed", fell: "failed", unchecked: "failed", mended: "passed" };
-  const cells = rows.map(([kind, name, remark]) => make("tr", outcomes[kind] || "",
-    ...[kind, name, remark].map((value) => make("td", "", value))));
-  const part = make("details", "grid", make("summary", "", `Against ${file}`),
-    ...summaries.map((summary) => make("p", "muted", summary)),
-    make("div", "wide", make("table", "changes", make("tbody", "", ...cells))));
-  part.open = rows.length <= OPEN_ROWS;
+  const row = ([kind, ...texts]) => make("tr", outcomes[kind] || "", ...[kind, ...texts].map((value) => make("td", "", value)));
+  const part = make("details", "grid", make("summary", "", `Against ${file}`), ...suites.flatMap(({ summary, changes }) => [
+    make("p", "muted", summary),
+    changes.length ? make("div", "wide", make("table", "changes", make("tbody", "", ...changes.map(row)))) : null,
+  ]));
+  part.open = suites.reduce((sum, { changes }) => sum + changes.length, 0) <= OPEN_ROWS;
   return part;
 }
 
