@@ -69,6 +69,7 @@ from llm_mock.plugin.run import TestRun, get_run
 from llm_mock.plugin.runtest import (
     CURRENT_TEST,
     CurrentTest,
+    pytest_exception_interact,
     pytest_report_from_serializable,
     pytest_runtest_call,
     pytest_runtest_makereport,
@@ -95,6 +96,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Check the ini keys, and register the parts of the plugin that the run needs."""
     markers.register(config)
+    _check_ini_keys(config)
     read_choice(config, "llm_mock_record", RECORD_MODES)
     read_strictness(config, "llm_mock_unused_recordings")
     run = get_run(config)
@@ -114,6 +116,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[CURRENT_TEST] = current
     config.add_cleanup(guard(current.patches.end))
     call_configure_hooks(config)
+
+
+def _check_ini_keys(config: pytest.Config) -> None:
+    """Raise a pytest.UsageError for an ini key that is surely a misspelt one of the plugin."""
+    # Private from pytest 9 on, which warns of the public name. Without it no key is checked.
+    written = vars(config).get("_inicfg") or vars(config).get("inicfg") or {}
+    keys = [key for key in written if key.startswith("llm")]
+    if keys:
+        from llm_mock.plugin.misspelt_names import check_ini_keys
+
+        check_ini_keys(config, keys)
 
 
 def _choose_judge(config: pytest.Config) -> None:

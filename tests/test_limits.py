@@ -1266,6 +1266,7 @@ CONSTANTS: dict[str, float] = {
     "suites/promptfoo/assertions.py SIMILAR_THRESHOLD": 0.75,
     "checks/scores.py TOLERANCE": 1e-09,
     "support/redaction/known_secrets.py SPACE": 16,
+    "support/text.py CERTAIN": 0.8,
     "support/yaml_files.py WIDTH": 110,
     # Limits whose edges are not tried here
     "agents/agent.py MAX_TURNS": 10,

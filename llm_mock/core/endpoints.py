@@ -13,7 +13,7 @@ from llm_mock.core.reply_functions import call_function, call_function_async
 from llm_mock.core.script import QueuedReply, StandingReply
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.text import described
+from llm_mock.support.text import described, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WILDCARDS = re.compile(r"\*\*|\*|\{\w+\}")
 """The wildcards of a path: any segments, one segment, and one segment with a name."""
-METHOD = re.compile(r"^([A-Za-z]+|\*)$")
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 JSON_TYPE = "application/json"
 
 
@@ -52,10 +52,12 @@ class Endpoint:
 
     def __init__(self, method: str, path: str) -> None:
         __tracebackhide__ = True
-        if not isinstance(method, str) or not METHOD.match(method):
+        upper = str(method).upper()
+        if upper not in (*METHODS, "*"):
+            nearest = suggest_nearest(upper, METHODS) or "."
             raise InvalidReply(
-                f"This is not an HTTP method: {described(method)}. Write on(method, path, reply), "
-                'such as on("POST", "/v1/moderations", {…}).'
+                f"This is not an HTTP method: {described(method)}{nearest} Write "
+                'on(method, path, reply), such as on("POST", "/v1/moderations", {…}).'
             )
         if not isinstance(path, str) or not re.match(r"^(https?://[^/?#]+)?/[^?#]*$", path):
             raise InvalidReply(
@@ -63,9 +65,9 @@ class Endpoint:
                 "query such as '/v1/files/*', or a URL such as "
                 "'https://api.openai.com/v1/files'."
             )
-        self.name = f"{method.upper()} {path}"
+        self.name = f"{upper} {path}"
         """The name in messages."""
-        self._method = method.upper()
+        self._method = upper
         self._host = ""
         if not path.startswith("/"):
             _, _, rest = path.partition("://")

@@ -19,7 +19,7 @@ from llm_mock.core.records import format_schema
 from llm_mock.errors import InvalidReply
 from llm_mock.support.redaction import redact
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import described, shorten, suggest_nearest
+from llm_mock.support.text import described, find_nearest, shorten, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Absent
@@ -256,8 +256,10 @@ def _require_known(conditions: Iterable[str]) -> None:
             advice = "Read headers from the record of the call: last_call.request.headers."
         else:
             advice = f"Other fields of the request: body={{{name!r}: …}}."
+        # A short name by which tests look for a condition.
+        meant = "prompt_contains" if find_nearest(name, ["contains"]) else name
         raise TypeError(
-            f"Unknown condition {name!r}{suggest_nearest(name, known) or '.'} "
+            f"Unknown condition {name!r}{suggest_nearest(meant, known) or '.'} "
             f"Conditions: {', '.join(known)}. {advice}"
         )
 

@@ -39,6 +39,10 @@ class _Unset:
 UNSET = _Unset()
 NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
 """The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
+FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
+"""The finish reasons of Chat Completions; other providers have further ones."""
+OTHER_FINISH_REASONS = ("content_filtered", "model_length")
+"""Finish reasons of Bedrock and Mistral that could be taken for misspelt ones."""
 NO_DETAILS = (None, (), None, None)
 """The arguments `logprobs`, `citations`, `service_tier` and `headers` of most replies."""
 
@@ -776,11 +780,24 @@ def _make_chunk_error(value: object) -> InvalidReply:
 
 
 def _check_texts(**texts: object) -> None:
-    """Raise an InvalidReply if an argument is neither text nor None."""
+    """Raise an InvalidReply if an argument is neither text nor None, or a misspelt reason."""
     __tracebackhide__ = True
     for name, text in texts.items():
         if text is not None and not isinstance(text, str):
             raise InvalidReply(f"{name}={described(text)} must be a str or None.")
+        if name == "finish_reason" and text is not None and text not in FINISH_REASONS:
+            _check_finish_reason(text)
+
+
+def _check_finish_reason(reason: str) -> None:
+    """Raise an InvalidReply if an unknown finish reason is surely a misspelt one."""
+    from llm_mock.support.text import CERTAIN, find_nearest
+
+    __tracebackhide__ = True
+    nearest = find_nearest(reason, FINISH_REASONS, cutoff=CERTAIN)
+    # Providers have reasons of their own, which are sent as they are.
+    if nearest is not None and reason not in OTHER_FINISH_REASONS:
+        raise InvalidReply(f"Unknown finish_reason {shorten(reason)}; did you mean {nearest!r}?")
 
 
 def _check_attachments(attachments: object) -> tuple[AttachmentLike, ...]:

@@ -46,34 +46,9 @@ def prepare_failure(
     error = None if call.excinfo is None else call.excinfo.value
     # Before the frames are hidden, because they tell who raised the error.
     is_ours = any(map(_is_ours, linked_errors(error)))
-    if type(error) is TypeError:
-        _name_nearest_argument(error)
-    elif type(error) is AttributeError:
-        _name_nearest_attribute(error)
     if not config.getoption("fulltrace"):
         _hide_inner_frames(call)
     return _redact_report if is_ours else None
-
-
-def _name_nearest_argument(error: TypeError) -> None:
-    """Let the error for a misspelt argument of our functions name the nearest one."""
-    from llm_mock.support.misspelling import explain_type_error
-
-    frames = list_frames(error)
-    message = explain_type_error(error, frames[-1].tb_frame) if frames else None
-    if message is not None:
-        error.args = (message,)
-
-
-def _name_nearest_attribute(error: AttributeError) -> None:
-    """Let the error for a misspelt attribute of our objects and modules name the nearest one."""
-    from llm_mock.support.misspelling import explain_attribute_error
-
-    message = explain_attribute_error(error)
-    if message is not None:
-        error.args = (message,)
-        # Python from 3.12 on adds a suggestion of its own to an error with a name.
-        error.name = None
 
 
 def _redact_report(report: pytest.TestReport) -> None:

@@ -100,6 +100,10 @@ SIGNATURES = {
 }
 
 
+OWN_NAMES = [name for name in SIGNATURES if name.startswith(PREFIX)]
+"""The names that no other plugin has."""
+
+
 def describe_invalid_markers(markers: Iterable[pytest.Mark], config: pytest.Config) -> str | None:
     """Return the message about the invalid markers of a test; None if all are valid."""
     return "\n".join(_find_problems(markers, config)) or None
@@ -114,12 +118,21 @@ def _find_problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Ite
                 signature.check(mark)
             except LLMMockError as error:
                 yield f"{_format_mark(mark)}: {error} Write @pytest.mark.{signature.example}"
-        # Another plugin may have registered a marker that begins so.
-        elif mark.name.startswith(PREFIX) and mark.name not in _registered_names(config):
+        elif mark.name.startswith("llm") and _is_misspelt(mark.name, config):
             from llm_mock.support.text import suggest_name
 
-            known = [name for name in SIGNATURES if name.startswith(PREFIX)]
-            yield f"Unknown marker {mark.name}{suggest_name(mark.name, known)}"
+            yield f"Unknown marker {mark.name}{suggest_name(mark.name, OWN_NAMES)}"
+
+
+def _is_misspelt(name: str, config: pytest.Config) -> bool:
+    """Return True if an unknown marker is surely meant for this plugin."""
+    from llm_mock.support.text import CERTAIN, find_nearest
+
+    # Another plugin may have registered a marker that begins so.
+    if name in _registered_names(config):
+        return False
+    # The project may use markers like `llm_slow` without registering them.
+    return name.startswith(PREFIX) or find_nearest(name, OWN_NAMES, CERTAIN) is not None
 
 
 def _registered_names(config: pytest.Config) -> set[str]:

@@ -199,6 +199,11 @@ def _prepare_failure(
     error = None if call.excinfo is None else call.excinfo.value
     if isinstance(error, pytest.skip.Exception):
         return None
+    # Before the frames are hidden, because they tell which function was called.
+    if isinstance(error, (TypeError, AttributeError, ImportError)):
+        from llm_mock.plugin.misspelt_names import name_nearest
+
+        name_nearest(error)
     from llm_mock.plugin.failures import prepare_failure
 
     return prepare_failure(call, item.config)
@@ -219,6 +224,10 @@ def _complete_report(
         return
     if redact_report is not None:
         redact_report(report)
+    if call.excinfo is not None and isinstance(call.excinfo.value, pytest.FixtureLookupError):
+        from llm_mock.plugin.misspelt_names import name_nearest_fixture
+
+        name_nearest_fixture(report, call.excinfo.value)
     if call.when != "teardown":
         _add_sections(report, item, call)
 
@@ -259,6 +268,17 @@ def _show_line_of_test(report: pytest.TestReport, item: pytest.Item) -> None:
     from llm_mock.support.redaction import redact
 
     report.longrepr = (str(item.path), (item.location[1] or 0) + 1, redact(reason))
+
+
+@reporting_hook()
+def pytest_exception_interact(
+    call: pytest.CallInfo[object], report: pytest.CollectReport | pytest.TestReport
+) -> None:
+    """Explain the error of a file that imports an unknown name of this package."""
+    if isinstance(report, pytest.CollectReport) and call.excinfo is not None:
+        from llm_mock.plugin.misspelt_names import explain_failed_import
+
+        explain_failed_import(report, call.excinfo.value)
 
 
 @reporting_hook(wrapper=True)

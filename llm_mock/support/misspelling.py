@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable
-from types import FrameType, ModuleType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from llm_mock.support.text import suggest_nearest
@@ -54,6 +54,35 @@ MisspeltAttribute.__module__ = "builtins"
 MisspeltAttribute.__name__ = MisspeltAttribute.__qualname__ = "AttributeError"
 
 
+class NotAssignable:
+    """A name of a class that its instances cannot assign; the error says what to write.
+
+    It is a descriptor, because a `__setattr__` would slow every assignment.
+
+    Args:
+        advice: the end of the message.
+        method: the method of that name; None if instances have no such attribute.
+    """
+
+    def __init__(self, advice: str, method: FunctionType | None = None) -> None:
+        self._advice = advice
+        self._method = method
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        if self._method is None:
+            raise AttributeError(self._name)
+        if instance is None:
+            return self._method
+        return self._method.__get__(instance, owner)
+
+    def __set__(self, instance: object, value: object) -> None:
+        __tracebackhide__ = True
+        raise AttributeError(f"{self._name} cannot be assigned; {self._advice}.")
+
+
 def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str | None:
     """Return a message about a keyword argument that a method does not have; None without one."""
     known = _list_arguments(function)
@@ -64,6 +93,9 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     # An argument that was given too is not the one that was meant.
     missing = [each for each in known if each not in given]
     nearest = _suggest_argument(name, missing)
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            known.append(f"*{parameter.name}")
     listed = f"Its arguments: {', '.join(known)}." if known else "It has none."
     called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
     return f"{called}() has no argument {name!r}{nearest or '.'} {listed}"

@@ -26,6 +26,8 @@ MARGIN = 4_000
 by its start."""
 COMPARED_NAMES, COMPARED_CHARACTERS = 500, 200
 """The limits of the search for the nearest name, as comparing two names takes long."""
+CERTAIN = 0.8
+"""The similarity of a name that is surely a misspelt one, and not just an unknown one."""
 _ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
@@ -284,15 +286,19 @@ def format_columns(rows: Sequence[Sequence[str]], leading: int) -> list[str]:
     return lines
 
 
-def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
-    """Return the end of a message that suggests the nearest name, or an empty text."""
+def find_nearest(unknown: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """Return the nearest name; None if there is none of at least this similarity."""
     import difflib
 
     compared = list(islice(known, COMPARED_NAMES))
-    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], compared, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return ""
+    near = difflib.get_close_matches(unknown[:COMPARED_CHARACTERS], compared, n=1, cutoff=cutoff)
+    return near[0] if near else None
+
+
+def suggest_nearest(unknown: str, known: Iterable[str]) -> str:
+    """Return the end of a message that suggests the nearest name, or an empty text."""
+    nearest = find_nearest(unknown, known)
+    return "" if nearest is None else f"; did you mean {nearest!r}?"
 
 
 def suggest_name(unknown: str, known: Sequence[str]) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from llm_mock.plugin.misspelt_names import FIXTURES
 from llm_mock.support.schemas import find_violations
 
 CODE = """
@@ -65,6 +68,33 @@ TYPOS = {
     "ask(); llm_mock.assert_llm_called_times(mock, 'gpt-4p', 1)": (
         "*Model 'gpt-4p' was never called; did you mean 'gpt-4o'? Models that were called: gpt-4o."
     ),
+    "from llm_mock import Replay": "*ImportError: * from 'llm_mock' (*); did you mean 'Reply'?",
+    "from llm_mock.checks import contians": "*'llm_mock.checks' (*); did you mean 'contains'?",
+    "from llm_mock import Agent": "*cannot import name 'Agent' *; it is in llm_mock.agents",
+    "from llm_mock.checks import Reply": "*cannot import name 'Reply' from 'llm_mock.checks' (*)",
+    "from llm import get_modle": "*ImportError: cannot import name 'get_modle' from 'llm' (*",
+    "import llm_mock.agent": "*named 'llm_mock.agent'; did you mean 'llm_mock.agents'?",
+    "from llm_mok import Reply": "*No module named 'llm_mok'; did you mean 'llm_mock'?",
+    "import pytest_llm_mock": "*named 'pytest_llm_mock'; did you mean 'llm_mock'?",
+    "import llm_core": "*ModuleNotFoundError: No module named 'llm_core'",
+    "Reply('x', finish_reason='lenght')": (
+        "*InvalidReply: Unknown finish_reason 'lenght'; did you mean 'length'?"
+    ),
+    "mock.autospec = 'of'": "*autospec cannot be assigned; it is a method: call mock.autospec().",
+    "mock.strict = True": (
+        "*AttributeError: strict cannot be assigned; it is a setting of the project or the test: "
+        "write ini llm_mock_strict = error, or @pytest.mark.llm_mock_strict('error')."
+    ),
+    "mock.strict": "*AttributeError: 'LLMMock' object has no attribute 'strict'*",
+    "mock.on('PSOT', '/v1/x', {})": "*not an HTTP method: 'PSOT'; did you mean 'POST'? Write on(*",
+    "mock.on('LIST', '/v1/x', {})": "*not an HTTP method: 'LIST'. Write on(method, path, reply)*",
+    "mock.on(None, '/v1/x', {})": "*This is not an HTTP method: None. Write on(*",
+    "from llm_mock import checks; checks.check('a', contians='a')": (
+        "*check() has no argument 'contians'. Its arguments: subject, *checks."
+    ),
+    "ask(); mock.assert_called_with(contians='a')": (
+        "*Unknown condition 'contians'; did you mean 'prompt_contains'? *"
+    ),
     "ask(); llm_mock.assert_llm_called_times(mock, 'sonnet', 1)": (
         "*Model 'sonnet' was never called. Models that were called: gpt-4o."
     ),
@@ -111,6 +141,86 @@ def test_a_typo_in_a_setting_is(setting: str, message: str, pytester: pytest.Pyt
     result = pytester.runpytest("-o", f"llm_mock_{setting}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: ini llm_mock_{setting.partition('=')[0]} = {message}"])
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("llm_mock_hst", "llm_mock_hst; did you mean 'llm_mock_hosts'? The command *"),
+        ("llm_mok_strict", "llm_mok_strict; did you mean 'llm_mock_strict'? *"),
+        ("llm_mock_zzzzzzzzzzzzzzzz", "llm_mock_zzzzzzzzzzzzzzzz. The command *lists the keys."),
+    ],
+)
+def test_a_typo_in_the_name_of_a_setting_ends_the_run(
+    key: str, message: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makeini(f"[pytest]\n{key} = error")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: Unknown ini key {message}"])
+
+
+def test_settings_and_markers_of_others_are_left_alone(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_slow = true\nllm_mock_other = true\nllm_mock_strict = error")
+    pytester.makeconftest("def pytest_addoption(parser): parser.addini('llm_mock_other', '')")
+    pytester.makepyfile("import pytest\n@pytest.mark.llm_slow\ndef test_it(): pass")
+    pytester.runpytest("-W", "default").assert_outcomes(passed=1, warnings=2)
+
+
+@pytest.mark.parametrize("name", ["mok_strict", "mock_repaet"])
+def test_a_typo_in_the_name_of_a_marker_is(name: str, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.llm_{name}\ndef test_it(): pass")
+    result = pytester.runpytest("-W", "default")
+    result.assert_outcomes(errors=1, warnings=1)
+    meant = "strict" if "strict" in name else "repeat"
+    result.stdout.fnmatch_lines([f"Unknown marker llm_{name}; did you mean 'llm_mock_{meant}'?"])
+
+
+@pytest.mark.parametrize(
+    ("name", "suggestion"),
+    [
+        ("mock_llm_response", "; did you mean 'mock_llm_responses'?"),
+        ("llm_mok", "; did you mean 'mock_llm_responses'?"),
+        ("llm_mock_casette", "; did you mean 'llm_mock_cassette'?"),
+        ("database", ""),
+    ],
+)
+def test_a_typo_in_the_name_of_a_fixture_is(
+    name: str, suggestion: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(f"def test_it({name}): pass")
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    lines = [f"E       fixture '{name}' not found{suggestion}", ">  *available fixtures: *"]
+    result.stdout.fnmatch_lines(lines, consecutive=True)
+
+
+def test_a_fixture_that_needs_itself_is_no_typo(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        "import pytest\n@pytest.fixture\ndef llm_mok(llm_mok): pass\ndef test_it(llm_mok): pass"
+    )
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["E  *recursive dependency involving fixture 'llm_mok' detected"])
+
+
+def test_every_fixture_of_the_plugin_is_suggested(pytester: pytest.Pytester) -> None:
+    listed = pytester.runpytest("--fixtures").stdout.str()
+    ours = re.findall(r"^(\w+).* -- .*llm_mock/plugin/fixtures.py", listed, re.MULTILINE)
+    assert sorted(ours) == sorted(FIXTURES)
+
+
+def test_a_typo_in_an_import_of_a_test_file_is(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_ours="from llm_mock import Replay",
+        test_other="from json import lods",
+        test_error="1 / 0",
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=3)
+    message = "E   ImportError: cannot import name 'Replay' from 'llm_mock' (*); did you *'Reply'?"
+    result.stdout.fnmatch_lines([message])
+    result.stdout.no_fnmatch_line("*'lods'*; did you mean*")
+    assert result.stdout.str().count("'Reply'?") == 1
 
 
 def test_a_typo_in_the_driver_of_plain_language_tests_is(pytester: pytest.Pytester) -> None:

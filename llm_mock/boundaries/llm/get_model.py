@@ -29,7 +29,7 @@ from llm_mock.core.script import StandingReply
 from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.forwarding import forward_method
-from llm_mock.support.misspelling import MisspeltAttribute
+from llm_mock.support.misspelling import MisspeltAttribute, NotAssignable
 from llm_mock.support.text import described
 
 if TYPE_CHECKING:
@@ -364,6 +364,15 @@ class LLMMock(Mock):
         """
         self.settings = self.settings._replace(autospec=True)
         self.forget_models()
+
+    # Without these, an assignment would be accepted and have no effect. Hidden from type checkers,
+    # which know that there is nothing to assign.
+    if not TYPE_CHECKING:
+        autospec = NotAssignable("it is a method: call mock.autospec()", autospec)
+        strict = NotAssignable(
+            "it is a setting of the project or the test: write ini llm_mock_strict = error, or "
+            "@pytest.mark.llm_mock_strict('error')"
+        )
 
     def forget_models(self) -> None:
         """Create new models from now on, with the same replies and history."""

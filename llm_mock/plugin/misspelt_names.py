@@ -1,0 +1,189 @@
+"""Suggestions for misspelt names of this package in the failures of tests and of imports."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Iterable
+
+import pytest
+
+from llm_mock.plugin.failures import list_frames
+from llm_mock.support.misspelling import explain_attribute_error, explain_type_error
+from llm_mock.support.text import CERTAIN, find_nearest, suggest_nearest
+
+MISSING_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+"""Python's message; the error has the name as an attribute only from Python 3.12 on."""
+PUBLIC_PACKAGES = (
+    "agents",
+    "cassettes",
+    "checks",
+    "errors",
+    "specs",
+    "suites",
+    "templates",
+)
+PACKAGE = "llm_mock"
+OTHER_PACKAGE_NAMES = ("pytest_llm_mock", "mock_llm", "llmmock")
+"""Names by which the package may be imported, which are too far from its own for a suggestion."""
+FIXTURES = (
+    "mock_llm_responses",
+    "mock_llm_calls",
+    "debug_llm",
+    "llm_mock_server",
+    "llm_mock_session_server",
+    "llm_mock_cassette",
+    "llm_mock_cassette_config",
+    "llm_mock_misbehaviour",
+    "aitest_run",
+    "aitest_run_sync",
+    "llm_assert",
+    "llm_score",
+)
+"""The public fixtures of the plugin."""
+FIXTURE_SYNONYMS = {
+    "llm_mock": "mock_llm_responses",
+    "mock_llm": "mock_llm_responses",
+    "llm_mock_responses": "mock_llm_responses",
+}
+"""Names by which tests look for a fixture, which are too far from its own for a suggestion."""
+
+
+def name_nearest(error: BaseException) -> None:
+    """Let the error for a misspelt name of ours name the nearest one."""
+    if type(error) is TypeError:
+        _name_nearest_argument(error)
+    elif type(error) is AttributeError:
+        _name_nearest_attribute(error)
+    elif isinstance(error, ImportError):
+        _name_nearest_import(error)
+
+
+def _name_nearest_argument(error: TypeError) -> None:
+    """Let the error for a misspelt argument of our functions name the nearest one."""
+    frames = list_frames(error)
+    message = explain_type_error(error, frames[-1].tb_frame) if frames else None
+    if message is not None:
+        error.args = (message,)
+
+
+def _name_nearest_attribute(error: AttributeError) -> None:
+    """Let the error for a misspelt attribute of our objects and modules name the nearest one."""
+    message = explain_attribute_error(error)
+    if message is not None:
+        error.args = (message,)
+        # Python from 3.12 on adds a suggestion of its own to an error with a name.
+        error.name = None
+
+
+def _name_nearest_import(error: ImportError) -> None:
+    """Let the error for a misspelt name or module of this package name the nearest one."""
+    message = _explain_import_error(error)
+    if message is not None:
+        error.msg = message
+        # Python from 3.12 on adds a suggestion of its own to an error with this attribute, which
+        # the type stubs of older versions do not have.
+        setattr(error, "name_from", None)  # noqa: B010
+
+
+def explain_failed_import(report: pytest.CollectReport, error: BaseException) -> None:
+    """Let the report of a file that cannot be imported name the nearest name of this package."""
+    cause = error.__cause__
+    # Private names of pytest's, which has made this text from the error already. Without them the
+    # report has no suggestion.
+    text = getattr(report.longrepr, "longrepr", None)
+    if not isinstance(text, str):
+        return
+    if not isinstance(cause, ImportError):
+        return
+    message = _explain_import_error(cause)
+    if message is None:
+        return
+    # Python from 3.12 on adds a suggestion of its own.
+    suggestion = r"(\. Did you mean: '\w+'\?)?"
+    original = re.escape(str(cause)) + suggestion
+    fields = vars(report.longrepr)
+    fields["longrepr"] = re.sub(original, lambda _: message, text)
+
+
+def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> None:
+    """Let the report of a test with an unknown fixture name the nearest one of the plugin."""
+    # A private name of pytest's, as above.
+    text = getattr(report.longrepr, "errorstring", None)
+    if not isinstance(text, str):
+        return
+    if not isinstance(error, pytest.FixtureLookupError):
+        return
+    first_line, *others = text.split("\n")
+    nearest = find_nearest(str(error.argname), (*FIXTURES, *FIXTURE_SYNONYMS))
+    # Another error is that a fixture needs itself.
+    if nearest is None or not first_line.endswith("not found"):
+        return
+    meant = FIXTURE_SYNONYMS.get(nearest, nearest)
+    first_line += f"; did you mean {meant!r}?"
+    vars(report.longrepr)["errorstring"] = "\n".join([first_line, *others])
+
+
+def check_ini_keys(config: pytest.Config, keys: Iterable[str]) -> None:
+    """Check that keys of the configuration file are registered.
+
+    Args:
+        config: the configuration.
+        keys: the keys that may be meant for this plugin.
+
+    Raises:
+        pytest.UsageError: one is not, and begins as or is near to one of this plugin's. pytest
+            itself only warns, and the run would go on without the setting.
+    """
+    # Private names of pytest's, which has no public list. Without them no key is checked.
+    parser = getattr(config, "_parser", None)
+    registered = getattr(parser, "_inidict", None)
+    if registered is None:
+        return
+    own = [name for name in registered if name.startswith("llm_mock")]
+    for key in keys:
+        if key in registered:
+            continue
+        is_near = find_nearest(key, own, CERTAIN) is not None
+        if is_near or key.startswith("llm_mock_"):
+            hint = suggest_nearest(key, own) or "."
+            raise pytest.UsageError(
+                f"Unknown ini key {key}{hint} The command `pytest --help` lists the keys."
+            )
+
+
+def _explain_import_error(error: ImportError) -> str | None:
+    """Return a message with the nearest name or module of this package; None for others."""
+    missing = MISSING_NAME.match(str(error))
+    if missing is not None:
+        name, package = missing.groups()
+        if package.partition(".")[0] != PACKAGE:
+            return None
+        return f"{error}{_suggest_name_of_package(name, package)}"
+    if not isinstance(error, ModuleNotFoundError):
+        return None
+    if not error.name:
+        return None
+    root = error.name.partition(".")[0]
+    if root == PACKAGE:
+        modules = [f"{PACKAGE}.{name}" for name in PUBLIC_PACKAGES]
+        return f"{error}{suggest_nearest(error.name, modules)}"
+    if root in OTHER_PACKAGE_NAMES or find_nearest(root, [PACKAGE], CERTAIN):
+        return f"{error}; did you mean {PACKAGE!r}?"
+    return None
+
+
+def _suggest_name_of_package(name: str, package: str) -> str:
+    """Return a suggestion: the package that has a name, or the nearest name of the given one."""
+    if package == PACKAGE:
+        for other in PUBLIC_PACKAGES:
+            place = f"{PACKAGE}.{other}"
+            module = importlib.import_module(place)
+            if name in dir(module):
+                return f"; it is in {place}"
+    public = []
+    for known in dir(sys.modules[package]):
+        if not known.startswith("_"):
+            public.append(known)
+    return suggest_nearest(name, public)
