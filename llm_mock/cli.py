@@ -486,26 +486,6 @@ def import_file(source: Path, output: Path | None, hosts: tuple[str, ...], stric
 
 
 @main.command(
-    short_help="Print the recommended settings of pytest.",
-    epilog="Documentation: llm-mock docs reference.",
-)
-@click.option(
-    "--ini",
-    is_flag=True,
-    help="Print them for pytest.ini, tox.ini or setup.cfg (there below [tool:pytest]).",
-)
-def config(ini: bool) -> None:
-    """Print the settings of pytest that we recommend, for pyproject.toml.
-
-    \b
-      llm-mock config >> pyproject.toml
-    """
-    from llm_mock.commands.config import format_settings
-
-    click.echo(format_settings(ini))
-
-
-@main.command(
     short_help="Print the documentation, or search it.",
     epilog="Documentation: llm-mock docs index.",
 )

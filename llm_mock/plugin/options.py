@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -19,6 +20,32 @@ if TYPE_CHECKING:
 
 MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
 """The options of `plugin.mutate`, which is imported for them alone."""
+DEFAULTS: Mapping[str, str | bool] = {
+    "llm_mock_strict": "warn",
+    "llm_mock_schema_check": "warn",
+    "llm_mock_unknown_models": "off",
+    "llm_mock_response_json": "data",
+    "llm_mock_lazy": False,
+}
+"""The defaults of the ini keys that `llm_mock = strict` sets.
+
+They are registered without a default, as `None` alone tells that the project does not set a key.
+"""
+RECOMMENDED: Mapping[str, str | bool] = {
+    "llm_mock_strict": "error",
+    "llm_mock_schema_check": "error",
+    "llm_mock_unknown_models": "error",
+    "llm_mock_response_json": "raw",
+    "llm_mock_lazy": True,
+}
+"""Their defaults under `llm_mock = strict`."""
+MODES = ("true", "false", "strict")
+"""The values of ini key `llm_mock`."""
+SPELLINGS = {
+    **dict.fromkeys(("yes", "y", "t", "on", "1"), "true"),
+    **dict.fromkeys(("no", "n", "f", "off", "0"), "false"),
+}
+"""The other words that pytest takes for true and false."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -105,18 +132,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def _add_ini_keys(parser: pytest.Parser) -> None:
     parser.addini(
-        "llm_mock", "Mock LLM calls in the whole run (default: true).", type="bool", default=True
+        "llm_mock",
+        "Mock LLM calls in the whole run: true (default) or false; strict also sets the "
+        "recommended settings.",
+        default="true",
     )
     parser.addini(
         "llm_mock_lazy",
         "Answer a call when its response is read, as llm does (default: false).",
         type="bool",
+        default=None,
     )
     parser.addini(
         "llm_mock_strict",
         "React to calls that no configured reply matches: warn (default) lists them after the "
         "run, error fails the test, off does neither.",
-        default="warn",
+        default=None,
     )
     parser.addini(
         "llm_mock_autospec",
@@ -133,7 +164,7 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "llm_mock_unknown_models",
         "React to model names that neither a plugin of llm nor the test knows: off (default) "
         "answers, error raises UnknownModelError.",
-        default="off",
+        default=None,
     )
     parser.addini(
         "llm_mock_generate",
@@ -144,13 +175,13 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "llm_mock_schema_check",
         "React to configured replies that break the schema of the call: warn (default), error or "
         "off.",
-        default="warn",
+        default=None,
     )
     parser.addini(
         "llm_mock_response_json",
         "Choose the result of response.json(): data (default) is the data of the reply, raw the "
         "payload of the provider.",
-        default="data",
+        default=None,
     )
     parser.addini(
         "llm_mock_real_models",
@@ -350,26 +381,43 @@ def read_strictness(
     return cast("Strictness", read_choice(config, name, levels))
 
 
+def read_mode(config: pytest.Config) -> str:
+    """Return the value of ini key `llm_mock`: `true`, `false` or `strict`.
+
+    Raises:
+        pytest.UsageError: it is another value.
+    """
+    value = str(_read_text(config, "llm_mock"))
+    mode = value.strip().lower()
+    mode = SPELLINGS.get(mode, mode)
+    if mode not in MODES:
+        raise _build_choice_error("llm_mock", value, MODES)
+    return mode
+
+
 def read_choice(config: pytest.Config, name: str, choices: Sequence[str]) -> str:
     """Return the value of an ini key.
 
     Raises:
         pytest.UsageError: the value is not one of the choices.
     """
-    try:
-        value = config.getini(name)
-    except (TypeError, pytest.UsageError):
-        # A boolean or a number in the table [tool.pytest] of pytest 9, which keeps types.
-        value = _read_written_value(config, name)
+    value = _read_text(config, name)
+    if value is None:
+        value = _get_default(config, name)
     if value not in choices:
-        from llm_mock.support.text import suggest_nearest
-
-        *first, last = choices
-        nearest = suggest_nearest(str(value), choices) or "."
-        raise pytest.UsageError(
-            f"ini {name} = {value!r} is not supported{nearest} Write {', '.join(first)} or {last}."
-        )
+        raise _build_choice_error(name, value, choices)
     return str(value)
+
+
+def _build_choice_error(name: str, value: object, choices: Sequence[str]) -> pytest.UsageError:
+    """Return the error about a value that is not one of the choices."""
+    from llm_mock.support.text import suggest_nearest
+
+    *first, last = choices
+    nearest = suggest_nearest(str(value), choices) or "."
+    return pytest.UsageError(
+        f"ini {name} = {value!r} is not supported{nearest} Write {', '.join(first)} or {last}."
+    )
 
 
 def read_boolean(config: pytest.Config, name: str) -> bool:
@@ -379,15 +427,35 @@ def read_boolean(config: pytest.Config, name: str) -> bool:
         pytest.UsageError: the value is neither.
     """
     try:
-        return bool(config.getini(name))
+        value = config.getini(name)
     except (TypeError, ValueError, pytest.UsageError):
         value = _read_written_value(config, name)
         raise pytest.UsageError(
             f"ini {name} = {value!r} is not supported: write true or false (also yes/no, on/off, "
             "1/0)."
         ) from None
+    return bool(_get_default(config, name) if value is None else value)
+
+
+def _get_default(config: pytest.Config, name: str) -> str | bool:
+    """Return the value of an ini key that the project does not set."""
+    return (RECOMMENDED if read_mode(config) == "strict" else DEFAULTS)[name]
+
+
+def _read_text(config: pytest.Config, name: str) -> object:
+    """Return the value of an ini key that is a text; of any type if it is wrong."""
+    try:
+        return config.getini(name)
+    except (TypeError, pytest.UsageError):
+        # A boolean or a number in the table [tool.pytest] of pytest 9, which keeps types.
+        return _read_written_value(config, name)
 
 
 def _read_written_value(config: pytest.Config, name: str) -> object:
     """Return the value of an ini key as the configuration file has it."""
-    return config.inicfg.get(name)
+    with warnings.catch_warnings():
+        # pytest 9.2 deprecates `inicfg`, and offers nothing else for a value of the wrong type.
+        warnings.simplefilter("ignore", pytest.PytestWarning)
+        written: object = config.inicfg.get(name)
+    # pytest 9.0 has an object there, with the value as an attribute.
+    return getattr(written, "value", written)

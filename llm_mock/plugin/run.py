@@ -27,7 +27,13 @@ from llm_mock.core.context import (
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin.guard import guard
-from llm_mock.plugin.options import read_boolean, read_choice, read_settings, read_strictness
+from llm_mock.plugin.options import (
+    read_boolean,
+    read_choice,
+    read_mode,
+    read_settings,
+    read_strictness,
+)
 from llm_mock.support.secret_sources import SECRET_SOURCES
 from llm_mock.support.strictness import EITHER_LEVEL
 from llm_mock.support.temporary_folders import TemporaryFolder
@@ -242,7 +248,7 @@ def get_run(config: pytest.Config) -> TestRun:
         pytest.UsageError: an ini key is wrong, or the mock cannot be activated.
     """
     if RUN not in config.stash:
-        run = create_run(config, read_boolean(config, "llm_mock"))
+        run = create_run(config, mocked=read_mode(config) != "false")
         try:
             run.start()
         except LLMMockError as error:

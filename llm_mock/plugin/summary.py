@@ -349,6 +349,6 @@ def _format_default_replies(tests: Mapping[str, int]) -> str:
         lines.append(f"  … {format_count(len(ordered) - SHOWN_TESTS, 'more test')}")
     lines.append(
         "With ini llm_mock_strict = error such calls fail their test; with off they are not "
-        "listed. The command llm-mock config prints the recommended settings."
+        "listed. Ini llm_mock = strict sets all recommended settings."
     )
     return "\n".join(lines)

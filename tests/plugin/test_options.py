@@ -172,18 +172,156 @@ def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytes
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("name", ["llm_mock", "llm_mock_lazy"])
 def test_an_ini_value_that_is_neither_true_nor_false_is_one_clear_error(
-    pytester: pytest.Pytester, name: str
+    pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini(f"[pytest]\n{name} = maybe")
+    pytester.makeini("[pytest]\nllm_mock_lazy = maybe")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in result.errlines if line]
     assert lines == [
-        f"ERROR: ini {name} = 'maybe' is not supported: write true or false "
+        "ERROR: ini llm_mock_lazy = 'maybe' is not supported: write true or false "
         "(also yes/no, on/off, 1/0)."
     ]
+
+
+STRICT_KEYS = """
+    import llm, pytest
+
+    NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+    def test_strict():
+        llm.get_model("gpt-4o").prompt("Hi").text()
+
+    @pytest.mark.filterwarnings("ignore::llm_mock.SchemaViolationWarning")
+    def test_schema_check(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", {"n": "one"})
+        llm.get_model("gpt-4o").prompt("Hi", schema=NUMBER).text()
+
+    def test_unknown_models():
+        llm.get_model("nobody/knows")
+
+    def test_response_json(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", {"n": 1})
+        assert llm.get_model("gpt-4o").prompt("Hi").json() == {"n": 1}
+
+    def test_lazy(mock_llm_responses):
+        mock_llm_responses.set_error("gpt-4o", ConnectionError("down"))
+        with pytest.raises(ConnectionError):
+            llm.get_model("gpt-4o").prompt("Hi")
+"""
+"""Tests that pass unless the key of their name has its strict value."""
+ALL_KEYS = {"strict", "schema_check", "unknown_models", "response_json", "lazy"}
+
+
+def find_strict_keys(pytester: pytest.Pytester, *options: str) -> set[str]:
+    """Return the keys of `STRICT_KEYS` that have their strict value in a run."""
+    pytester.makepyfile(STRICT_KEYS)
+    reports = pytester.inline_run(*options).getfailures()
+    return {report.nodeid.partition("::test_")[2] for report in reports}
+
+
+needs_pytest_9 = pytest.mark.skipif(
+    pytest.version_tuple < (9,), reason="the table [tool.pytest] came with pytest 9"
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "options", "expected"),
+    [
+        ("pytest.ini", "[pytest]", (), set()),
+        ("pytest.ini", "[pytest]\nllm_mock = true", (), set()),
+        ("pytest.ini", "[pytest]\nllm_mock = strict", (), ALL_KEYS),
+        ("pytest.ini", "[pytest]", ("-o", "llm_mock=Strict"), ALL_KEYS),
+        ("pytest.ini", "[pytest]\nllm_mock = strict", ("-o", "llm_mock=true"), set()),
+        ("pyproject.toml", "[tool.pytest.ini_options]\nllm_mock = 'strict'", (), ALL_KEYS),
+        pytest.param(
+            "pyproject.toml",
+            "[tool.pytest]\nllm_mock = 'strict'",
+            (),
+            ALL_KEYS,
+            marks=needs_pytest_9,
+        ),
+    ],
+)
+def test_one_line_sets_all_recommended_settings(
+    pytester: pytest.Pytester, file: str, text: str, options: tuple[str, ...], expected: set[str]
+) -> None:
+    (pytester.path / file).write_text(text)
+    assert find_strict_keys(pytester, *options) == expected
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("strict", "warn"),
+        ("schema_check", "off"),
+        ("unknown_models", "off"),
+        ("response_json", "data"),
+        ("lazy", "false"),
+    ],
+)
+@pytest.mark.parametrize("source", ["ini", "option", pytest.param("toml", marks=needs_pytest_9)])
+def test_a_key_that_is_set_by_itself_goes_before_the_recommended_value(
+    pytester: pytest.Pytester, key: str, value: str, source: str
+) -> None:
+    line = f"llm_mock_{key} = {value}"
+    options = ["-o", line.replace(" ", "")] if source == "option" else []
+    if source == "toml":
+        quoted = value if value == "false" else f"'{value}'"
+        pytester.makepyprojecttoml(f"[tool.pytest]\nllm_mock = 'strict'\nllm_mock_{key} = {quoted}")
+    else:
+        lines = ["[pytest]", "llm_mock = strict", line if source == "ini" else ""]
+        pytester.makeini("\n".join(lines))
+    assert find_strict_keys(pytester, *options) == ALL_KEYS - {key}
+
+
+def test_a_recommended_value_can_be_set_without_the_others(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_lazy = yes\nllm_mock_schema_check = error")
+    assert find_strict_keys(pytester) == {"lazy", "schema_check"}
+
+
+@pytest.mark.parametrize(
+    ("words", "is_mocked"),
+    [
+        (("true", "True", "yes", "y", "t", "on", "1", " STRICT "), True),
+        (("false", "FALSE", "no", "n", "f", "off", "0"), False),
+    ],
+)
+def test_true_and_false_have_the_words_that_pytest_knows(
+    pytester: pytest.Pytester, words: tuple[str, ...], is_mocked: bool
+) -> None:
+    for word in words:
+        output = pytester.runpytest("-o", f"llm_mock={word}").outlines
+        assert ("llm-mock: LLM calls are mocked" in output) is is_mocked, word
+
+
+@needs_pytest_9
+@pytest.mark.parametrize(("value", "is_mocked"), [("true", True), ("false", False)])
+def test_the_types_of_toml_are_understood_without_a_warning(
+    pytester: pytest.Pytester, value: str, is_mocked: bool
+) -> None:
+    pytester.makepyprojecttoml(f"[tool.pytest]\nllm_mock = {value}")
+    result = pytester.runpytest("-W", "error")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert ("llm-mock: LLM calls are mocked" in result.outlines) is is_mocked
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("maybe", "'maybe' is not supported."),
+        ("stict", "'stict' is not supported; did you mean 'strict'?"),
+        ("", "'' is not supported."),
+    ],
+)
+def test_another_value_of_llm_mock_is_one_clear_error(
+    pytester: pytest.Pytester, value: str, problem: str
+) -> None:
+    result = pytester.runpytest("-o", f"llm_mock={value}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    lines = [line for line in result.errlines if line]
+    assert lines == [f"ERROR: ini llm_mock = {problem} Write true, false or strict."]
 
 
 def test_a_legacy_module_without_a_text_is_one_clear_error(pytester: pytest.Pytester) -> None:
@@ -210,7 +348,7 @@ def test_the_plugin_lives_beside_others_with_their_own_options(pytester: pytest.
 def test_markers_options_and_fixtures_are_documented(pytester: pytest.Pytester) -> None:
     pytester.runpytest("--markers").stdout.fnmatch_lines(["@pytest.mark.llm_live: *"])
     pytester.runpytest("--help").stdout.fnmatch_lines(
-        ["*--llm-mock-live*", "*llm_mock (bool):*", "*llm_mock_passthrough*"]
+        ["*--llm-mock-live*", "*llm_mock (string):*", "*llm_mock_passthrough*"]
     )
     pytester.makepyfile("def test_it(): ...")
     output = pytester.runpytest("--fixtures").stdout

@@ -42,7 +42,7 @@ def test_unconfigured_calls_are_summed_up_at_the_end(pytester: pytest.Pytester) 
             *(f"  test_unconfigured*.py::test_it[[]{number}[]]  (1 call)" for number in range(6)),
             (
                 "With ini llm_mock_strict = error such calls fail their test; with off they are "
-                "not listed. The command llm-mock config prints the recommended settings."
+                "not listed. Ini llm_mock = strict sets all recommended settings."
             ),
         ]
     )
