@@ -289,6 +289,31 @@ def test_the_documents_of_models(mock_llm_responses: LLMMock) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/api/tags", 200),
+        ("POST", "/api/show", 200),
+        ("GET", "/api/version", 200),
+        ("POST", "/api/embed", 400),
+    ],
+)
+def test_only_what_calls_a_model_is_refused_as_a_call(
+    method: str,
+    path: str,
+    status: int,
+    mock_llm_responses: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_settings, "mode", "error")
+    mock_llm_responses.set(MODEL, "Hi!")
+    body = {"model": MODEL, "input": "Hello"}
+    response = httpx.request(method, CLOUD + path, json=body if method == "POST" else None)
+    refused = [problem for problem in mock_llm_responses.problems if MODEL in problem]
+    mock_llm_responses.problems.clear()
+    assert (response.status_code, len(refused)) == (status, status // 400)
+
+
 def test_the_document_of_embeddings(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set_embedding("nomic-embed-text", "Hello you", [1.0, 0.5])
     body = {"model": "nomic-embed-text", "input": "Hello you"}
