@@ -34,8 +34,9 @@ def describe_changes(document: JSONObject) -> JSONObject:
     """Return what changed in a compared document as JSON values, for the page."""
     suites = []
     for suite in document["suites"]:
+        changes = [list(change) for change in list_changes(suite)]
         summary = summarize_changes(suite)
-        suites.append({"summary": summary, "changes": list(map(list, list_changes(suite)))})
+        suites.append({"summary": summary, "changes": changes})
     return {"file": document["baseline"], "suites": suites}
 
 

@@ -153,7 +153,9 @@ def _sum_judges(case: JSONObject) -> JSONObject | None:
     attempts = case["attempts"]
     tokens = sum(attempt["judge_tokens"] for attempt in attempts)
     costs = [attempt["judge_cost_usd"] for attempt in attempts]
-    cost = None if None in costs else round(sum(costs), 10)
+    cost = None
+    if None not in costs:
+        cost = round(sum(costs), 10)
     if not tokens and cost == 0:
         return None
     return {"tokens": tokens, "cost_usd": cost}

@@ -23,7 +23,7 @@ from llm_mock.suites.schema import (
 )
 from llm_mock.suites.variables import SuiteSize, VariableReplacer, has_reference
 from llm_mock.support import yaml_files
-from llm_mock.support.interpolation import NAME
+from llm_mock.support.interpolation import DOTTED_NAME
 from llm_mock.support.text import shorten, shorten_name, suggest_name
 from llm_mock.support.validation import describe_data, list_problems
 
@@ -403,8 +403,8 @@ def _check_variables(place: Place, variables: Mapping[str, object]) -> Iterator[
     """Yield a problem for each variable with an invalid name or value."""
     expected = "text, a number, true, false or null"
     for name, value in variables.items():
-        if not NAME.fullmatch(name):
-            rule = "use letters, digits and _, with no digit at the start"
+        if not DOTTED_NAME.fullmatch(name):
+            rule = "use letters, digits, _ and single dots, with a letter or _ at the start"
             label = shorten(name, 60)
             yield (*place, name), f"invalid name of a variable, {label}: {rule}"
         if value is not None and not isinstance(value, (str, bool, int, float)):

@@ -10,6 +10,7 @@ from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, J
 from llm_mock.suites.simulated_user import SimulatedUser
 from llm_mock.suites.suite_replies import SuiteReply
 from llm_mock.support.interpolation import (
+    DOTTED_NAME,
     NAME,
     interpolate,
     list_references,
@@ -132,15 +133,23 @@ class VariableReplacer:
         if name in self.values:
             return format_value(self.values[name])
         # Other texts in ${…}, such as ${1:-x} of a shell, are no variables.
-        if NAME.fullmatch(name):
+        if NAME.fullmatch(name) or self._is_dotted_variable(name):
             self.unknown[name] = None
         return None
+
+    def _is_dotted_variable(self, name: str) -> bool:
+        """Return whether a name begins like a known one: `user.mail` beside `user.name`."""
+        first, dot, _ = name.partition(".")
+        if not dot:
+            return False
+        beginning = f"{first}."
+        return any(known.startswith(beginning) for known in self.values)
 
 
 def has_reference(text: str) -> bool:
     """Return True if a text contains a variable."""
     references = list_references(text)
-    return any(NAME.fullmatch(reference) for reference in references)
+    return any(DOTTED_NAME.fullmatch(reference) for reference in references)
 
 
 def format_value(value: object) -> str:

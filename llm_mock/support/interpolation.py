@@ -11,6 +11,8 @@ from llm_mock.errors import LLMMockError
 LARGEST_TEXT = 20_000_000
 """The maximum length of a text after its references are replaced."""
 NAME = re.compile(r"[A-Za-z_]\w*")
+DOTTED_NAME = re.compile(rf"{NAME.pattern}(?:\.\w+)*")
+"""A name such as `user.name`."""
 _REFERENCE = re.compile(r"\$(\$?)\{([^{}]*)\}")
 
 

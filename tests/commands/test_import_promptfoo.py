@@ -258,6 +258,23 @@ def test_models_have_the_names_of_their_labels_or_of_what_differs(folder: Path) 
     ]
 
 
+DOTTED = """\
+prompts: ["Greet {{user.name}} of {{ user.home.town }}"]
+tests:
+  - vars: {user: [{name: Ann, home: {town: Bonn}}, {name: Bob, home: {town: Rom}}]}
+    assert: [{type: contains, value: "{{user.name}}"}]
+"""
+
+
+def test_fields_of_mappings_are_variables_of_their_own(folder: Path) -> None:
+    assert run(folder, DOTTED)[0] == 0
+    text = (folder / "promptfooconfig.suite.yaml").read_text()
+    assert "prompt: Greet ${user.name} of ${user.home.town}" in text
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert [case.prompt for case in cases] == ["Greet Ann of Bonn", "Greet Bob of Rom"]
+    assert [case.assertions[0].value for case in cases] == ["Ann", "Bob"]
+
+
 TEMPLATES = """\
 prompts: ["{{a}}"]
 defaultTest:
@@ -288,6 +305,17 @@ def test_template_literals_of_the_default_test_are_no_variables(folder: Path) ->
             "only {{name}} has a counterpart",
         ),
         ("prompts: ['{{a}}']\ntests: [file://more.yaml]", "5", ""),
+        ("prompts: ['{{a.b}} {{a.c.d}}']\ntests: [{vars: {a: {b: 1, c: {d: x}}}}]", "1 x", "1 x"),
+        ("prompts: ['{{a.b}}!']\ntests: [{vars: {a: [{b: 1}, {b: 2}]}}]", "1!", "1!"),
+        ("prompts: ['{{a.b}}']\ntests: [{vars: {c: 7, a: {b: 'x{{c}}'}}}]", "x7", "x7"),
+        ("prompts: ['{{a.b}}']\ntests: [{vars: {a: {b: [ü], c: 1}}}]", '["ü"]', '["ü"]'),
+        (
+            "prompts: ['{{a.b}}']\ntests: [{vars: {a: [{c: 1}, {b: 2}]}}]",
+            "",
+            "{{a.b}} has no value",
+        ),
+        ("prompts: ['{{a.b.c}}']\ntests: [{vars: {a: {b: 1}}}]", "", "{{a.b.c}} has no value here"),
+        ("prompts: ['{{a.b}}']\ntests: [{vars: {a: 1}}]", "", "{{a.b}} has no value here"),
         ("prompts: ['{{a}}']\ntests: [{vars: {b: 1, a: 'x {{b}}'}}]", "x 1", "x 1"),
         ("prompts: ['{{a}}']\ntests: [{vars: {c: 1, b: '{{c}}', a: '{{b}}!'}}]", "1!", "1!"),
         ("prompts: ['{{a}}']\ntests: [{vars: {a: 'x{{b}}'}}]", "x", "{{b}} has no value here"),

@@ -167,6 +167,10 @@ def test_what_is_no_suite_is_an_error_with_its_line(
             "7: case 'one': invalid name of a variable, 'a-b'",
         ),
         (
+            "  prompt: x\n  variables: {a..b: 1}\n",
+            "7: case 'one': invalid name of a variable, 'a..b': use letters, digits, _ and single",
+        ),
+        (
             "  prompt: x\n  prompt_file: binary\n",
             "7: case 'one': 'prompt' and 'prompt_file' exclude each other",
         ),
@@ -202,6 +206,10 @@ def test_what_is_no_suite_is_an_error_with_its_line(
         (
             "  prompt: ${nmae}\n  variables: {name: x}\n",
             "5: case 'one': unknown variable ${nmae}; did you mean 'name'?",
+        ),
+        (
+            "  prompt: ${user.nmae}\n  variables: {user.name: x}\n",
+            "5: case 'one': unknown variable ${user.nmae}; did you mean 'user.name'?",
         ),
         (
             "  prompt: ${a}\n  rows: [{a: 1}, {b: 1}]\n",

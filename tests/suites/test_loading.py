@@ -137,6 +137,17 @@ def test_variables_are_replaced_in_texts_and_nowhere_else(tmp_path: Path) -> Non
     ]
 
 
+def test_names_of_variables_may_have_dots(tmp_path: Path) -> None:
+    cases = suite_of(
+        tmp_path,
+        "- {name: 'a ${user.name}', prompt: '${user.name} ${shell.x} ${user}', "
+        "variables: {user.name: Ann, user: 1}}\n"
+        "- {name: 'b ${user.name}', prompt: x, rows: [{user.name: Ann}, {user.name: Bob}]}",
+    ).cases
+    assert [case.name for case in cases] == ["a Ann", "b Ann", "b Bob"]
+    assert cases[0].prompt == "Ann ${shell.x} 1"
+
+
 def test_without_variables_a_text_stays_as_it_is(tmp_path: Path) -> None:
     assert texts(suite_of(tmp_path, "  - {name: 'a ${b}', prompt: '${PATH} $${x}'}\n")) == [
         ("a ${b}", "${PATH} $${x}")

@@ -441,7 +441,7 @@ class _Importer:
             The names of all variables of the case.
         """
         values = self._collect_values(test)
-        self._add_missing_variables(values, test, prompt)
+        fields = self._add_missing_variables(values, test, prompt)
         # Several values of several variables are combined, as promptfoo does.
         number = math.prod(map(len, values.values()))
         if number > _MAX_CASES:
@@ -452,11 +452,11 @@ class _Importer:
             rows = []
             for combination in itertools.product(*values.values()):
                 row = dict(zip(values, combination, strict=True))
-                rows.append(_fill_values(row))
+                rows.append(_fill_values(row, fields))
             case["rows"] = rows
         elif values:
             variables = {name: value for name, [value] in values.items()}
-            case["variables"] = _fill_values(variables)
+            case["variables"] = _fill_values(variables, fields)
         if test.rows_file is not None:
             case["rows_file"] = test.rows_file
         return {**values, **test.columns}
@@ -485,8 +485,13 @@ class _Importer:
         values: dict[str, list[Any]],
         test: _SourceTest,
         prompt: PromptTemplate,
-    ) -> None:
-        """Add empty values for variables that are used without a value, and report them."""
+    ) -> list[str]:
+        """Add empty values for variables that are used without a value, and report them.
+
+        Returns:
+            The used fields of mappings, such as `user.name`.
+        """
+        fields: list[str] = []
         used = find_variables([prompt.template, *values.values()])
         for part in (self.default, *test.parts):
             used += find_variables(part.at("assert").data)
@@ -497,10 +502,18 @@ class _Importer:
         for name in used:
             if name in values or name in test.columns:
                 continue
-            values[name] = [""]
+            mappings = values.get(name.partition(".")[0], [])
+            if any(isinstance(value, dict) for value in mappings):
+                fields.append(name)
+                found = [_find_field(value, name) for value in mappings]
+                if None not in found:
+                    continue
+            else:
+                values[name] = [""]
             # Five braces: two pairs of them are escaped.
             problem = f"{{{{{name}}}}} has no value here, and is empty"
             self.findings.report(owner, problem)
+        return fields
 
     def _read_values(self, part: Part) -> Iterator[Any]:
         """Yield the value of a variable, or the texts of the files that it names."""
@@ -508,11 +521,8 @@ class _Importer:
         if isinstance(value, str) and value.startswith(FILE):
             for path in find_files(part, self.findings, (".txt", ".md")):
                 yield yaml_files.read(path).strip()
-        elif isinstance(value, (str, int, float, bool)):
+        elif isinstance(value, (str, int, float, bool, dict)):
             yield value
-        elif isinstance(value, dict):
-            # YAML also has dates, which JSON has not.
-            yield json.dumps(value, ensure_ascii=False, default=str)
         else:
             self.findings.report(
                 part,
@@ -521,13 +531,44 @@ class _Importer:
             )
 
 
-def _fill_values(values: JSONObject) -> JSONObject:
-    """Return values with the variables in them replaced, one after the other."""
-    filled = dict(values)
+def _find_field(value: object, name: str) -> object:
+    """Return the field of a mapping for a name such as `user.name`; None without one."""
+    _, *keys = name.split(".")
+    for key in keys:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+def _fill_values(values: JSONObject, fields: Iterable[str]) -> JSONObject:
+    """Return values with the variables in them replaced, one after the other.
+
+    Args:
+        values: the values; mappings become JSON.
+        fields: the names of fields of mappings, which become variables of their own.
+    """
+    filled: JSONObject = {}
     for name, value in values.items():
+        filled[name] = _convert_value(value)
+    for name in fields:
+        first, _, _ = name.partition(".")
+        field = _find_field(values[first], name)
+        filled[name] = _convert_value(field)
+    for name, value in filled.items():
         if isinstance(value, str):
             filled[name] = fill_variables(value, filled)
     return filled
+
+
+def _convert_value(value: object) -> object:
+    """Return a value as a variable of a suite can have it."""
+    if value is None:
+        return ""
+    if isinstance(value, (dict, list)):
+        # YAML also has dates, which JSON has not.
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return value
 
 
 def _make_names_unique(cases: list[JSONObject]) -> list[JSONObject]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from llm_mock.errors import InvalidFile
 from llm_mock.suites.variables import format_value
 from llm_mock.support import yaml_files
-from llm_mock.support.interpolation import escape_references
+from llm_mock.support.interpolation import DOTTED_NAME, escape_references
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_path
 from llm_mock.support.yaml_files import Document
@@ -26,7 +26,7 @@ _HINTS = {
 """Replacements of keys without a counterpart."""
 Place = tuple[str | int, ...]
 # promptfoo's templates are Nunjucks; only plain variables can be converted.
-_VARIABLE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
+_VARIABLE = re.compile(rf"\{{\{{-?\s*({DOTTED_NAME.pattern})\s*-?\}}\}}")
 _TEMPLATE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
 
