@@ -191,7 +191,7 @@ def _create_agent(document: Document, file: RoleFile | FlatAgent) -> Agent:
         elif server is not None:
             cli_servers.append(server)
     return Agent(
-        Provider(model_id, spec.model.options),
+        Provider(model_id, spec.model.all_options),
         mcp_servers=mcp_servers,
         cli_servers=cli_servers,
         skill=_load_skill(document, (*file.place, "skill"), spec.skill),

@@ -68,6 +68,8 @@ class RoleModel(_Part):
     name: Text | None
     temperature: Annotated[Number, Field(ge=0)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1)] | None = None
+    options: JSONObject = {}
+    """Further options of the model, by the names that `llm` has for them."""
 
     @pydantic.model_validator(mode="before")
     @classmethod
@@ -95,9 +97,10 @@ class RoleModel(_Part):
         return [qualified_name, self.name]
 
     @property
-    def options(self) -> JSONObject:
+    def all_options(self) -> JSONObject:
         """The options of the model that the file sets."""
-        return self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
+        own = self.model_dump(include={"temperature", "max_tokens"}, exclude_none=True)
+        return {**self.options, **own}
 
 
 class RoleTool(_Part):

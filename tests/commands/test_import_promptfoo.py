@@ -12,7 +12,7 @@ from click.testing import CliRunner
 pytest.importorskip("rich")
 
 from llm_mock.cli import main
-from llm_mock.suites import load_suite
+from llm_mock.suites import load_role, load_suite
 
 CONFIGURATION = """\
 # yaml-language-server: $schema=https://promptfoo.dev/config-schema.json
@@ -59,7 +59,6 @@ tests:
   - file://tests.py:generate
 """
 EXPECTED = """\
-promptfooconfig.yaml:10: top_p of a provider has no counterpart
 promptfooconfig.yaml:12: the provider exec:python app.py is an application: name it as the target of the suite, \
 target: {function, command or url}
 promptfooconfig.yaml:18: the assertion moderation has no counterpart
@@ -72,7 +71,7 @@ promptfooconfig.yaml:34: the assertion contains is not imported: its value is in
 promptfooconfig.yaml:36: {{greeting}} has no value here, and is empty
 promptfooconfig.yaml:39: rubricPrompt of a test has no counterpart
 promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv, .jsonl
-promptfooconfig.suite.yaml: 10 cases, 11 lines above without the same
+promptfooconfig.suite.yaml: 10 cases, 10 lines above without the same
 Run them: llm-mock test promptfooconfig.role.yaml -s promptfooconfig.suite.yaml
 """  # noqa: E501
 
@@ -101,14 +100,14 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
 ) -> None:
     assert run(folder, CONFIGURATION) == (0, EXPECTED)
     role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
-    model = {"provider": "openai", "name": "gpt-4o-mini", "temperature": 0}
+    model = {"provider": "openai", "name": "gpt-4o-mini", "temperature": 0, "options": {"top_p": 1}}
     assert role["spec"] == {"role": "", "model": model}
 
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
     assert (written["defaults"]["repeat"], written["defaults"]["judge"]) == (2, "gpt-judge")
     sonnet = "anthropic/claude-sonnet"
     assert written["matrix"] == {
-        "models": [{"model": "gpt-4o-mini", "options": {"temperature": 0}}, sonnet]
+        "models": [{"model": "gpt-4o-mini", "options": {"temperature": 0, "top_p": 1}}, sonnet]
     }
     suite = load_suite(folder / "promptfooconfig.suite.yaml")
     prompts = {case.name: case.prompt for case in suite.cases}
@@ -273,6 +272,66 @@ def test_fields_of_mappings_are_variables_of_their_own(folder: Path) -> None:
     cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
     assert [case.prompt for case in cases] == ["Greet Ann of Bonn", "Greet Bob of Rom"]
     assert [case.assertions[0].value for case in cases] == ["Ann", "Bob"]
+
+
+@pytest.mark.parametrize(
+    ("option", "options", "said"),
+    [
+        ("seed: 7, max_tokens: 9", {"seed": 7, "max_tokens": 9}, ""),
+        ("frequency_penalty: 1.5, presence_penalty: -1, reasoning_effort: low", None, ""),
+        (
+            "stop: [END], temperature: 0, top_k: 3",
+            {"stop": "END", "temperature": 0, "top_k": 3},
+            "",
+        ),
+        ("stop: END", {"stop": "END"}, ""),
+        ("stop: [a, b]", {}, "stop of a provider has no counterpart\n"),
+        ("seed: {a: 1}", {}, "seed of a provider has no counterpart\n"),
+        ("response_format: {type: json_object}", {"json_object": True}, ""),
+        (
+            "response_format: {type: json_schema}",
+            {},
+            "response_format of a provider has no counterpart: ask for the form in the prompt",
+        ),
+        ("tools: [{type: function}]", {}, "tools of a provider has no counterpart: give the role"),
+        ("apiBaseUrl: x", {}, "apiBaseUrl of a provider has no counterpart\n"),
+    ],
+)
+def test_options_of_a_provider_are_those_of_llm_or_are_told(
+    folder: Path, option: str, options: dict[str, Any] | None, said: str
+) -> None:
+    text = f"prompts: [Hi]\nproviders:\n  - id: openai:gpt-5\n    config: {{{option}}}\n"
+    code, output = run(folder, text)
+    assert code == 0
+    assert output.startswith(f"promptfooconfig.yaml:4: {said}" if said else "promptfooconfig.suite")
+    found = dict(load_role(folder / "promptfooconfig.role.yaml").agent.asks.options)
+    assert found == (yaml.safe_load(f"{{{option}}}") if options is None else options)
+
+
+def test_the_json_of_other_providers_is_told(folder: Path) -> None:
+    config = "{response_format: {type: json_object}}"
+    _, output = run(folder, f"prompts: [Hi]\nproviders: [{{id: 'mistral:m', config: {config}}}]")
+    assert "response_format of a provider has no counterpart" in output
+
+
+def test_options_of_a_judge_are_told(folder: Path) -> None:
+    judge = "{id: openai:gpt-5, label: strict, config: {temperature: 0}}"
+    text = f"""\
+prompts: [Hi]
+defaultTest:
+  options: {{provider: {judge}}}
+tests:
+  - assert: [{{type: llm-rubric, value: Kind, provider: {judge}}}]
+"""
+    code, output = run(folder, text)
+    assert code == 0
+    lines = output.splitlines()[:2]
+    assert lines == [
+        "promptfooconfig.yaml:3: config of a judge has no counterpart",
+        "promptfooconfig.yaml:5: config of a judge has no counterpart",
+    ]
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert [check.model for check in case.assertions] == ["gpt-5"]
 
 
 TEMPLATES = """\

@@ -72,8 +72,10 @@ def test_a_role_is_an_agent(write: Write) -> None:
 
 
 def test_options_are_those_that_the_file_gives(write: Write) -> None:
-    role = load_role(write("    temperature: 0\n    max_tokens: 100\n"))
-    assert dict(role.agent.asks.options) == {"temperature": 0, "max_tokens": 100}
+    more = "    options: {top_p: 1, temperature: 1}\n"
+    role = load_role(write(f"    temperature: 0\n    max_tokens: 100\n{more}"))
+    options = {"temperature": 0, "max_tokens": 100, "top_p": 1}
+    assert dict(role.agent.asks.options) == options
     assert role.warning is None
 
 
@@ -261,6 +263,7 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
             "13: spec.tools.0.env.PORT: should be text, not the number 8",
         ),
         ("    temperature: hot\n", "12: spec.model.temperature: should be a number, not 'hot'"),
+        ("    options: [a]\n", "12: spec.model.options: should be"),
         ("    max_tokens: 0\n", "12: spec.model.max_tokens: should be at least 1"),
         (
             "  guardrails: {max_request_limit: 0}\n",

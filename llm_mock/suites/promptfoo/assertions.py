@@ -8,7 +8,7 @@ from typing import Any
 
 import pydantic
 
-from llm_mock.suites.promptfoo.providers import get_judge_id
+from llm_mock.suites.promptfoo.providers import convert_judge
 from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
 from llm_mock.suites.promptfoo.transforms import convert_transform
 from llm_mock.suites.schema import Assertion
@@ -264,7 +264,7 @@ def _convert_other_keys(
         known.add("threshold")
         converted |= _convert_threshold(part.at("threshold").data, name)
     if is_judged:
-        model = get_judge_id(part.at("provider").data)
+        model = convert_judge(part.at("provider"), findings)
         if model is not None:
             known.add("provider")
             converted["model"] = model

@@ -16,7 +16,7 @@ from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.assertions import convert_assertions
 from llm_mock.suites.promptfoo.endpoints import convert_endpoints
 from llm_mock.suites.promptfoo.prompts import PromptTemplate, parse_prompts
-from llm_mock.suites.promptfoo.providers import convert_models, convert_to_matrix, get_judge_id
+from llm_mock.suites.promptfoo.providers import convert_judge, convert_models, convert_to_matrix
 from llm_mock.suites.promptfoo.source import (
     DATA_SUFFIXES,
     FILE,
@@ -217,7 +217,7 @@ class _Importer:
         findings.report_keys(evaluate_options, ("repeat",))
         findings.report_keys(default, _DEFAULT_KEYS, owner)
         options = default.at("options")
-        judge = get_judge_id(options.at("provider").data)
+        judge = convert_judge(options.at("provider"), findings)
         known = _OPTIONS if judge is None else ("provider", *_OPTIONS)
         findings.report_keys(options, known, owner)
         assert_part = default.at("assert")
@@ -298,7 +298,7 @@ class _Importer:
                 )
         spec: JSONObject = {"role": system}
         if self.models:
-            spec["model"] = self.models[0].fields
+            spec["model"] = self.models[0].convert_to_role()
         return {
             "apiVersion": "llm-mock/v1",
             "kind": "Agent",

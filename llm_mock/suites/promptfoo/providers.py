@@ -39,6 +39,19 @@ _MODEL_PROVIDERS = {
     "vertex",
     "xai",
 }
+_OPTIONS = (
+    "temperature",
+    "max_tokens",
+    "top_p",
+    "top_k",
+    "seed",
+    "stop",
+    "frequency_penalty",
+    "presence_penalty",
+    "reasoning_effort",
+)
+"""Options that have the same name in models of `llm`, as far as a model has them."""
+_JSON_OBJECT = {"type": "json_object"}
 _USE_TARGET = (
     "is an application: name it as the target of the suite, target: {function, command or url}"
 )
@@ -48,15 +61,24 @@ class ImportedModel(NamedTuple):
     """A model among the providers."""
 
     fields: JSONObject
-    """The model in the form of a role."""
+    """Its provider and its name."""
+    options: JSONObject
+    """Its options by the names of `llm`, such as the temperature."""
     label: str | None
     """Its name in reports."""
 
-    @property
-    def options(self) -> JSONObject:
-        """Return its options, such as the temperature."""
-        others = ("provider", "name")
-        return {name: value for name, value in self.fields.items() if name not in others}
+    def convert_to_role(self) -> JSONObject:
+        """Return the model in the form of a role."""
+        converted = dict(self.fields)
+        others = {}
+        for name, value in self.options.items():
+            if name in ("temperature", "max_tokens"):
+                converted[name] = value
+            else:
+                others[name] = value
+        if others:
+            converted["options"] = others
+        return converted
 
 
 def convert_models(providers: Part, findings: ImportFindings) -> list[ImportedModel]:
@@ -76,17 +98,32 @@ def convert_models(providers: Part, findings: ImportFindings) -> list[ImportedMo
             owner = provider
         else:
             owner = provider.at(str(id_part.data))
-        config = owner.at("config")
-        options: JSONObject = {}
-        for key in ("temperature", "max_tokens"):
-            if key in config.names:
-                options[key] = config.data[key]
-        findings.report_keys(config, options, " of a provider")
+        options = _convert_options(owner.at("config"), str(model["provider"]), findings)
         label = owner.at("label").data
         if not isinstance(label, str) or not label.strip():
             label = None
-        models.append(ImportedModel({**model, **options}, label))
+        models.append(ImportedModel(model, options, label))
     return models
+
+
+def _convert_options(config: Part, provider: str, findings: ImportFindings) -> JSONObject:
+    """Return the options of a model by the names of `llm`, and report the others."""
+    options: JSONObject = {}
+    known = []
+    for key in config.names:
+        value = config.data[key]
+        if key == "stop" and isinstance(value, list) and len(value) == 1:
+            # `llm` has a text here.
+            [value] = value
+        if key in _OPTIONS and isinstance(value, (str, int, float)):
+            options[key] = value
+        elif provider == "openai" and key == "response_format" and value == _JSON_OBJECT:
+            options["json_object"] = True
+        else:
+            continue
+        known.append(key)
+    findings.report_keys(config, known, " of a provider")
+    return options
 
 
 def convert_to_matrix(models: list[ImportedModel]) -> list[Any]:
@@ -127,13 +164,16 @@ def _choose_names(models: list[ImportedModel]) -> list[str]:
     return names
 
 
-def get_judge_id(provider: object) -> str | None:
+def convert_judge(provider: Part, findings: ImportFindings) -> str | None:
     """Return the id of a judge model for `llm`, or None if the provider is unknown."""
-    name = provider
-    if isinstance(provider, dict):
-        name = provider.get("id")
+    name = provider.data
+    if isinstance(name, dict):
+        name = name.get("id")
     model = _parse_id(name)
-    return None if model is None else _format_llm_id(model)
+    if model is None:
+        return None
+    findings.report_keys(provider, ("id", "label"), " of a judge")
+    return _format_llm_id(model)
 
 
 def _format_llm_id(model: JSONObject) -> str:

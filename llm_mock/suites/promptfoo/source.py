@@ -22,6 +22,8 @@ DATA_SUFFIXES = (".yaml", ".yml", ".json")
 _HINTS = {
     "outputPath": "give the file to the command, -o FILE",
     "maxConcurrency": "give the command -j N",
+    "tools": "give the role tools that can be called, spec.tools",
+    "response_format": "ask for the form in the prompt, and check it, {type: json, schema: …}",
 }
 """Replacements of keys without a counterpart."""
 Place = tuple[str | int, ...]
