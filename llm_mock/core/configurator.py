@@ -310,9 +310,11 @@ class ResponseConfigurator:
         if not isinstance(item, (str, bytes)):
             raise InvalidReply(format_unsupported_item(item))
         numbers = parse_vector(vector, "Give a list of finite numbers.")
-        model_id = self.register_name(model)
+        self.register_name(model)
         by_model = self.replies.embeddings.setdefault(item, ByModel())
-        by_model[model_id] = ScriptedVector(numbers, find_caller())
+        # An alias may be that of a model, of an embedding model, or of both.
+        for model_id in self._names.get_every_id(model):
+            by_model[model_id] = ScriptedVector(numbers, find_caller())
         self._changed()
 
     def on(

@@ -140,7 +140,10 @@ class ExpectedCall:
         plain_options, self._absent_options = _split_options(given.pop("options", None))
         second_prompt = given.pop("prompt", None)
         if prompt is not None and second_prompt is not None:
-            raise TypeError("prompt and prompt_contains are the same condition: give one of them.")
+            raise TypeError(
+                f"The prompt is given twice, as the first argument ({prompt!r}) and as prompt=: "
+                "give it once. A model is given as model=."
+            )
         prompt = second_prompt if prompt is None else prompt
         self._matchers = Matchers(
             prompt,

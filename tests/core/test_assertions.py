@@ -140,3 +140,14 @@ def test_what_no_call_can_have_been_is_refused() -> None:
     model.prompt("Hi")
     with pytest.raises(InvalidReply, match="turn=0: give a whole number from 1"):
         model.assert_called_with(turn=0)
+
+
+def test_a_prompt_that_is_given_twice_is_refused() -> None:
+    model = MockLLMModel("m", "x")
+    model.prompt("Count the apples")
+    with pytest.raises(TypeError) as caught:
+        model.assert_called_with("m", prompt="apples")
+    assert str(caught.value) == (
+        "The prompt is given twice, as the first argument ('m') and as prompt=: give it once. A "
+        "model is given as model=."
+    )

@@ -229,6 +229,14 @@ def test_alias_and_model_id_are_one_model(mock_llm_calls: LLMMock) -> None:
     assert isinstance(model, llm.EmbeddingModel)
 
 
+@pytest.mark.parametrize("name", [NAME, "3-small", "text-embedding-3-s*", "*"])
+def test_a_vector_is_set_by_id_alias_or_glob(name: str, mock_llm_responses: LLMMock) -> None:
+    vector = [1.0] * 1536
+    mock_llm_responses.set_embedding(name, "Bern", vector)
+    for known_as in (NAME, "3-small"):
+        assert llm.get_embedding_model(known_as).embed("Bern") == vector
+
+
 def test_a_name_that_no_plugin_knows_is_mocked(mock_llm_calls: LLMMock) -> None:
     assert llm.get_embedding_model("nobody/knows") is mock_llm_calls.get_embedding_model(
         "nobody/knows"
