@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from llm_mock.agents.servers import CLIServer, Configuration, MCPServer, RedactedMapping, Server
 from llm_mock.agents.skill import Skill
@@ -14,12 +14,14 @@ from llm_mock.errors import InvalidAgent
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, is_number, is_whole
 from llm_mock.support.redaction import Redactor
-from llm_mock.support.text import shorten, suggest_name
+from llm_mock.support.text import shorten, shorten_name, suggest_name
 
 # Read by pytest. In the module, because `dataclass` writes `__init__`.
 __tracebackhide__ = True
 RETRIES = 3
 MAX_TURNS = 10
+SHOWN_CHANGE = 30
+"""The characters of a changed value in the id of a test."""
 
 
 class ModelOptions(RedactedMapping):
@@ -131,6 +133,9 @@ class Agent(Configuration):
 
     An asynchronous model is interrupted. A synchronous one ends with the next chunk of its
     response, or by the timeout of its library."""
+    # Not a field, because agents with equal values are equal.
+    _changes: ClassVar[Mapping[str, object]] = {}
+    """The changes against the first agent; `with_changes` sets them on its copies."""
 
     def __post_init__(self) -> None:
         if isinstance(self.provider, str):
@@ -166,13 +171,17 @@ class Agent(Configuration):
             if name not in agent_fields | provider_fields:
                 hint = suggest_name(name, sorted(agent_fields | provider_fields))
                 raise InvalidAgent(f"Neither an Agent nor a Provider has a field {name!r}{hint}")
+        # A new name stands for all changes.
+        known_changes = {} if "name" in changes else {**self._changes, **changes}
         provider = changes.pop("provider", self.provider)
         provider_changes = {name: changes.pop(name) for name in provider_fields & changes.keys()}
         if provider_changes:
             if isinstance(provider, str):
                 provider = Provider(provider)
             provider = replace(provider, **provider_changes)
-        return replace(self, provider=provider, **changes)
+        changed = replace(self, provider=provider, **changes)
+        vars(changed)["_changes"] = known_changes
+        return changed
 
     # The properties below are asked for in each run, and an agent never changes.
     @cached_property
@@ -187,8 +196,13 @@ class Agent(Configuration):
 
     @property
     def llm_mock_id(self) -> str:
-        """The id of a pytest parameter."""
-        return self.label
+        """The id of a pytest parameter: the label, and what `with_changes` made different."""
+        texts = [self.label]
+        for name, value in self._changes.items():
+            is_in_label = not self.name and name in ("provider", "model", "skill")
+            if not is_in_label and name != "key":
+                texts.append(f"{name}={_describe_change(value)}")
+        return ", ".join(texts)
 
     @cached_property
     def parts(self) -> dict[str, str]:
@@ -222,6 +236,18 @@ class Agent(Configuration):
         """The whole system prompt: the skill, then the agent's own."""
         parts = [self.skill.content if self.skill else None, self.system_prompt]
         return "\n\n".join(filter(None, parts)) or None
+
+
+def _describe_change(value: object) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, Mapping):
+        # Options may hold a secret.
+        return repr(ModelOptions(value))
+    if isinstance(value, (list, tuple)):
+        return "+".join(map(_describe_change, value)) or "none"
+    name = getattr(value, "llm_mock_id", None) or getattr(value, "label", None)
+    return shorten_name(str(name or value), SHOWN_CHANGE)
 
 
 def _convert_servers(server_type: type, name: str, given: object) -> tuple[Any, ...]:

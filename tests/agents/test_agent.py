@@ -107,6 +107,46 @@ def test_an_agent_is_called_by_its_name_or_by_its_model_and_skill(
     assert agent(**changes).label == agent(**changes).llm_mock_id == label
 
 
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({}, "clerk"),
+        (
+            {"system_prompt": "Be brief.", "max_turns": 4},
+            "clerk, system_prompt=Be brief., max_turns=4",
+        ),
+        ({"system_prompt": None, "skill": None}, "clerk, system_prompt=none, skill=none"),
+        ({"system_prompt": "a" * 40}, f"clerk, system_prompt={'a' * 29}…"),
+        ({"model": "gpt-5", "key": "sk-12345678901234567890"}, "clerk, model=gpt-5"),
+        ({"provider": Provider("gpt-5")}, "clerk, provider=gpt-5"),
+        ({"skill": Skill("baker", "Bake.")}, "clerk, skill=baker"),
+        ({"cli_servers": [CLIServer("a", "x"), CLIServer("b", "x")]}, "clerk, cli_servers=a+b"),
+        ({"mcp_servers": ()}, "clerk, mcp_servers=none"),
+        (
+            {"options": {"seed": 1, "api_key": "abc-def"}},
+            "clerk, options={'seed': 1, 'api_key': '[redacted]'}",
+        ),
+        ({"name": "other", "max_turns": 4}, "other"),
+    ],
+)
+def test_a_changed_agent_is_named_by_what_is_different(changes: dict[str, Any], name: str) -> None:
+    assert agent(name="clerk").with_changes(**changes).llm_mock_id == name
+
+
+def test_a_changed_agent_without_a_name_has_model_and_skill_in_its_label() -> None:
+    changed = agent().with_changes(model="gpt-5", provider=Provider("gpt-5"), skill=None)
+    again = changed.with_changes(timeout=9).with_changes(max_turns=3, timeout=1)
+    assert changed.llm_mock_id == "gpt-5"
+    assert again.llm_mock_id == "gpt-5, timeout=1, max_turns=3"
+    assert again.label == "gpt-5"
+    assert again.with_changes(name="x", max_turns=5).with_changes(timeout=2).llm_mock_id == (
+        "x, timeout=2"
+    )
+    # Agents with equal values are equal, however they were made.
+    assert agent().with_changes(max_turns=3) == agent(max_turns=3)
+    assert agent().with_changes(max_turns=3).__repr__() == repr(agent(max_turns=3))
+
+
 def test_the_skill_goes_before_the_system_prompt() -> None:
     assert agent().system == "Rain is wet.\n\nBe brief"
     assert agent(skill=None).system == "Be brief"
