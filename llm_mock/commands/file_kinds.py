@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from llm_mock.suites.role_file import describe_unsupported_kind, is_flat_agent
+from llm_mock.support.text import shorten, suggest_nearest
 from llm_mock.support.yaml_files import Document
 
 Kind = Literal["suite", "role", "spec"]
+KINDS = ("TestSuite", "Agent")
 SUFFIXES = (".yaml", ".yml")
 LEFT_OUT = {"plugins", "cassettes"}
 """The folders whose YAML files are not tests."""
@@ -48,6 +50,13 @@ def get_kind(document: Document) -> Kind:
     unsupported = describe_unsupported_kind(document.data)
     if unsupported:
         raise document.error(unsupported, ("kind",))
+    kind_of_file = document.data.get("kind") if isinstance(document.data, dict) else None
+    if isinstance(kind_of_file, str):
+        hint = suggest_nearest(kind_of_file, KINDS)
+        if hint:
+            raise document.error(f"unknown kind {shorten(kind_of_file)}{hint}", ("kind",))
+    if document.data is None:
+        raise document.error(f"is empty; it {UNKNOWN_KIND}")
     raise document.error(UNKNOWN_KIND)
 
 

@@ -58,7 +58,7 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     lines = [f"No reply was configured for this call:\n  {format_request(call)}"]
     used_up = _find_used_up(mock, call)
     if used_up:
-        lines.append(_format_used_up(used_up))
+        lines.append(_format_used_up(used_up, "it"))
     if replies:
         nearest, *others = replies[:SHOWN_REPLIES]
         lines.append("Configured replies:")
@@ -80,13 +80,29 @@ def _find_used_up(mock: ExplainedMock, call: Call) -> list[StandingReply]:
     return [reply for reply in queued if not _find_misses(reply, call)]
 
 
-def _format_used_up(replies: Sequence[StandingReply]) -> str:
+def _explain_used_up(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
+    """Return a line about the queued replies that were used up before calls without a reply."""
+    used_up: dict[int, StandingReply] = {}
+    for call in calls:
+        if call["configured"]:
+            continue
+        for reply in _find_used_up(mock, call):
+            used_up[id(reply)] = reply
+    if not used_up:
+        return []
+    return [_format_used_up(list(used_up.values()), "the calls answered by default")]
+
+
+def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
     verb = "was" if len(replies) == 1 else "were"
     places = dict.fromkeys(format_location(reply.place) for reply in replies)
     # The notes begin with two spaces, for the end of a line of a table.
     shown = format_notes(*list(places)[:SHOWN_REPLIES])[1:]
-    return f"{count} for it {verb} used up by earlier calls{shown}. A reply of set() would stay."
+    return (
+        f"{count} for {unmatched} {verb} used up by earlier calls{shown}. A reply of set() would "
+        "stay."
+    )
 
 
 def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
@@ -109,7 +125,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     replies: list[StandingReply] = mock.responses.replies.get_configured()
     unused = find_unused_replies(mock, calls)
     near_calls = _find_near_calls(mock, calls)
-    hints = mock.responses.replies.hints
+    hints = [*_explain_used_up(mock, calls), *mock.responses.replies.hints]
     if not near_calls and not unused:
         return "\n".join(hints)
     # The nearest reply may be one of a parent, which is not in this mock's own list.

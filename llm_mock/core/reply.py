@@ -569,6 +569,7 @@ def to_reply(value: object) -> ReplyOrFunction:
     if _is_exception(value):
         return Reply(error=cast("BaseException", value))
     if callable(value) and not isinstance(value, type):
+        _check_is_no_template(value)
         return cast("ReplyFunction", value)
     if is_tool_call(value):
         return Reply(tool_calls=cast("ToolCallLike", value))
@@ -577,6 +578,14 @@ def to_reply(value: object) -> ReplyOrFunction:
         "instance, a ToolCall, an exception or its class, a Reply, or a function of the prompt "
         "that returns one of these."
     )
+
+
+def _check_is_no_template(function: object) -> None:
+    """Raise an InvalidReply for a function of `llm_mock.templates` that was not called."""
+    __tracebackhide__ = True
+    if getattr(function, "__module__", None) == "llm_mock.templates":
+        name = getattr(function, "__name__", "")
+        raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
 
 
 def _is_exception(value: object) -> bool:

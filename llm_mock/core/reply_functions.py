@@ -14,7 +14,7 @@ from llm_mock.support.text import described, to_compact_json
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
-    from types import TracebackType
+    from types import CodeType, TracebackType
 
 _NOT_OF_THE_FUNCTION = (
     os.path.dirname(__file__) + os.sep,
@@ -55,7 +55,7 @@ def explain_bug(error: BaseException) -> str | None:
     """Return the line and traceback of an exception from a reply function; None for others."""
     inside = _find_function_traceback(error)
     if inside is None:
-        return None
+        return _explain_parameters(error)
     # Imported here, because only a bug in a reply function needs it.
     from traceback import extract_tb, format_list
 
@@ -71,14 +71,35 @@ def explain_bug(error: BaseException) -> str | None:
     return f"A reply function raised{origin}: {message}\n{traceback_text}"
 
 
-def _find_function_traceback(error: BaseException) -> TracebackType | None:
-    """Return the part of a traceback that is inside of a reply function; None without one."""
-    callers = (
+def _explain_parameters(error: BaseException) -> str | None:
+    """Return a message about a function that cannot be called with one argument; else None."""
+    if type(error) is not TypeError:
+        return None
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    # Without a frame of the function Python could not bind the argument.
+    if last is None or last.tb_frame.f_code not in _get_callers():
+        return None
+    return (
+        "A function of replies is called with one argument, the prompt (the request in on()): "
+        f"{error}"
+    )
+
+
+def _get_callers() -> tuple[CodeType, ...]:
+    """Return the code of the functions that call reply functions."""
+    return (
         call_reply_function.__code__,
         call_reply_function_async.__code__,
         call_function.__code__,
         call_function_async.__code__,
     )
+
+
+def _find_function_traceback(error: BaseException) -> TracebackType | None:
+    """Return the part of a traceback that is inside of a reply function; None without one."""
+    callers = _get_callers()
     inside = None
     traceback = error.__traceback__
     while traceback is not None:

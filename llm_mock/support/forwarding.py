@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from llm_mock.support.misspelling import explain_arguments
+from llm_mock.support.misspelling import explain_arguments, explain_missing_arguments
 
 Part = TypeVar("Part")
 Parameters = ParamSpec("Parameters")
@@ -19,7 +19,8 @@ def forward_method(
 ) -> Callable[Concatenate[Any, Parameters], Result]:
     """Return a method that calls one of the attribute `part`, with its signature and docstring.
 
-    The error for a misspelt keyword argument names the nearest one.
+    The error for a misspelt keyword argument names the nearest one, and that for missing arguments
+    lists all.
     """
 
     @functools.wraps(method)
@@ -31,7 +32,11 @@ def forward_method(
             # Without a further frame Python could not bind the arguments; other errors have their
             # own messages.
             traceback = cast("TracebackType", error.__traceback__)
-            message = explain_arguments(method, kwargs) if traceback.tb_next is None else None
+            if traceback.tb_next is not None:
+                raise
+            message = explain_arguments(method, kwargs)
+            if message is None:
+                message = explain_missing_arguments(method, error)
             if message is None:
                 raise
             raise TypeError(message) from None

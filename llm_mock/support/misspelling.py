@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterable
 from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
-from llm_mock.support.text import suggest_nearest
+from llm_mock.support.text import suggest_name, suggest_nearest
 
 SYNONYMS = {
     "exception": ("error", "side_effect"),
     "prompt": ("prompt_contains",),
+    "provider": ("model",),
     "response": ("answer", "content", "error", "reply", "return_value", "side_effect", "text"),
     "responses": ("answers", "replies", "side_effect"),
 }
 """Words for an argument that are too far from its name to find it by its letters."""
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 """Python's message, which has no better form: the error has no attributes."""
+MISSING_ARGUMENTS = re.compile(r"([\w.]+)\(\) missing \d+ required .*arguments?: (.+)")
+"""Python's message, likewise."""
 
 
 class MisspeltAttribute(AttributeError):
@@ -93,12 +96,31 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     # An argument that was given too is not the one that was meant.
     missing = [each for each in known if each not in given]
     nearest = _suggest_argument(name, missing)
+    called, listed = _describe_function(function, known)
+    return f"{called}() has no argument {name!r}{nearest or '.'} {listed}"
+
+
+def explain_missing_arguments(function: Callable[..., object], error: TypeError) -> str | None:
+    """Return a message about arguments that a function needs; None for another error."""
+    match = MISSING_ARGUMENTS.match(str(error))
+    if match is None:
+        return None
+    known = _list_arguments(function)
+    called, listed = _describe_function(function, known)
+    return f"{called}() also needs {match[2]}. {listed}"
+
+
+def _describe_function(function: Callable[..., object], known: list[str]) -> tuple[str, str]:
+    """Return the name of a function as callers write it, and a sentence about its arguments."""
+    arguments = list(known)
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is parameter.VAR_POSITIONAL:
-            known.append(f"*{parameter.name}")
-    listed = f"Its arguments: {', '.join(known)}." if known else "It has none."
-    called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
-    return f"{called}() has no argument {name!r}{nearest or '.'} {listed}"
+            arguments.append(f"*{parameter.name}")
+    listed = "It has none."
+    if arguments:
+        listed = f"Its arguments: {', '.join(arguments)}."
+    name = function.__qualname__.removesuffix(".__init__")
+    return name.rpartition(".")[2], listed
 
 
 def explain_attribute_error(error: AttributeError) -> str | None:
@@ -110,12 +132,17 @@ def explain_attribute_error(error: AttributeError) -> str | None:
     place = owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__
     if not error.name or place.partition(".")[0] != "llm_mock":
         return None
+    # Our own messages say what to use; Python's end with the name.
+    if not str(error).endswith(repr(error.name)):
+        return None
     public = [name for name in dir(owner) if not name.startswith("_")]
-    return f"{error}{suggest_nearest(error.name, public)}"
+    if isinstance(owner, ModuleType):
+        return f"{error}{suggest_nearest(error.name, public)}"
+    return f"{error}{suggest_name(error.name, public)}"
 
 
 def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
-    """Return a message about a keyword argument that a function of this package does not have.
+    """Return a message about an argument that a function of this package lacks or needs.
 
     Functions that are called often are not wrapped for this, so it is for errors that are shown.
 
@@ -126,11 +153,18 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     Returns:
         The message; None for other errors and other packages' functions.
     """
-    match = UNEXPECTED_ARGUMENT.match(str(error)) if type(error) is TypeError else None
+    if type(error) is not TypeError:
+        return None
+    unexpected = UNEXPECTED_ARGUMENT.match(str(error))
+    match = unexpected or MISSING_ARGUMENTS.match(str(error))
     if match is None:
         return None
     function = _find_called_function(match[1], frame)
-    return None if function is None else explain_arguments(function, [match[2]])
+    if function is None:
+        return None
+    if unexpected is None:
+        return explain_missing_arguments(function, error)
+    return explain_arguments(function, [unexpected[2]])
 
 
 def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., object] | None:

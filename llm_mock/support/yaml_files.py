@@ -204,6 +204,13 @@ def read(path: Path, largest: int = LARGEST_FILE) -> str:
         raise InvalidFile(f"{path}: cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
+HINTS = {
+    "mapping values are not allowed in this context": "; put a text with ': ' in quotes",
+    "found a tab character that violates indentation": "; indent with spaces",
+}
+"""The fixes of frequent problems, by the text of the parser in C."""
+
+
 def load(path: Path) -> Document:
     """Read a YAML file.
 
@@ -242,9 +249,9 @@ def parse(path: Path, text: str, most_parts: int | None = None) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise InvalidFile(
-            f"{path}:{line}: is not valid YAML: {error.problem or error.context}"
-        ) from None
+        problem = error.problem or error.context or ""
+        hint = HINTS.get(problem, "")
+        raise InvalidFile(f"{path}:{line}: is not valid YAML: {problem}{hint}") from None
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         raise InvalidFile(f"{path}:{line}: is not valid YAML: {error.reason}") from None

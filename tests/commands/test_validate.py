@@ -53,7 +53,19 @@ def test_all_examples_are_right() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", ":1: is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test"),
+        ("", ":1: is empty; it is no suite (kind: TestSuite), no role (kind: Agent) and no plain-"),
+        (
+            "{}",
+            ":1: is no suite (kind: TestSuite), no role (kind: Agent) and no plain-language test",
+        ),
+        ("\nkind: Agnt\n", ":2: unknown kind 'Agnt'; did you mean 'Agent'?"),
+        ("kind: Testsuite\n", ":1: unknown kind 'Testsuite'; did you mean 'TestSuite'?"),
+        ("kind: zzz\n", ":1: is no suite"),
+        (
+            "\nname: Say: hello",
+            ":2: is not valid YAML: mapping values are not allowed in this context;",
+        ),
+        ("a:\n  - b: c\n\td: e", "; indent with spaces"),
         ("- a\n", ":1: is no suite"),
         ("kind: [\n", ":2: is not valid YAML"),
         ("kind: TestSuite\nmetadata: {name: x}\n", "apiVersion"),

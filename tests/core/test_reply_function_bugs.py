@@ -47,3 +47,31 @@ def test_an_exception_of_another_function_is_not_explained() -> None:
     with pytest.raises(ValueError, match="no") as raised:
         fail(None)
     assert explain_bug(raised.value) is None
+
+
+def take_nothing() -> str:
+    return "Hello"
+
+
+async def take_nothing_later() -> str:
+    return "Hello"
+
+
+@pytest.mark.parametrize("function", [take_nothing, take_nothing_later])
+def test_a_function_without_a_parameter_is_explained(function: Any) -> None:
+    mock = LLMMock()
+    mock.set("m", function)
+    with pytest.raises(TypeError) as raised:
+        mock.get_model("m").prompt("Hello").text()
+    name = function.__name__
+    assert explain_bug(raised.value) == (
+        "A function of replies is called with one argument, the prompt (the request in on()): "
+        f"{name}() takes 0 positional arguments but 1 was given"
+    )
+
+
+def test_another_function_without_a_parameter_is_not_explained() -> None:
+    with pytest.raises(TypeError) as raised:
+        take_nothing("Hello")  # type: ignore[call-arg]
+    assert explain_bug(raised.value) is None
+    assert explain_bug(TypeError()) is None

@@ -102,6 +102,33 @@ def test_a_call_after_the_last_queued_reply_says_which_there_were(
     assert result.stdout.str().count("used up") == bool(calls)
 
 
+def test_a_call_that_is_answered_by_default_says_so_too(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+
+        def test_used_up(mock_llm_responses):
+            mock_llm_responses.add("m", "a")
+            replies = [llm.get_model("m").prompt("Hello").text() for _ in range(3)]
+            assert replies == ["a", "a", "a"]
+
+        def test_used(mock_llm_responses):
+            mock_llm_responses.add("m", "a")
+            assert llm.get_model("m").prompt("Hello").text() == "b"
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    message = (
+        "One queued reply for the calls answered by default was used up by earlier calls "
+        "(test_*.py:4). A reply of set() would stay."
+    )
+    result.stdout.fnmatch_lines(
+        ["*_ test_used_up _*", "  3. m  'Hello' *", message, "*_ test_used _*"]
+    )
+    assert sum("answered by default was" in line for line in result.outlines) == 1
+
+
 def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

@@ -98,6 +98,21 @@ TYPOS = {
     "ask(); mock.assert_called_with(contians='a')": (
         "*Unknown condition 'contians'; did you mean 'prompt_contains'? *"
     ),
+    "mock.set('Hello')": "*TypeError: set() also needs 'response'. Its *: model, response, *",
+    "mock.set_price('gpt-4o', 1)": "*set_price() also needs 'output'. Its *: model, input, output.",
+    "ToolCall()": "*ToolCall() also needs 'name'*. Its arguments: name, *",
+    "mock.set('*', templates.rate_limit)": (
+        "*templates.rate_limit is a function: call it, templates.rate_limit()."
+    ),
+    "mock.set('*', lambda: 'x'); ask()": (
+        "*TypeError: test_it.<locals>.<lambda>() takes 0 positional arguments but 1 was given"
+    ),
+    "mock.return_value = 'x'": "*return_value cannot be assigned; set the reply of a model: *",
+    "mock.side_effect = ['x']": "*side_effect cannot be assigned; queue replies with mock.script(*",
+    "mock.assert_called()": "*'assert_called'. Use assert_any_call() or assert_called_once().",
+    "mock.call_args": "*object has no attribute 'call_args'. Use last_call.",
+    "mock.reset_mock()": "*object has no attribute 'reset_mock'. Use reset().",
+    "mock.misbehave('rate-limit').zzz": "*object has no attribute 'zzz'; known are *",
     "ask(); llm_mock.assert_llm_called_times(mock, 'sonnet', 1)": (
         "*Model 'sonnet' was never called. Models that were called: gpt-4o."
     ),

@@ -50,6 +50,13 @@ DOCUMENTED_NAMES = (
 )
 """The names of `LLMMock` for users, which `docs/api.md` documents."""
 
+UNITTEST_NAMES = {
+    "assert_called": "assert_any_call() or assert_called_once()",
+    "call_args": "last_call",
+    "reset_mock": "reset()",
+}
+"""Names of `unittest.mock` whose nearest name here would be wrong, with what to use."""
+
 
 class LLMMock(Mock):
     """A replacement for `llm.get_model` whose models answer from a script and keep a history.
@@ -179,6 +186,11 @@ class LLMMock(Mock):
             # A property that failed comes here too, and shows its own error.
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
+            if name in UNITTEST_NAMES:
+                raise AttributeError(
+                    f"{type(self).__name__!r} object has no attribute {name!r}. Use "
+                    f"{UNITTEST_NAMES[name]}."
+                )
             if name.startswith("call"):
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}. The calls of all "
@@ -372,6 +384,12 @@ class LLMMock(Mock):
         strict = NotAssignable(
             "it is a setting of the project or the test: write ini llm_mock_strict = error, or "
             "@pytest.mark.llm_mock_strict('error')"
+        )
+
+        return_value = NotAssignable("set the reply of a model: mock.set('gpt-4o', 'Hello')")
+        side_effect = NotAssignable(
+            "queue replies with mock.script('gpt-4o', first, second), or raise an error with "
+            "mock.set_error('gpt-4o', error)"
         )
 
     def forget_models(self) -> None:
