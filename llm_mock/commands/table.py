@@ -187,7 +187,7 @@ def _format_details(terminal: Terminal, result: CaseResult) -> Text:
 
 
 def _format_verdict(
-    results: Sequence[SuiteResult], checked: int, not_checked: int, not_run: int
+    results: Sequence[SuiteResult], not_checked: int, not_run: int
 ) -> tuple[bool | None, str]:
     """Return the verdict on a suite, and its text; None if not everything was checked."""
     failed = sum([result.failed for result in results])
@@ -198,7 +198,7 @@ def _format_verdict(
     succeeded = [result.succeeded for result in results]
     if not all(succeeded):
         return False, FAILURE_VERDICTS[has_score]
-    if not checked:
+    if not any(result.is_checked for result in results):
         return None, "Nothing was checked"
     if not_checked:
         return None, "Some tests were not checked"
@@ -244,7 +244,7 @@ def _show_verdict(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     if not_run:
         counts += f", {not_run} not run"
     counts += _format_skipped_checks(results)
-    succeeded, verdict = _format_verdict(results, run, not_checked, not_run)
+    succeeded, verdict = _format_verdict(results, not_checked, not_run)
     sign = terminal.signs[succeeded]
     style = VERDICT_STYLES[succeeded]
     line = Text(f"{counts} ")

@@ -205,6 +205,9 @@ class _Run:
     def _explain_nothing_checked(self, results: Sequence[SuiteResult]) -> str:
         if not any(result.total for result in results):
             return "There are no cases."
+        checks = [result.checks for result in results]
+        if all(evaluated == total for evaluated, total in checks):
+            return "No check has a weight, so there is no score to reach."
         if self.options.dry_run:
             reason = "A dry run skips what only a real model can show"
             return f"{reason}: run without --dry-run, or add a check that needs no model."

@@ -50,6 +50,7 @@ from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import escape_json_text
 
 VERSION = 1
+NO_SCORE = "no check has a weight, so there is no score"
 STATUS = {True: "passed", False: "failed", None: "skipped"}
 
 
@@ -287,7 +288,7 @@ def remark(suite: JSONObject, case: JSONObject) -> str | None:
     if attempt["error"] is not None:
         return str(attempt["error"])
     if status == "not checked":
-        return f"not checked: {_join_messages(attempt, 'skipped')}"
+        return f"not checked: {_join_messages(attempt, 'skipped') or NO_SCORE}"
     if reaches(attempt["score"], case["min_score"]):
         return _join_messages(attempt, status)
     score = format_score(attempt["score"], case["min_score"])
@@ -322,7 +323,7 @@ def is_good(suite: JSONObject) -> bool:
         return False
     if suite["min_score"] is None:
         return not suite["failed"]
-    return reaches(suite["score"], suite["min_score"])
+    return suite["score"] is not None and reaches(suite["score"], suite["min_score"])
 
 
 def explain_case(suite: JSONObject, case: JSONObject) -> str:

@@ -97,7 +97,9 @@ class Attempt:
             has_failed = self.misses_score
         if has_failed:
             return "failed"
-        return "not checked" if outcomes == {None} else "passed"
+        # Where nothing has a weight, there is no score that could be high enough.
+        has_no_score = self.min_score is not None and self.score is None
+        return "not checked" if outcomes == {None} or has_no_score else "passed"
 
     @property
     def misses_score(self) -> bool:
@@ -335,7 +337,9 @@ class SuiteResult:
 
     @property
     def is_checked(self) -> bool:
-        """True if a case passed or failed; otherwise the run says nothing."""
+        """True if a case passed or failed, and there is a score if it must reach one."""
+        if self.min_score is not None and self.score is None:
+            return False
         return bool(self.passed or self.failed)
 
     @property

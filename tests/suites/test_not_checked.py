@@ -23,6 +23,9 @@ BROKEN = "  - {name: broken, prompt: Hi, assertions: [{type: regex, pattern: wal
 MATRIX = "matrix: {models: [gpt-4o, gpt-4o-mini]}\n"
 
 
+MEASURED = "  - {name: m, prompt: Hi, assertions: [{type: regex, pattern: x, weight: 0}]}\n"
+
+
 @pytest.fixture
 def nothing_is_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skip every assertion of every suite."""
@@ -212,3 +215,32 @@ def test_pytest_names_the_checks_that_a_passing_case_skipped(pytester: pytest.Py
     result.stdout.fnmatch_lines(
         ["*Passed, but not checked in all*", "*suite.yaml::half  1 of 2 checks skipped"]
     )
+
+
+@pytest.mark.parametrize(
+    ("cases", "options", "counts"),
+    [
+        (MEASURED, ("--min-score", "0.5"), "1/1 passed"),
+        (
+            MEASURED.replace("prompt:", "min_score: 0.5, prompt:"),
+            (),
+            "0/0 passed, 1 not checked",
+        ),
+    ],
+)
+def test_a_score_that_there_is_not_is_not_high_enough(
+    project: Project, cases: str, options: tuple[str, ...], counts: str
+) -> None:
+    project.write_cases(cases)
+    ended = project.dry(*options, "-o", "out.md", "-o", "out.xml")
+    assert ended.exit_code == 1
+    assert re.search(rf"^{counts} . Nothing was checked\nno score$", ended.output, re.MULTILINE)
+    assert ended.stderr.endswith(
+        "Nothing was checked. No check has a weight, so there is no score to reach.\n"
+    )
+    assert Path("out.md").read_text().startswith("### ❌ ")
+    reason = "not checked: no check has a weight, so there is no score"
+    assert (reason in Path("out.xml").read_text()) == (not options)
+    # Without a score that it must reach, a check without a weight only measures.
+    project.write_cases(MEASURED)
+    assert project.dry().exit_code == 0
