@@ -211,6 +211,7 @@ def show_footer(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     first = results[0]
     _show_verdict(terminal, results)
     _show_scores(terminal, results)
+    _show_cases_without_assertions(terminal, results)
     if first.cassette is not None:
         calls = [result.calls for result in results]
         totals = [sum(numbers) for numbers in zip(*calls, strict=True)]
@@ -283,6 +284,18 @@ def _show_scores(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
             checks = format_count(result.judged_itself, "check")
             problem = f"{prefix}{checks} judged by the model under test itself"
             terminal.print(terminal.line(f"{problem}: {JUDGE_ADVICE}"), "yellow")
+
+
+def _show_cases_without_assertions(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
+    """Show how many cases passed only because nothing failed in their runs."""
+    number = 0
+    for result in results:
+        for case in result.case_results:
+            number += case.passed and not case.assertion_results
+    if number:
+        cases = format_count(number, "case")
+        text = f"{cases} without assertions: of the answers nothing was checked"
+        terminal.print(text, "yellow")
 
 
 def _show_cost(terminal: Terminal, results: Sequence[SuiteResult]) -> None:

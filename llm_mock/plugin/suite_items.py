@@ -162,6 +162,9 @@ class SuiteItem(YAMLItem):
             reasons = dict.fromkeys(each.message for each in result.assertion_results)
             pytest.skip(f"not checked: {'; '.join(reasons)}")
         checked, total = result.checks
+        if not total:
+            text = "it has no assertions, so of the answer nothing was checked"
+            self.user_properties.append((NOT_CHECKED, text))
         if checked < total:
             text = f"{total - checked} of {format_count(total, 'check')} skipped"
             self.user_properties.append((NOT_CHECKED, text))

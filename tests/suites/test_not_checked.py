@@ -244,3 +244,54 @@ def test_a_score_that_there_is_not_is_not_high_enough(
     # Without a score that it must reach, a check without a weight only measures.
     project.write_cases(MEASURED)
     assert project.dry().exit_code == 0
+
+
+BARE = "  - {name: bare, prompt: Hi}\n"
+
+
+@pytest.mark.parametrize(
+    ("cases", "line"),
+    [
+        (BARE, "1 case without assertions: of the answers nothing was checked"),
+        (BARE + CHECKED, "1 case without assertions: of the answers nothing was checked"),
+        (
+            BARE + BARE.replace("bare", "other"),
+            "2 cases without assertions: of the answers nothing was checked",
+        ),
+        (CHECKED, None),
+        (MEASURED, None),
+    ],
+)
+def test_cases_without_assertions_pass_and_are_named(
+    project: Project, cases: str, line: str | None
+) -> None:
+    project.write_cases(cases)
+    ended = project.dry()
+    assert ended.exit_code == 0
+    found = [text for text in ended.output.splitlines() if "without assertions" in text]
+    assert found == ([line] if line else [])
+
+
+def test_a_case_that_fails_without_assertions_is_not_counted(project: Project) -> None:
+    project.write_cases(BARE.replace("prompt: Hi", "prompt: Hi, replies: [{error: {status: 500}}]"))
+    ended = project.dry()
+    assert (ended.exit_code, "without assertions" in ended.output) == (1, False)
+
+
+def test_in_pytest_cases_without_assertions_are_named(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_suites = suite.yaml")
+    pytester.makepyfile(app="def answer(prompt):\n    return prompt")
+    pytester.path.joinpath("suite.yaml").write_text(
+        "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: x}\n"
+        f"target: {{function: app.py:answer}}\ncases:\n{BARE}"
+        "  - {name: checked, prompt: Hi, assertions: [{type: contains, value: Hi}]}\n"
+    )
+    ended = pytester.runpytest_inprocess()
+    ended.assert_outcomes(passed=2)
+    ended.stdout.fnmatch_lines(
+        [
+            "*Passed, but not checked in all*",
+            "*suite.yaml::bare  it has no assertions, so of the answer nothing was checked",
+        ]
+    )
+    ended.stdout.no_fnmatch_line("*::checked*it has no*")
