@@ -735,6 +735,15 @@ def _(length: int) -> bool:
     return _shorten_parts({"a": "x" * length}) == {"a": "x" * length}
 
 
+@limit(30, "agents/agent.py SHOWN_CHANGE")
+def _(length: int) -> bool:
+    from llm_mock.agents import Agent
+
+    prompt = "x" * length
+    changed = Agent("m").with_changes(system_prompt=prompt)
+    return changed.llm_mock_id == f"m, system_prompt={prompt}"
+
+
 @limit(100_000, "agents/servers.py OUTPUT_LIMIT")
 def _(size: int) -> bool:
     from llm_mock.agents.servers import CLIServer
