@@ -199,6 +199,8 @@ def test_a_typo_in_the_name_of_a_marker_is(name: str, pytester: pytest.Pytester)
     [
         ("mock_llm_response", "; did you mean 'mock_llm_responses'?"),
         ("llm_mok", "; did you mean 'mock_llm_responses'?"),
+        ("mock_llm", "; did you mean 'mock_llm_responses'?"),
+        ("llm_mock_responses", "; did you mean 'mock_llm_responses'?"),
         ("llm_mock_casette", "; did you mean 'llm_mock_cassette'?"),
         ("database", ""),
     ],
