@@ -36,8 +36,6 @@ COMMANDS = {
     "migrate": "migrate old_mocks.py",
     "migrate-check": "migrate --check old_mocks.py",
     "migrate-partial": "migrate --partial --write --no-verify old_mocks.py",
-    "config": "config",
-    "config-ini": "config --ini",
 }
 
 
