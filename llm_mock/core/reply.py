@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 from llm_mock.core.events import get_event_text, is_event, is_reply_item
@@ -583,8 +583,9 @@ def to_reply(value: object) -> ReplyOrFunction:
 def _check_is_no_template(function: object) -> None:
     """Raise an InvalidReply for a function of `llm_mock.templates` that was not called."""
     __tracebackhide__ = True
-    if getattr(function, "__module__", None) == "llm_mock.templates":
-        name = getattr(function, "__name__", "")
+    # A template that was called may be a function too, an object of its own class.
+    if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
+        name = function.__name__
         raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
 
 
