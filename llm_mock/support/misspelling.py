@@ -124,9 +124,10 @@ def _describe_function(function: Callable[..., object], known: list[str]) -> tup
 
 
 def explain_attribute_error(error: AttributeError) -> str | None:
-    """Return a message with the nearest attribute of an object or a module of this package.
+    """Return the message for an attribute that an object or a module of this package lacks.
 
-    It is for errors that are shown; None for those of other packages.
+    It names the nearest attribute. It is for errors that are shown; None for those of other
+    packages.
     """
     owner = error.obj
     place = owner.__name__ if isinstance(owner, ModuleType) else type(owner).__module__
@@ -134,7 +135,7 @@ def explain_attribute_error(error: AttributeError) -> str | None:
         return None
     # Our own messages say what to use; Python's end with the name.
     if not str(error).endswith(repr(error.name)):
-        return None
+        return str(error)
     public = [name for name in dir(owner) if not name.startswith("_")]
     if isinstance(owner, ModuleType):
         return f"{error}{suggest_nearest(error.name, public)}"

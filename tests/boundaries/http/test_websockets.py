@@ -798,7 +798,6 @@ def test_recorded(mock_llm_calls):
 
 
 def test_a_call_that_would_be_recorded_is_refused(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_cassettes = cassettes\n")
     marker = "import pytest\npytestmark = pytest.mark.llm_mock_cassette('it')\n"
     pytester.makepyfile(marker + RECORDED)
     result = pytester.runpytest_subprocess("--llm-mock-record", "once", "-W", "default")
