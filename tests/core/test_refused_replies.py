@@ -84,3 +84,15 @@ def test_a_reply_has_one_content(first: str, second: str) -> None:
 
 def test_a_broken_tool_call_may_be_broken() -> None:
     assert Reply(tool_calls=[BrokenToolCall("f", "{")]).tool_calls[0].text == "{"
+
+
+@pytest.mark.parametrize("reason", ["stopped", "content_filtered", "model_length", "SAFETY", None])
+def test_a_finish_reason_that_a_provider_may_have_is_kept(reason: str | None) -> None:
+    assert Reply("x", finish_reason=reason).finish_reason == reason
+
+
+@pytest.mark.parametrize(("reason", "meant"), [("lenght", "length"), ("tool_call", "tool_calls")])
+def test_a_finish_reason_that_is_surely_misspelt_is_refused(reason: str, meant: str) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        Reply("x", finish_reason=reason)
+    assert str(caught.value) == f"Unknown finish_reason {reason!r}; did you mean {meant!r}?"
