@@ -38,7 +38,7 @@ DOCUMENTED = (
     Documented(
         "command line options of models", "1: *", "describes the options of the first model alone"
     ),
-    Documented("look of *", "type", "It is of a class of its own"),
+    Documented("look of *", "type", "A mocked model has its own class"),
     Documented("look of *", "provider's own method", "The provider's own methods"),
 )
 
