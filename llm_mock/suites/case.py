@@ -23,6 +23,7 @@ from llm_mock.boundaries.llm.model import MockLLMModel
 from llm_mock.core.judge_choice import JudgeChoice
 from llm_mock.errors import InvalidAgent, LLMMockError, MissingExtra, ServerError
 from llm_mock.suites.assertions import RunContext
+from llm_mock.suites.chats import play_history
 from llm_mock.suites.conversations import iterate_turns
 from llm_mock.suites.repeated_runs import Conversation, RepeatingRunner
 from llm_mock.suites.results import AssertionResult, Attempt, TurnResult
@@ -151,16 +152,31 @@ class CaseRunner(RepeatingRunner):
         return iterate_turns(case, self.dry_run)
 
     def _create_session(self, case: TestCase) -> AgentSession:
-        """Return a session whose tool calls end with the time of the run, in any thread."""
+        """Return a session whose tool calls end with the time of the run, in any thread.
+
+        The history of the case is its conversation so far.
+        """
+        agent = self._get_agent(case)
+        conversation = None
+        if case.history:
+            answers = [each.content for each in case.history if each.role == "assistant"]
+            past_model = DryRunModel(self.model_id, answers)
+            conversation = play_history(past_model, case.history, agent.system)
         remaining = math.inf
         if self._get_limit(case) is not None:
             remaining = get_seconds_left(math.inf)
         # A shorter timer of another tool may end the run instead.
         if remaining == math.inf:
-            return AgentSession(self.agent)
-        timeout = min(remaining, self.agent.timeout or remaining)
+            return AgentSession(agent, conversation)
+        timeout = min(remaining, agent.timeout or remaining)
         # 0 would be invalid; the run is about to end.
-        return AgentSession(replace(self.agent, timeout=max(timeout, 0.001)))
+        return AgentSession(replace(agent, timeout=max(timeout, 0.001)), conversation)
+
+    def _get_agent(self, case: TestCase) -> Agent:
+        """Return the agent with the system prompt of a case, if it has one of its own."""
+        if case.system is None:
+            return self.agent
+        return replace(self.agent, system_prompt=case.system)
 
     def _choose_model(self, case: TestCase, scripted: ScriptedMock | None) -> Any:
         """Return the model to use; None for that of the agent."""
@@ -201,7 +217,7 @@ class CaseRunner(RepeatingRunner):
             folder=self.folder,
             case=case,
             prompt=turn.prompt,
-            system=self.agent.system or "",
+            system=self._get_agent(case).system or "",
             cassette=self.cassette_state,
         )
 

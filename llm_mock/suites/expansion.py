@@ -12,6 +12,7 @@ import pydantic
 from llm_mock.core.judge_choice import get_judge_choice
 from llm_mock.errors import InvalidFile, LLMMockError
 from llm_mock.suites.case_files import CaseFiles
+from llm_mock.suites.chats import find_history_problem
 from llm_mock.suites.matrix import SuiteProblem
 from llm_mock.suites.schema import (
     Assertion,
@@ -209,7 +210,7 @@ class _CaseExpansion:
             "each_turn",
         )
         turns = self._expand_turns(first, each, last, variables)
-        fields = variables.replace_turn(case)
+        fields = {**variables.replace_turn(case), **variables.replace_chat(case)}
         for key in _LIMITS:
             fields[key] = _get_limit(case, defaults, key)
         fields["name"] = name
@@ -359,6 +360,9 @@ def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
     prompts = ("prompt", "prompt_file", "turns")
     yield from _check_choice(place, case, prompts, is_required=case.user is None)
     yield from _check_choice(place, case, ("turns", "user"))
+    problem = find_history_problem([message.role for message in case.history])
+    if problem is not None:
+        yield (*place, "history"), f"history: {problem}"
     outputs = ("expected_output", "expected_output_file")
     if case.turns:
         for key in _find_present(case, outputs):

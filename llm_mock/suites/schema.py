@@ -38,6 +38,7 @@ from llm_mock.checks.trajectories import TrajectoryAssertion as TrajectoryAssert
 from llm_mock.checks.transforms import Transform
 from llm_mock.suites import initrunner
 from llm_mock.suites.cassette_settings import CassetteSettings
+from llm_mock.suites.chats import HistoryMessage as HistoryMessage
 from llm_mock.suites.matrix import Matrix as Matrix
 from llm_mock.suites.simulated_user import SimulatedUser as SimulatedUser
 from llm_mock.suites.suite_replies import SuiteReply
@@ -103,6 +104,10 @@ class TestCase(CaseTurn):
 
     name: Text
     """Unique in the suite."""
+    system: str | None = None
+    """The system prompt, in place of that of the role."""
+    history: tuple[HistoryMessage, ...] = ()
+    """The messages before the prompt: of the user and of the assistant, in turn."""
     turns: tuple[CaseTurn, ...] = ()
     """The user's messages in order, in place of `prompt`."""
     user: SimulatedUser | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from llm_mock.suites.reply_checks import ReplyChecks
-from llm_mock.suites.schema import CaseTurn, Target, TestSuiteDefinition
+from llm_mock.suites.schema import CaseTurn, Target, TestCase, TestSuiteDefinition
 from llm_mock.support.text import shorten_name
 
 Place = tuple[str | int, ...]
@@ -15,7 +15,7 @@ Problem = tuple[Place, str]
 
 
 def find_target_problems(suite: TestSuiteDefinition) -> Iterator[Problem]:
-    """Yield replies that cannot be given."""
+    """Yield replies that cannot be given, and messages that a target is not sent."""
     targets = _get_targets(suite)
     checks = ReplyChecks(suite, targets)
     for position, case in enumerate(suite.cases):
@@ -30,6 +30,8 @@ def find_target_problems(suite: TestSuiteDefinition) -> Iterator[Problem]:
         if case.turns and case.replies:
             message = "'replies' belongs to each of the turns where there are 'turns'"
             problems.append(((*case_place, "replies"), message))
+        if targets:
+            problems += _find_chat_problems(case, case_place)
         for place, message in problems:
             yield place, f"case {shorten_name(case.name)!r}: {message}"
 
@@ -39,3 +41,9 @@ def _get_targets(suite: TestSuiteDefinition) -> Sequence[Target]:
     if suite.matrix:
         return suite.matrix.targets
     return (suite.target,) if suite.target else ()
+
+
+def _find_chat_problems(case: TestCase, place: Place) -> Iterator[Problem]:
+    for key in ("system", "history"):
+        if getattr(case, key) not in (None, ()):
+            yield (*place, key), f"{key!r} needs a role: a target is sent the prompt alone"

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from llm_mock.errors import LLMMockError
-from llm_mock.suites.schema import Assertion, CaseTurn, ContainsJSONAssertion, JSONAssertion
+from llm_mock.suites.schema import (
+    Assertion,
+    CaseTurn,
+    ContainsJSONAssertion,
+    JSONAssertion,
+    TestCase,
+)
 from llm_mock.suites.simulated_user import SimulatedUser
 from llm_mock.suites.suite_replies import SuiteReply
 from llm_mock.support.interpolation import (
@@ -75,6 +81,18 @@ class VariableReplacer:
             if text is not None:
                 fields[key] = self.replace_text(text)
         fields["replies"] = tuple(map(self._replace_reply, turn.replies))
+        return fields
+
+    def replace_chat(self, case: TestCase) -> JSONObject:
+        """Return the system prompt and the history of a case, with the variables replaced."""
+        fields: JSONObject = {}
+        if case.system is not None:
+            fields["system"] = self.replace_text(case.system)
+        messages = []
+        for message in case.history:
+            content = self.replace_text(message.content)
+            messages.append(message.model_copy(update={"content": content}))
+        fields["history"] = tuple(messages)
         return fields
 
     def replace_user(self, user: SimulatedUser) -> SimulatedUser:

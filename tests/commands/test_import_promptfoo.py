@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -773,3 +774,121 @@ def test_several_http_providers_stand_side_by_side(folder: Path) -> None:
         {"name": "1 a.test", "url": "https://a.test/x"},
         {"name": "2 b.test", "url": "https://b.test/x"},
     ]
+
+
+CHAT = """\
+[
+  {"role": "system", "content": "Speak {{language}}."},
+  {"role": "user", "content": "Hello, I am {{ user.name }}"},
+  {"role": "assistant", "content": "Hi ${x}"},
+  {"role": "user", "content": {{ question | dump }}}
+]
+"""
+CHAT_TESTS = """\
+tests:
+  - vars: {language: Polish, question: 'Is it "open"?', user: {name: Ada}}
+"""
+
+
+@pytest.mark.parametrize("name", ["chat.json", "chat.yaml", ""])
+def test_a_chat_becomes_a_system_prompt_a_history_and_a_prompt(folder: Path, name: str) -> None:
+    if name:
+        (folder / name).write_text(CHAT)
+        prompts = f"prompts: file://{name}\n"
+    else:
+        prompts = yaml.safe_dump({"prompts": [CHAT]})
+    code, output = run(folder, prompts + CHAT_TESTS, "--strict")
+    assert code == 0, output
+    role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
+    assert role["spec"] == {"role": ""}
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert list(written["cases"][0])[:4] == ["name", "prompt", "variables", "system"]
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert case.system == "Speak Polish."
+    assert [(each.role, each.content) for each in case.history] == [
+        ("user", "Hello, I am Ada"),
+        ("assistant", "Hi ${x}"),
+    ]
+    assert case.prompt == 'Is it "open"?'
+
+
+def test_a_system_message_of_all_prompts_is_that_of_the_role(folder: Path) -> None:
+    for number in (1, 2):
+        messages = [
+            {"role": "developer", "content": "Be kind"},
+            {"role": "user", "content": f"{{{{q}}}} {number}"},
+        ]
+        (folder / f"{number}.json").write_text(json.dumps(messages))
+    tests = "tests: [{vars: {q: Hi}}]\n"
+    assert run(folder, f"prompts: [file://1.json, file://2.json]\n{tests}", "--strict")[0] == 0
+    role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
+    assert role["spec"]["role"] == "Be kind"
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert [(each.prompt, each.system) for each in cases] == [("Hi 1", None), ("Hi 2", None)]
+
+
+def test_different_system_messages_are_those_of_cases(folder: Path) -> None:
+    (folder / "kind.json").write_text(
+        '[{"role": "system", "content": "Be kind"}, {"role": "user", "content": "Hi"}]'
+    )
+    code, output = run(folder, "prompts: [file://kind.json, Hello]\ntests: [{}]\n", "--strict")
+    assert code == 0, output
+    role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
+    assert role["spec"]["role"] == ""
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert [(each.prompt, each.system) for each in cases] == [("Hi", "Be kind"), ("Hello", None)]
+
+
+UNSUPPORTED_CHAT = (
+    "promptfooconfig.yaml:1: this chat is not imported: it must be texts, one of the system if "
+    "at all, then of the user and of the assistant in turn, the last one of the user"
+)
+
+
+@pytest.mark.parametrize(
+    ("messages", "problem"),
+    [
+        ("[]", UNSUPPORTED_CHAT),
+        ('[{"role": "system", "content": "a"}]', UNSUPPORTED_CHAT),
+        ('[{"role": "user", "content": [{"type": "text"}]}]', UNSUPPORTED_CHAT),
+        (
+            '[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]',
+            UNSUPPORTED_CHAT,
+        ),
+        (
+            '[{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]',
+            UNSUPPORTED_CHAT,
+        ),
+        ('{"role": "user"}', UNSUPPORTED_CHAT),
+        ('["a"]', UNSUPPORTED_CHAT),
+        ("[{% for", "chat.json:1: "),
+        (None, "promptfooconfig.yaml:1: file://chat.json is not imported"),
+        (b"\xff\xfe\x00", "promptfooconfig.yaml:1: "),
+    ],
+)
+def test_a_chat_that_a_suite_cannot_have_is_told(
+    folder: Path, messages: str | bytes | None, problem: str
+) -> None:
+    if isinstance(messages, str):
+        messages = messages.encode()
+    if messages is not None:
+        (folder / "chat.json").write_bytes(messages)
+    code, output = run(folder, "prompts: [file://chat.json, Hi]\n")
+    assert code == 0
+    assert problem in output
+    assert len(load_suite(folder / "promptfooconfig.suite.yaml").cases) == 1
+
+
+def test_of_a_chat_a_target_gets_the_last_message(folder: Path) -> None:
+    (folder / "chat.json").write_text(CHAT)
+    providers = "providers: [https://a.test/x]\n"
+    code, output = run(folder, f"prompts: file://chat.json\n{providers}{CHAT_TESTS}")
+    assert code == 0, output
+    problem = "of this chat only the last message is imported: a target is sent no other"
+    assert f"promptfooconfig.yaml:1: {problem}\n" in output
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert (case.prompt, case.system, case.history) == ('Is it "open"?', None, ())
+    (folder / "promptfooconfig.suite.yaml").unlink()
+    (folder / "chat.json").write_text('[{"role": "user", "content": "Hi"}]')
+    code, output = run(folder, f"prompts: file://chat.json\n{providers}")
+    assert problem not in output

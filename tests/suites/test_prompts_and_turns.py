@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock import ResponseConfigurator
+from llm_mock.suites import load_suite
 from tests.suites.conftest import HEAD, Project, statuses
 
 APP = """
@@ -132,3 +133,75 @@ def test_what_cannot_be_looked_at_is_named_with_its_line(
     output = project.command("validate", "tests.yaml").output
     assert "tests.yaml:8: " in output
     assert said in output
+
+
+def test_variables_are_replaced_in_the_messages_before_the_prompt(project: Project) -> None:
+    path = project.write(
+        "tests.yaml",
+        HEAD
+        + """
+  - name: chat
+    variables: {word: please, price: 3}
+    system: Say ${word}
+    history:
+      - {role: user, content: "Is it ${price}?"}
+      - {role: assistant, content: "${word}, $${x}"}
+    prompt: Go on
+  - {name: plain, prompt: Go on}
+""",
+    )
+    chat, plain = load_suite(path).cases
+    assert chat.system == "Say please"
+    assert [(each.role, each.content) for each in chat.history] == [
+        ("user", "Is it 3?"),
+        ("assistant", "please, ${x}"),
+    ]
+    assert (plain.system, plain.history) == (None, ())
+
+
+IN_TURN = (
+    "history: the messages must be of the user and of the assistant in turn, before the prompt"
+)
+
+
+@pytest.mark.parametrize(
+    ("roles", "problem"),
+    [
+        ("user", IN_TURN),
+        ("assistant user", IN_TURN),
+        ("user assistant user", IN_TURN),
+        ("user user assistant assistant", IN_TURN),
+        ("user assistant user assistant", ""),
+        ("system assistant", "history.0.role: should be 'user' or 'assistant', not 'system'"),
+    ],
+)
+def test_the_messages_of_a_history_come_in_pairs(
+    project: Project, roles: str, problem: str
+) -> None:
+    messages = ", ".join(f"{{role: {role}, content: x}}" for role in roles.split())
+    project.write_cases(f"  - name: one\n    prompt: Hi\n    history: [{messages}]\n")
+    result = project.command("validate", "tests.yaml")
+    assert result.exit_code == bool(problem)
+    assert problem in result.output
+    assert ("tests.yaml:8: case 'one': " in result.output) == bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("system", "Be kind"),
+        ("system", "''"),
+        ("history", "[{role: user, content: x}, {role: assistant, content: y}]"),
+    ],
+)
+def test_a_target_is_sent_no_other_messages(project: Project, key: str, value: str) -> None:
+    case = f"  - name: one\n    prompt: Hi\n    {key}: {value}\n"
+    for head, is_refused in (
+        (HEAD, False),
+        (HEAD.replace("cases:", "target: {function: app.py:answer}\ncases:"), True),
+    ):
+        project.write("tests.yaml", head + case)
+        output = project.command("validate", "tests.yaml").output
+        problem = f"case 'one': {key!r} needs a role: a target is sent the prompt alone"
+        assert (problem in output) == is_refused
+        assert ("tests.yaml:9: " in output) == is_refused

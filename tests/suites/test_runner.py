@@ -95,6 +95,43 @@ def test_the_turns_of_a_case_are_one_conversation(live: OpenAIServer) -> None:
     ]
 
 
+HISTORY = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi there"}]
+
+
+@pytest.mark.parametrize("timeout", [None, 60])
+def test_a_case_has_a_system_prompt_and_a_history_of_its_own(
+    live: OpenAIServer, timeout: float | None
+) -> None:
+    of_prompt = {"type": "equals", "of": "system", "value": "Be kind"}
+    chat = case(system="Be kind", history=HISTORY, timeout=timeout, assertions=[of_prompt])
+    result = run_case(LIVE, chat)
+    assert result.status == "passed"
+    # The messages before were not sent to be answered.
+    (request,) = live.requests
+    assert [(each["role"], each["content"]) for each in request["messages"]] == [
+        ("system", "Be kind"),
+        ("user", "Hello"),
+        ("assistant", "Hi there"),
+        ("user", "Hi"),
+    ]
+    (turn,) = result.decisive_attempt.turns
+    assert (turn.prompt, turn.output) == ("Hi", "Answer 2 to: Hi")
+
+
+def test_a_history_keeps_the_system_prompt_of_the_role(live: OpenAIServer) -> None:
+    run_case(LIVE, case(history=HISTORY))
+    roles = [(each["role"], each["content"]) for each in live.requests[-1]["messages"]]
+    assert roles[:2] == [("system", "Be brief"), ("user", "Hello")]
+    assert len(roles) == 4
+
+
+def test_a_dry_run_answers_the_prompt_after_a_history() -> None:
+    chat = case(history=HISTORY, expected_output="Fine", contains="Fine")
+    result = run_case(AGENT, chat, dry_run=True)
+    assert result.status == "passed"
+    assert [turn.output for turn in result.decisive_attempt.turns] == ["Fine"]
+
+
 def test_tools_are_really_called(live: OpenAIServer, tmp_path: Path) -> None:
     tool = CLIServer("weather", ["sh", "-c", "echo sunny"])
     mock = MockLLMModel("scripted", mock=lambda: scripted)

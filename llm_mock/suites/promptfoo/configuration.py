@@ -117,6 +117,7 @@ class _Importer:
             self.targets = []
         prompts = self.top.at("prompts")
         self.prompts = parse_prompts(prompts, self.findings)
+        self.system = _find_shared_system(self.prompts)
 
     def _load_default_test(self) -> Part:
         part = self.top.at("defaultTest")
@@ -162,7 +163,7 @@ class _Importer:
         role = None
         if self.targets:
             self._skip_agent_assertions([defaults, *cases])
-            self._report_system_messages()
+            self._report_chats()
         else:
             role = self._make_role(name)
         return ImportedSuite(suite, role, findings.format_lines())
@@ -186,10 +187,12 @@ class _Importer:
                 self.findings.report(self.top, reason)
                 assertions[position] = {"type": "skipped", "reason": reason}
 
-    def _report_system_messages(self) -> None:
+    def _report_chats(self) -> None:
         for prompt in self.prompts:
-            if prompt.system:
-                problem = "the system message is not imported: a target is sent the prompt alone"
+            if prompt.system or prompt.history:
+                problem = (
+                    "of this chat only the last message is imported: a target is sent no other"
+                )
                 self.findings.report(prompt.part, problem)
 
     def _convert_cases(self) -> list[JSONObject]:
@@ -283,20 +286,8 @@ class _Importer:
             return {}
 
     def _make_role(self, name: str) -> JSONObject:
-        """Return a role with the system message that all prompts share."""
-        systems = list(dict.fromkeys(prompt.system for prompt in self.prompts))
-        system = ""
-        # A role has no variables, so their values would be missing from the message.
-        if len(systems) == 1 and not find_variables(systems[0]):
-            system = systems[0]
-        for prompt in self.prompts:
-            if prompt.system != system:
-                self.findings.report(
-                    prompt.part,
-                    "a system message belongs to the role, the same for all cases: "
-                    "write it there, spec.role",
-                )
-        spec: JSONObject = {"role": system}
+        """Return a role with the system message that all prompts share; others are of cases."""
+        spec: JSONObject = {"role": self.system}
         if self.models:
             spec["model"] = self.models[0].convert_to_role()
         return {
@@ -380,6 +371,8 @@ class _Importer:
         }
         prompt = self._add_affixes(test, prompt)
         variables = self._add_variables(case, test, prompt)
+        if not self.targets:
+            case |= self._convert_chat(prompt, variables)
         case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
         if variables:
             self._uses_variables = True
@@ -401,6 +394,20 @@ class _Importer:
         if assertions:
             case["assertions"] = assertions
         return case
+
+    def _convert_chat(self, prompt: PromptTemplate, variables: Collection[str]) -> JSONObject:
+        """Return the system prompt and the history of a case, as far as it has its own."""
+        findings = self.findings
+        chat: JSONObject = {}
+        if prompt.system != self.system:
+            chat["system"] = findings.convert_text(prompt.part, prompt.system, variables)
+        messages = []
+        for message in prompt.history:
+            content = findings.convert_text(prompt.part, message["content"], variables)
+            messages.append({**message, "content": content})
+        if messages:
+            chat["history"] = messages
+        return chat
 
     def _add_affixes(self, test: _SourceTest, prompt: PromptTemplate) -> PromptTemplate:
         """Return the prompt between the prefix and the suffix of a test, or of the default test."""
@@ -492,7 +499,7 @@ class _Importer:
             The used fields of mappings, such as `user.name`.
         """
         fields: list[str] = []
-        used = find_variables([prompt.template, *values.values()])
+        used = find_variables([*prompt.texts, *values.values()])
         for part in (self.default, *test.parts):
             used += find_variables(part.at("assert").data)
         if test.parts:
@@ -529,6 +536,16 @@ class _Importer:
                 f"the variable {part.place[-1]} is not imported: "
                 "it must be text, a number, true or false, a list or a mapping",
             )
+
+
+def _find_shared_system(prompts: Iterable[PromptTemplate]) -> str:
+    """Return the system message of all prompts; empty if they differ or have variables."""
+    systems = {prompt.system for prompt in prompts}
+    if len(systems) != 1:
+        return ""
+    (system,) = systems
+    # A role has no variables, so their values would be missing from the message.
+    return "" if find_variables(system) else system
 
 
 def _find_field(value: object, name: str) -> object:
