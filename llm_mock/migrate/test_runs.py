@@ -19,17 +19,19 @@ from llm_mock.migrate.model_discovery import (
     DiscoveredModels,
     read_models,
 )
-from llm_mock.support.json_types import JSONObject
+from llm_mock.support.json_types import JSON, JSONObject
 from llm_mock.support.text import format_count
 
 RUN_PLUGIN = "llm_mock.plugin.migration_run"
 RECORDER_PLUGIN = "llm_mock.plugin.model_recorder"
+CHANGES_PLUGIN = "llm_mock.plugin.double_changes"
 RUN_VARIABLE = "LLM_MOCK_MIGRATION"
 """The variable with the path of the JSON file that tells the plugin what to do.
 
 Its keys are `results` (the file to which a JSON line is appended for each phase of a test),
 `sources` (the file with the new text of each rewritten file), `names` (the functions whose tests
-run; empty for all) and `seconds` (the time limit of a test).
+run; empty for all), `changes` (the path, the name of the test, the kind and the number of the call
+of each change of a double) and `seconds` (the time limit of a test).
 """
 SECONDS = 60.0
 """The time that a test may take."""
@@ -38,6 +40,8 @@ SILENT_SECONDS = 300.0
 
 TestKey = tuple[str, str]
 """The path of a file, and the name of a test with its class."""
+Change = tuple[str, int]
+"""The kind of a change, and the number of the call from 1."""
 
 
 @dataclass
@@ -52,7 +56,7 @@ class TestOutcome:
         fixtures: the fixtures that it used.
         noticed: the number of changes of calls that it noticed.
         changes: the number of changes that were made.
-        kinds: the kinds of changes that it noticed.
+        missed: the changes that it notices with none of its parameters.
     """
 
     __test__ = False  # the name begins as a test class does
@@ -64,7 +68,7 @@ class TestOutcome:
     fixtures: set[str] = field(default_factory=set)
     noticed: int = 0
     changes: int = 0
-    kinds: set[str] = field(default_factory=set)
+    missed: list[Change] = field(default_factory=list)
 
 
 @dataclass
@@ -78,6 +82,7 @@ class PytestRun:
         was_ended: whether it gave no result for a long time.
         broken: the files that could not be collected, with the reason.
         ids: the names of the tests by their id in pytest.
+        noticed: the changes of doubles that old tests noticed.
     """
 
     __test__ = False
@@ -88,6 +93,7 @@ class PytestRun:
     was_ended: bool = False
     broken: dict[str, str] = field(default_factory=dict)
     ids: dict[str, TestKey] = field(default_factory=dict)
+    noticed: dict[TestKey, list[Change]] = field(default_factory=dict)
 
     def get_result(self, key: TestKey) -> TestOutcome:
         """Return the result of a test; that of a test which did not run says so."""
@@ -125,8 +131,7 @@ def run_new_tests(sources: Mapping[Path, bytes], names: Iterable[TestKey]) -> Py
         sources: the new text of each rewritten file.
         names: the rewritten tests and fixtures; tests that use none of them are left out.
     """
-    # A fixture of a conftest.py is used by tests of the whole folder.
-    paths = [path.parent if path.name == "conftest.py" else path for path in sources]
+    paths = _list_test_paths(sources)
     with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
         document = Path(folder, "changes.json")
         options = ["--llm-mock-mutate", f"--llm-mock-mutate-json={document}"]
@@ -136,6 +141,31 @@ def run_new_tests(sources: Mapping[Path, bytes], names: Iterable[TestKey]) -> Py
     return run
 
 
+def find_noticed_changes(
+    paths: Iterable[Path],
+    changes: Mapping[TestKey, Iterable[Change]],
+) -> Mapping[TestKey, Sequence[Change]]:
+    """Run old tests with changes of their doubles, and return the changes that they notice.
+
+    Args:
+        paths: the files that were rewritten.
+        changes: the changes to make, by test.
+    """
+    rows: list[JSON] = []
+    for key, of_test in changes.items():
+        for change in of_test:
+            rows.append([*key, *change])
+    with tempfile.TemporaryDirectory(prefix="llm-mock-") as folder:
+        options = ["-p", CHANGES_PLUGIN]
+        run = _run(Path(folder), _list_test_paths(paths), {}, changes, options, {}, rows)
+    return run.noticed
+
+
+def _list_test_paths(paths: Iterable[Path]) -> list[Path]:
+    # A fixture of a conftest.py is used by tests of the whole folder.
+    return [path.parent if path.name == "conftest.py" else path for path in paths]
+
+
 def _run(
     folder: Path,
     paths: Sequence[Path],
@@ -143,6 +173,7 @@ def _run(
     names: Iterable[TestKey],
     options: Sequence[str],
     variables: Mapping[str, Path],
+    changes: Sequence[JSON] = (),
 ) -> PytestRun:
     results = folder / "results"
     results.touch()
@@ -155,6 +186,7 @@ def _run(
         "results": str(results),
         "sources": new_paths,
         "names": list(map(list, names)),
+        "changes": list(changes),
         "seconds": SECONDS,
     }
     plan_file = folder / "plan.json"
@@ -243,6 +275,10 @@ def _add_entry(run: PytestRun, entry: JSONObject) -> None:
         # The sign that a test begins.
         return
     key = entry["path"], entry["name"]
+    if "noticed" in entry:
+        kind, number = entry["noticed"]
+        run.noticed.setdefault(key, []).append((kind, number))
+        return
     run.ids[entry["id"]] = key
     result = run.results.setdefault(key, TestOutcome())
     result.fixtures.update(entry["fixtures"])
@@ -258,11 +294,20 @@ def _add_entry(run: PytestRun, entry: JSONObject) -> None:
 
 def _add_changes(run: PytestRun, document: JSONObject) -> None:
     """Add the changes of calls that the tests notice, from the JSON of --llm-mock-mutate."""
+    made: dict[TestKey, dict[Change, bool]] = {}
     for test in document["tests"]:
-        result = run.results[run.ids[test["id"]]]
+        key = run.ids[test["id"]]
+        result = run.results[key]
         result.noticed += test["noticed"]
         result.changes += len(test["changes"])
-        result.kinds |= {each["kind"] for each in test["changes"] if each["noticed"]}
+        changes = made.setdefault(key, {})
+        for each in test["changes"]:
+            number = each["call"]["number"]
+            change = each["kind"], number
+            is_noticed = changes.get(change, False)
+            changes[change] = is_noticed or each["noticed"]
+    for key, changes in made.items():
+        run.results[key].missed = [change for change in changes if not changes[change]]
 
 
 def describe_noticed(result: TestOutcome) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from llm_mock.behaviour.mutations import KINDS
 from llm_mock.migrate.file import FileResult, Findings
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.test_runs import PytestRun, TestOutcome, run_new_tests
+from llm_mock.migrate.test_runs import (
+    Change,
+    PytestRun,
+    TestKey,
+    TestOutcome,
+    find_noticed_changes,
+    run_new_tests,
+)
 from llm_mock.support.text import format_count
 
 RewriteFile = Callable[[FileResult, Findings], FileResult]
@@ -48,6 +56,8 @@ class RewriteVerifier:
         self._old = old
         self._rewrite = rewrite
         self._unused: dict[Path, dict[str, int]] = {}
+        self._lost: Mapping[TestKey, Sequence[Change]] = {}
+        """The changes that an old test notices and the new one does not."""
 
     def verify(self) -> list[VerifiedFile]:
         """Return the files, of those that changed with the tests that passed before and after."""
@@ -62,6 +72,7 @@ class RewriteVerifier:
             # The mock noticed replies that nobody asks for, which no old test did.
             retried = _run(again)
             new.results.update(retried.results)
+        self._lost = self._find_lost_changes(changed, new)
         return [self._verify_file(result, new) for result in self._results.values()]
 
     def _find_unused(
@@ -83,6 +94,20 @@ class RewriteVerifier:
         result = self._rewrite(self._results[path], findings)
         self._results[path] = result
         return result
+
+    def _find_lost_changes(
+        self,
+        changed: Iterable[FileResult],
+        new: PytestRun,
+    ) -> Mapping[TestKey, Sequence[Change]]:
+        missed = {}
+        for key, test in new.results.items():
+            if test.passed and test.missed and self._old.get_result(key).passed:
+                missed[key] = test.missed
+        if not missed:
+            return {}
+        paths = [result.path for result in changed]
+        return find_noticed_changes(paths, missed)
 
     def _verify_file(
         self,
@@ -120,6 +145,7 @@ class RewriteVerifier:
             else:
                 key = str(path), name
                 problem = _compare(self._old.get_result(key), new.get_result(key))
+                problem = problem or _describe_lost(self._lost.get(key))
             if problem:
                 yield name, CannotRewrite(problem, SEE_DRY_RUN)
 
@@ -141,9 +167,17 @@ class RewriteVerifier:
             was_refused = test_name in result.changed and test_name not in current.changed
             if test_path == str(path) and was_refused:
                 return f"{test_name} uses it and stays as it is"
-            if self._old.get_result(key).passed and not test.passed:
-                return f"{test_name} uses it and then fails: {test.problem}"
+            problem = self._check_user(key, test)
+            if problem:
+                return f"{test_name} uses it{problem}"
         return "" if has_users else "pytest runs no test that uses it"
+
+    def _check_user(self, key: TestKey, test: TestOutcome) -> str:
+        """Return why a test is worse with a rewritten fixture; empty if it is not."""
+        if self._old.get_result(key).passed and not test.passed:
+            return f" and then fails: {test.problem}"
+        lost = _describe_lost(self._lost.get(key))
+        return f": {lost}" if lost else ""
 
 
 def _run(results: Sequence[FileResult]) -> PytestRun:
@@ -183,3 +217,15 @@ def _compare(old: TestOutcome, new: TestOutcome) -> str:
         after = format_count(new.calls, "call")
         return f"the old mock had {before}, and the rewritten test has {after}"
     return ""
+
+
+def _describe_lost(changes: Sequence[Change] | None) -> str:
+    """Return that a new test does not notice some changes; empty without them."""
+    if not changes:
+        return ""
+    described = []
+    for kind, number in changes:
+        text = KINDS[kind].description
+        described.append(f"where {text} (call {number})")
+    listed = ", ".join(described)
+    return f"the old test fails, and the rewritten one passes, {listed}"

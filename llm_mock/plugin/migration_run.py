@@ -101,15 +101,9 @@ class MigrationRun:
         plan: JSONObject,
         is_worker: bool,
     ) -> None:
-        self._results = Path(plan["results"])
         self._names = {tuple(name) for name in plan["names"]}
         self._seconds = plan["seconds"]
         self._is_worker = is_worker
-
-    def _write(self, entry: JSONObject) -> None:
-        # Appended to, because several workers of pytest-xdist may write.
-        with self._results.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
 
     @reporting_hook(trylast=True)
     def pytest_collection_modifyitems(
@@ -133,7 +127,7 @@ class MigrationRun:
     def _is_concerned(self, item: pytest.Item) -> bool:
         key = (
             str(item.path),
-            _get_function_name(item),
+            get_function_name(item),
         )
         if key in self._names:
             return True
@@ -144,7 +138,7 @@ class MigrationRun:
     @reporting_hook(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Say that a test begins, and limit its time."""
-        self._write({})
+        write_result({})
         with _limit_seconds(self._seconds):
             return (yield)
 
@@ -168,7 +162,7 @@ class MigrationRun:
         entry: JSONObject = {
             "id": item.nodeid,
             "path": str(item.path),
-            "name": _get_function_name(item),
+            "name": get_function_name(item),
             "fixtures": list(getattr(item, "fixturenames", ())),
             "calls": None,
             "unused": 0,
@@ -189,17 +183,17 @@ class MigrationRun:
             problem = _find_problem(report)
             if problem and entry["hidden"]:
                 problem = f"{problem} {entry['hidden']}"
-            self._write({**entry, "when": report.when, "problem": problem})
+            write_result({**entry, "when": report.when, "problem": problem})
 
     @reporting_hook()
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Write that a file cannot be collected."""
         if report.failed and not self._is_worker:
             path = os.path.realpath(report.fspath)
-            self._write({"broken": path, "problem": _get_message(report)})
+            write_result({"broken": path, "problem": _get_message(report)})
 
 
-def _get_function_name(item: pytest.Item) -> str:
+def get_function_name(item: pytest.Item) -> str:
     """Return the name of a test with its class, without parameters."""
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     # All parameters of a test are one function of the source code.
@@ -278,16 +272,24 @@ def _limit_seconds(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _read_plan() -> JSONObject:
+def read_plan() -> JSONObject:
+    """Return what this process of pytest is to do; see `RUN_VARIABLE`."""
     plan: JSONObject = json.loads(Path(os.environ[RUN_VARIABLE]).read_text(encoding="utf-8"))
     return plan
+
+
+def write_result(entry: JSONObject) -> None:
+    """Add a line to the results of the run."""
+    # Appended to, because several workers of pytest-xdist may write.
+    with Path(read_plan()["results"]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin; its plan is named by an environment variable."""
     begin(config)
-    run = MigrationRun(_read_plan(), hasattr(config, "workerinput"))
+    run = MigrationRun(read_plan(), hasattr(config, "workerinput"))
     config.pluginmanager.register(run, "llm_mock_migration_run")
     mutation = config.pluginmanager.get_plugin(MUTATION_PLUGIN)
     if mutation is not None:
@@ -297,4 +299,4 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # At once, because a conftest.py is imported before a plugin is configured.
 if RUN_VARIABLE in os.environ:
-    sys.meta_path.insert(0, _NewSources(_read_plan()["sources"]))
+    sys.meta_path.insert(0, _NewSources(read_plan()["sources"]))

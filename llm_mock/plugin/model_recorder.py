@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -22,6 +22,12 @@ from llm_mock.plugin.guard import begin, reporting_hook
 
 PROMPT_METHODS = ("prompt", "chain")
 """The methods of a model, and of a conversation, that send a prompt."""
+Double = Any
+"""A mock, or another object that a test made to stand for a part of `llm`."""
+Arguments = tuple[object, ...]
+Keywords = dict[str, object]
+CallReplacement = Callable[[Double, Arguments, Keywords], object]
+"""Calls a test's replacement for `get_model` with positional and keyword arguments."""
 
 
 class _ReturnedModels:
@@ -47,49 +53,53 @@ class _ReturnedModels:
         return number
 
 
+def list_prompt_methods(model: Double) -> list[tuple[object, str, object]]:
+    """Return the methods of a double that send a prompt, each with its owner and name.
+
+    The owner is the model, or the conversation of a mock.
+    """
+    owners = [model]
+    # Private. Reading an attribute of a mock makes one, which a test may notice.
+    if "conversation" in getattr(model, "_mock_children", ()):
+        owners.append(model.conversation.return_value)
+    methods = []
+    for owner in owners:
+        for name in PROMPT_METHODS:
+            method = getattr(owner, name, None)
+            if method is not None:
+                methods.append((owner, name, method))
+    return methods
+
+
 def _count_prompts(model: object) -> int | None:
     """Return the number of prompts that a mock of a model was sent, by itself or a conversation."""
     if not isinstance(model, mock.NonCallableMock):
         # A class of the test may count its calls or not.
         return None
-    owners = [model]
-    # Private. Reading an attribute of a mock makes one, which a test may notice.
-    if "conversation" in model._mock_children:
-        owners.append(model.conversation.return_value)
     number = 0
-    for owner in owners:
-        for name in PROMPT_METHODS:
-            method = getattr(owner, name, None)
-            if isinstance(method, mock.NonCallableMock):
-                number += method.call_count
-            elif method is not None:
-                return None
+    for _, _, method in list_prompt_methods(model):
+        if not isinstance(method, mock.NonCallableMock):
+            return None
+        number += method.call_count
     return number
 
 
-class _RecordingProxy:
-    """A proxy of a test's replacement for `get_model` that records the names of models."""
+class _CallProxy:
+    """A proxy of a test's replacement for `get_model` whose calls another function makes."""
 
     def __init__(
         self,
         replacement: object,
-        names: list[str],
-        returned_models: _ReturnedModels,
+        call: CallReplacement,
     ) -> None:
         # Past `__setattr__`, which sets attributes of the replacement.
         self.__dict__["_llm_mock_replacement"] = replacement
-        self.__dict__["_llm_mock_names"] = names
-        self.__dict__["_llm_mock_returned_models"] = returned_models
+        self.__dict__["_llm_mock_call"] = call
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        name = args[0] if args else kwargs.get("name")
-        if isinstance(name, str):
-            self._llm_mock_names.append(name)
-        model = self._llm_mock_replacement(*args, **kwargs)
-        self._llm_mock_returned_models.add(model)
-        return model
+    def __call__(self, *args: object, **kwargs: object) -> Double:
+        return self._llm_mock_call(self._llm_mock_replacement, args, kwargs)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Double:
         return getattr(self.__dict__["_llm_mock_replacement"], name)
 
     def __setattr__(
@@ -98,6 +108,53 @@ class _RecordingProxy:
         value: object,
     ) -> None:
         setattr(self._llm_mock_replacement, name, value)
+
+
+def watch_patches(
+    monkeypatch: pytest.MonkeyPatch,
+    watch_target: Callable[[str], CallReplacement],
+) -> None:
+    """Put a proxy in front of each replacement for `get_model` from now on.
+
+    Args:
+        monkeypatch: undoes it.
+        watch_target: returns the function that makes the calls of a target such as
+            `app.get_model`.
+    """
+
+    def install_proxy(owner: object, name: object) -> None:
+        if name not in GETTERS:
+            return
+        call = watch_target(f"{getattr(owner, '__name__', '')}.{name}")
+        setattr(owner, name, _CallProxy(getattr(owner, name), call))
+
+    # Private: `unittest.mock.patch` makes only objects of this class. Without it its patches
+    # are not watched.
+    patch_class: Double = getattr(mock, "_patch", None)
+    enter: Double = getattr(patch_class, "__enter__", None)
+    setattr_of_pytest = pytest.MonkeyPatch.setattr
+
+    def watching_enter(patch: Double) -> object:
+        replacement = enter(patch)
+        install_proxy(patch.target, patch.attribute)
+        return replacement
+
+    def watching_setattr(
+        test_monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any
+    ) -> None:
+        setattr_of_pytest(test_monkeypatch, target, name, *args, **kwargs)
+        if not isinstance(target, str):
+            install_proxy(target, name)
+            return
+        # The form `monkeypatch.setattr("app.get_model", replacement)`.
+        owner, _, attribute = target.rpartition(".")
+        if attribute in GETTERS:
+            install_proxy(importlib.import_module(owner), attribute)
+
+    if enter is not None:
+        monkeypatch.setattr(patch_class, "__enter__", watching_enter)
+    # Last, because this `monkeypatch` uses the method itself.
+    monkeypatch.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
 
 
 class LearnedModels:
@@ -118,7 +175,7 @@ class LearnedModels:
         self._models = {}
         self._returned_models = _ReturnedModels()
         with pytest.MonkeyPatch.context() as monkeypatch:
-            self._watch_patches(monkeypatch)
+            watch_patches(monkeypatch, self._watch_target)
             result = yield
         classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
         # All parameters of a test are one function of the source code.
@@ -142,47 +199,19 @@ class LearnedModels:
             file.write("".join(lines))
         return result
 
-    def _watch_patches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        # Private: `unittest.mock.patch` makes only objects of this class. Without it its patches
-        # are not watched.
-        patch_class: Any = getattr(mock, "_patch", None)
-        enter: Any = getattr(patch_class, "__enter__", None)
-        setattr_of_pytest = pytest.MonkeyPatch.setattr
-
-        def watching_enter(patch: Any) -> Any:
-            replacement = enter(patch)
-            self._install_proxy(patch.target, patch.attribute)
-            return replacement
-
-        def watching_setattr(
-            test_monkeypatch: Any, target: Any, name: Any, *args: Any, **kwargs: Any
-        ) -> None:
-            setattr_of_pytest(test_monkeypatch, target, name, *args, **kwargs)
-            if not isinstance(target, str):
-                self._install_proxy(target, name)
-                return
-            # The form `monkeypatch.setattr("app.get_model", replacement)`.
-            owner, _, attribute = target.rpartition(".")
-            if attribute in GETTERS:
-                self._install_proxy(importlib.import_module(owner), attribute)
-
-        if enter is not None:
-            monkeypatch.setattr(patch_class, "__enter__", watching_enter)
-        # Last, because this `monkeypatch` uses the method itself.
-        monkeypatch.setattr(pytest.MonkeyPatch, "setattr", watching_setattr)
-
-    def _install_proxy(
-        self,
-        owner: object,
-        name: object,
-    ) -> None:
-        """Put a proxy in front of the replacement of `get_model`; nothing for other names."""
-        if name not in GETTERS:
-            return
-        target = f"{getattr(owner, '__name__', '')}.{name}"
+    def _watch_target(self, target: str) -> CallReplacement:
         names = self._models.setdefault(target, [])
-        proxy = _RecordingProxy(getattr(owner, name), names, self._returned_models)
-        setattr(owner, name, proxy)
+        returned_models = self._returned_models
+
+        def call(replacement: Double, args: Arguments, kwargs: Keywords) -> object:
+            name = args[0] if args else kwargs.get("name")
+            if isinstance(name, str):
+                names.append(name)
+            model = replacement(*args, **kwargs)
+            returned_models.add(model)
+            return model
+
+        return call
 
 
 def pytest_configure(config: pytest.Config) -> None:

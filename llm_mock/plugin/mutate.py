@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import json
-import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,7 @@ from llm_mock.core.observation import observe
 from llm_mock.plugin import CASSETTE_USE, MUTATIONS, RECORDINGS, UNUSED_RECORDINGS, VERIFIED
 from llm_mock.plugin.guard import guard, reporting_hook
 from llm_mock.plugin.repeats import MARKER as REPEAT_MARKER
-from llm_mock.plugin.repeats import new_instance
+from llm_mock.plugin.silent_runs import SilentRuns, has_passed, tear_down
 from llm_mock.report.mutation import find_problem, format_table, new_document
 from llm_mock.support.files import check_writable, write_atomically
 from llm_mock.support.redaction import redact
@@ -152,7 +151,7 @@ class Candidate:
         ]
 
 
-class MutationRun:
+class MutationRun(SilentRuns):
     """A pytest plugin that runs tests again with one change of their calls at a time.
 
     The runs follow after all tests, so that their number and duration are known before, and the
@@ -165,18 +164,13 @@ class MutationRun:
     """
 
     def __init__(self, config: pytest.Config, run: TestRun, path: Path | None) -> None:
+        super().__init__()
         self._config, self._run, self._path = config, run, path
         self.changes_rules = True
         """Whether the rules of prompts are changed, too."""
         self._observer = MutationObserver(self._is_ignored)
         self._candidates: list[Candidate] = []
-        self._reports: dict[str | None, pytest.TestReport] = {}
         self._with_subtests: set[str] = set()
-        self._is_rerun = False
-        self._has_protocol = False
-        """Whether the hook that runs a test again has been called without a fault."""
-        self._fault: Exception | None = None
-        """The fault that kept a changed test from being run."""
         self._noticed_rules: set[CallChange] = set()
         self._interrupted: str | None = None
         self._problem: str | None = None
@@ -195,30 +189,17 @@ class MutationRun:
 
     # The unchanged tests
 
-    @reporting_hook(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+    def begin_test(self, item: pytest.Item) -> None:
         """Note the calls of a test from here on."""
-        if not self._is_rerun:
-            self._reports = {}
-            self._observer.start()
-
-    @reporting_hook(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Plan the changes of a test that ended."""
-        report = yield
-        self._reports[report.when] = report
-        if report.when == "teardown" and not self._is_rerun:
-            self._plan(item, report)
-        return report
+        self._observer.start()
 
     @guard
-    def _plan(self, item: pytest.Item, teardown: pytest.TestReport) -> None:
+    def end_test(self, item: pytest.Item, teardown: pytest.TestReport) -> None:
+        """Plan the changes of a test that ended."""
         observer = self._observer
-        if not observer.calls or not _has_passed(self._reports):
+        if not observer.calls or not has_passed(self.reports):
             return
-        duration = sum(report.duration for report in self._reports.values())
+        duration = sum(report.duration for report in self.reports.values())
         candidate = Candidate(item, observer.calls, duration)
         if not self.changes_rules:
             candidate.rules = []
@@ -284,13 +265,13 @@ class MutationRun:
         changed = [candidate for candidate in self._candidates if candidate.changes]
         if not changed:
             return
-        if not self._has_protocol:
+        if not self.has_protocol:
             # A fault in the hook was reported; pytest itself would run and report the tests.
             self._interrupted = "by a fault of pytest-llm-mock."
             return
         number = sum(len(each.changes) + len(each.rules) for each in changed)
         self._announce(number, sum(candidate.seconds for candidate in changed))
-        self._is_rerun = True
+        self.is_rerun = True
         try:
             with self._keep_results():
                 self._change_all(session, changed, number)
@@ -305,7 +286,7 @@ class MutationRun:
             self._interrupted = "by a fault of pytest-llm-mock."
             raise
         finally:
-            self._is_rerun = False
+            self.is_rerun = False
             self._write_progress("")
 
     def _announce(self, number: float, seconds: float) -> None:
@@ -340,7 +321,7 @@ class MutationRun:
                 self._change_test(candidate)
             finally:
                 # Wider fixtures live on if the next test uses them.
-                _tear_down(session, next_item)
+                tear_down(session, next_item)
             self._write_progress(f"llm-mock: {done} of {number} changes made")
 
     def _change_test(self, candidate: Candidate) -> None:
@@ -364,41 +345,7 @@ class MutationRun:
         item = candidate.item
         seconds = max(LEAST_SECONDS, SLOWEST * candidate.duration)
         self._observer.start(change, len(candidate.calls), seconds)
-        self._reports = {}
-        properties, captured = list(item.user_properties), getattr(item, "_report_sections", [])
-        sections = list(captured)
-        new_instance(item)
-        try:
-            # The hook, because wrappers of it set the filters of warnings and time limits.
-            item.ihook.pytest_runtest_protocol(item=item, nextitem=copy.copy(item))
-        finally:
-            item.user_properties[:] = properties
-            captured[:] = sections
-        if self._fault is not None:
-            raise self._fault
-        reports = self._reports.values()
-        return not reports or any(report.failed for report in reports)
-
-    @reporting_hook(tryfirst=True)
-    def pytest_runtest_protocol(
-        self, item: pytest.Item, nextitem: pytest.Item | None
-    ) -> bool | None:
-        """Run a changed test without a word of it in the reports."""
-        if not self._is_rerun:
-            self._has_protocol = True
-            return None
-        # Private, but the function that plugins use that run a test again.
-        from _pytest.runner import runtestprotocol
-
-        with warnings.catch_warnings():
-            # pytest records what is shown, and would list the warnings of each run.
-            warnings.showwarning = _ignore_warning
-            try:
-                runtestprotocol(item, log=False, nextitem=nextitem)
-            except Exception as fault:
-                # Raised here, pytest would run the test once more, and report it.
-                self._fault = fault
-        return True
+        return self.run_silently(item)
 
     @contextlib.contextmanager
     def _keep_results(self) -> Iterator[None]:
@@ -505,26 +452,3 @@ class MockResults:
         for current, noted in zip(self._get_sums(), self._sums, strict=True):
             current.clear()
             current.update(noted)
-
-
-def _has_passed(reports: Mapping[str | None, pytest.TestReport]) -> bool:
-    """Return whether a test was called and passed, as it was expected to."""
-    if "call" not in reports or hasattr(reports["call"], "wasxfail"):
-        return False
-    return all(report.passed for report in reports.values())
-
-
-def _ignore_warning(*args: object, **kwargs: object) -> None:
-    """Show no warning."""
-
-
-def _tear_down(session: pytest.Session, next_item: pytest.Item | None) -> None:
-    """End the fixtures that the next test does not use."""
-    try:
-        # Private: pytest tears down no fixtures but for a test that ran.
-        session._setupstate.teardown_exact(next_item)
-    except (KeyboardInterrupt, pytest.exit.Exception):
-        raise
-    except BaseException:
-        # The fixture of a changed test may fail, which is no result of the unchanged test.
-        return

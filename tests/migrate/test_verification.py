@@ -34,6 +34,12 @@ APP = """
             time.sleep(0.01)
         return response.text()
 
+    def ask_as_real(text="Hi"):
+        response = get_model("gpt-4o-mini").prompt(text)
+        is_real = isinstance(response, llm.Response)
+        answer = response.text()
+        return "Hello" if is_real else answer
+
     def get_usage():
         return get_model("gpt-4o-mini").prompt("Hi").usage()
 """
@@ -182,6 +188,16 @@ LEFT = {
         """,
         "test_it: the rewritten test fails: Failed: it does not end within 2 seconds.",
     ),
+    "notices less": (
+        """
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask_as_real() == "Hello"
+        """,
+        "test_it: the old test fails, and the rewritten one passes, where the answer is another "
+        "text (call 1), where the answer is empty (call 1). Without --write",
+    ),
     "uses a fixture of its file": (
         """
         @pytest.fixture
@@ -237,7 +253,7 @@ def test_files_beside_one_that_is_left_are_written(left: tuple[Path, list[str]])
     folder, lines = left
     assert dedent(NEW_SIMPLE) in (folder / "test_good.py").read_text()
     assert lines[0].startswith("test_0.py:")
-    assert lines[-1] == "Rewritten: 1 test in 1 file, 12 left to you. Look at the changes."
+    assert lines[-1] == "Rewritten: 1 test in 1 file, 13 left to you. Look at the changes."
 
 
 def test_replies_that_nobody_asks_for_become_optional(folder: Path) -> None:
@@ -302,10 +318,15 @@ CONFTEST = """
             'assert "Mock" in str(app.get_usage())',
             "conftest.py:6: answering: test_it uses it and then fails: ",
         ),
+        (
+            'assert app.ask_as_real() == "Hello"',
+            "conftest.py:6: answering: test_it uses it: the old test fails, and the rewritten one "
+            "passes, where the answer is another text (call 1), where the answer is empty",
+        ),
         ("assert False", None),
         (None, "conftest.py:6: answering: pytest runs no test that uses it."),
     ],
-    ids=["passes", "fails", "failed before", "no test"],
+    ids=["passes", "fails", "notices less", "failed before", "no test"],
 )
 def test_a_fixture_is_verified_by_the_tests_of_its_folder(
     folder: Path, test: str | None, reason: str | None
@@ -428,6 +449,23 @@ def test_tests_run_under_xdist_and_with_the_options_of_the_project(folder: Path)
     assert not (folder / ".pytest_cache").exists()
 
 
+def test_a_change_that_one_parameter_of_the_new_test_notices_is_noticed(folder: Path) -> None:
+    write(
+        folder / "test_app.py",
+        START,
+        """
+        @pytest.mark.parametrize("ask", [app.ask, app.ask_as_real])
+        def test_it(ask):
+            with patch("app.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert ask() == "Hello"
+        """,
+    )
+    assert migrate(".")[1][0] == (
+        "test_app.py: test_it verified: it passes, and notices 4 of 12 changes."
+    )
+
+
 def test_without_verifying_no_test_runs(folder: Path) -> None:
     write(folder / "test_app.py", START, "raise ValueError", SIMPLE)
     assert migrate("--no-verify", ".") == (
@@ -477,7 +515,7 @@ def test_calls_are_compared_as_far_as_the_old_mock_counts_them(folder: Path) -> 
 
         def test_class(monkeypatch):
             monkeypatch.setattr("app.get_model", lambda name: Model())
-            assert app.ask_until_real() == "Hello"
+            assert isinstance(app.ask_until_real(), str)
 
         def test_two_patches():
             model = Mock()
