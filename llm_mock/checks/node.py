@@ -36,12 +36,12 @@ def is_installed() -> bool:
     return shutil.which("node") is not None
 
 
-def run_javascript(code: JSONObject, output: str, context: RunContext) -> JSONObject:
+def run_javascript(code: JSONObject, output: object, context: RunContext) -> JSONObject:
     """Run JavaScript with an output, and return the answer of the program.
 
     Args:
         code: `code`, or a `function`; and `config` and `transform` for the program.
-        output: the first argument of the code.
+        output: the first argument of the code: an output, or what a prompt is made of.
         context: the source of the second argument.
 
     Raises:
@@ -100,7 +100,7 @@ def _locate_function(reference: str, folder: Path) -> JSONObject:
     return {"file": str(path), "name": name}
 
 
-def _make_context(output: str, context: RunContext, config: JSONObject) -> JSONObject:
+def _make_context(output: object, context: RunContext, config: JSONObject) -> JSONObject:
     variables: JSONObject = {}
     description = None
     if context.case is not None:

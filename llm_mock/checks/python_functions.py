@@ -80,7 +80,7 @@ def _find_frame(error: BaseException, file: str | None) -> traceback.FrameSummar
     return frames[-1] if frames else None
 
 
-def call_function(function: Callable[..., object], output: str, context: RunContext) -> Any:
+def call_function(function: Callable[..., object], output: object, context: RunContext) -> Any:
     """Call a function of the project with the output and the other arguments that it takes.
 
     These are the `AgentResult` as second argument, and `variables` and `case` by name.
@@ -105,7 +105,7 @@ def call_function(function: Callable[..., object], output: str, context: RunCont
 def call_safely(
     function: Callable[..., object],
     name: str,
-    output: str,
+    output: object,
     context: RunContext,
     passing: tuple[type[BaseException], ...] = (),
 ) -> Any:
@@ -146,7 +146,7 @@ def _raise_refusal(refusals: Sequence[str]) -> None:
 def _call_safely(
     function: Callable[..., object],
     name: str,
-    output: str,
+    output: object,
     context: RunContext,
     passing: tuple[type[BaseException], ...],
 ) -> Any:

@@ -1,14 +1,20 @@
-"""The chat before the prompt of a case: its system prompt and earlier messages."""
+"""The messages of a case: its system prompt, its history and its prompt."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llm_mock.checks.base import StrictModel
 
 if TYPE_CHECKING:
     import llm
+
+CHAT_FORM = (
+    "it must be texts, one of the system if at all, then of the user and of the assistant in "
+    "turn, the last one of the user"
+)
+"""The form of messages that a case can have."""
 
 
 class HistoryMessage(StrictModel):
@@ -16,6 +22,47 @@ class HistoryMessage(StrictModel):
 
     role: Literal["user", "assistant"]
     content: str
+
+
+class Chat(NamedTuple):
+    """The messages that a model is sent."""
+
+    prompt: str
+    system: str | None = None
+    """The system prompt; None for that of the role."""
+    history: tuple[HistoryMessage, ...] = ()
+
+
+def parse_chat(messages: object) -> Chat | None:
+    """Return the chat of a list of messages with `role` and `content`; see `CHAT_FORM`.
+
+    Returns:
+        The chat; None for other data.
+    """
+    pairs = _get_pairs(messages)
+    system = None
+    if pairs and pairs[0][0] in ("system", "developer"):
+        system = pairs.pop(0)[1]
+    roles = [role for role, _ in pairs]
+    if roles[-1:] != ["user"] or find_history_problem(roles[:-1]) is not None:
+        return None
+    history = [
+        HistoryMessage.model_validate({"role": role, "content": content})
+        for role, content in pairs[:-1]
+    ]
+    return Chat(pairs[-1][1], system, tuple(history))
+
+
+def _get_pairs(messages: object) -> list[tuple[object, str]]:
+    """Return role and content of each message; empty if these are not messages of text."""
+    if not isinstance(messages, list):
+        return []
+    pairs = []
+    for message in messages:
+        if not isinstance(message, dict) or not isinstance(message.get("content"), str):
+            return []
+        pairs.append((message.get("role"), message["content"]))
+    return pairs
 
 
 def find_history_problem(roles: Sequence[object]) -> str | None:

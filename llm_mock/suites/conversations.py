@@ -117,7 +117,7 @@ def end_turn(turn: CaseTurn, result: TurnResult) -> tuple[CaseTurn, TurnResult]:
     return turn.model_copy(update={"assertions": turn.each_turn}), result
 
 
-def skip_unplayed(case: TestCase) -> list[AssertionResult]:
-    """Return the skipped assertions of a dry run in which nobody plays the user."""
+def skip_all(case: TestCase, reason: str) -> list[AssertionResult]:
+    """Return the skipped assertions of a case that cannot be run, such as without a user."""
     assertions = (*case.each_turn, *case.assertions)
-    return [AssertionResult(assertion, None, NEEDS_MODEL) for assertion in assertions]
+    return [AssertionResult(assertion, None, reason) for assertion in assertions]

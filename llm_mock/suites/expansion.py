@@ -357,7 +357,7 @@ def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProb
 
 def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
     """Yield the problems with a case: missing and contradicting keys, invalid variables."""
-    prompts = ("prompt", "prompt_file", "turns")
+    prompts = ("prompt", "prompt_file", "prompt_function", "turns")
     yield from _check_choice(place, case, prompts, is_required=case.user is None)
     yield from _check_choice(place, case, ("turns", "user"))
     problem = find_history_problem([message.role for message in case.history])

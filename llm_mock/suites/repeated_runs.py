@@ -9,14 +9,16 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from llm_mock.checks.base import CassetteState
 from llm_mock.checks.python_functions import ModelRefused
 from llm_mock.checks.transforms import TransformFailed, apply_transform
+from llm_mock.errors import LLMMockError
 from llm_mock.suites.assertions import RunContext, evaluate_assertions
-from llm_mock.suites.conversations import NEEDS_MODEL, end_turn, skip_unplayed
+from llm_mock.suites.conversations import NEEDS_MODEL, end_turn, skip_all
 from llm_mock.suites.matrix import format_case_name, format_variant_name
+from llm_mock.suites.prompt_functions import find_skip, write_chat
 from llm_mock.suites.results import AssertionResult, Attempt, CaseResult, TurnResult, total_cost
 from llm_mock.suites.schema import CaseTurn, TestCase
 from llm_mock.suites.scripted_runs import select_replies
@@ -77,6 +79,9 @@ class RepeatingRunner(ABC):
     """The outputs that the runs must give; None to compare nothing."""
     variant: Mapping[str, str] = field(default_factory=dict)
     """The names of the variant's entries by axis; empty without a matrix."""
+
+    sends_chats: ClassVar[bool] = True
+    """True if a case may have messages besides its prompt."""
 
     @property
     def is_sequential(self) -> bool:
@@ -142,11 +147,45 @@ class RepeatingRunner(ABC):
             results = [replace(each, turn=number) for each in results]
         return result, results
 
-    def _run_once(self, case: TestCase) -> Attempt:
+    def _find_skip(self, case: TestCase) -> str | None:
+        """Return why a case cannot be run here, or None."""
         if case.user is not None and self.dry_run and not case.user.script:
-            skipped = skip_unplayed(case)
-            return Attempt((), tuple(skipped), None if skipped else NEEDS_MODEL)
+            return NEEDS_MODEL
+        if case.prompt_function is not None:
+            return find_skip(case.prompt_function)
+        return None
+
+    def _write_messages(self, case: TestCase, function: str) -> TestCase:
+        """Return a case with the messages that its prompt function writes.
+
+        Raises:
+            LLMMockError: the function failed, or returned no messages.
+        """
+        context = RunContext(
+            dry_run=self.dry_run,
+            folder=self.folder,
+            case=case,
+            cassette=self.cassette_state,
+        )
+        chat = write_chat(function, self.model_id, context, self.sends_chats)
+        fields: dict[str, object] = {"prompt": chat.prompt}
+        if chat.system is not None:
+            fields["system"] = chat.system
+        if chat.history:
+            fields["history"] = chat.history
+        return case.model_copy(update=fields)
+
+    def _run_once(self, case: TestCase) -> Attempt:
+        reason = self._find_skip(case)
+        if reason is not None:
+            skipped = skip_all(case, reason)
+            return Attempt((), tuple(skipped), None if skipped else reason)
         start = time.perf_counter()
+        if case.prompt_function is not None:
+            try:
+                case = self._write_messages(case, case.prompt_function)
+            except LLMMockError as problem:
+                return Attempt((), (), str(problem), duration=time.perf_counter() - start)
         turns, assertions, error, agent_fails, transcript, step_checks = self._run_turns(case)
         evaluated = [*assertions, *step_checks]
         judge_tokens = sum(result.tokens for result in evaluated)

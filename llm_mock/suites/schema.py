@@ -40,6 +40,7 @@ from llm_mock.suites import initrunner
 from llm_mock.suites.cassette_settings import CassetteSettings
 from llm_mock.suites.chats import HistoryMessage as HistoryMessage
 from llm_mock.suites.matrix import Matrix as Matrix
+from llm_mock.suites.prompt_functions import PromptFunction
 from llm_mock.suites.simulated_user import SimulatedUser as SimulatedUser
 from llm_mock.suites.suite_replies import SuiteReply
 from llm_mock.suites.target import Target as Target
@@ -108,6 +109,9 @@ class TestCase(CaseTurn):
     """The system prompt, in place of that of the role."""
     history: tuple[HistoryMessage, ...] = ()
     """The messages before the prompt: of the user and of the assistant, in turn."""
+    prompt_function: PromptFunction | None = None
+    """A function that writes the prompt, or all messages, in place of `prompt`. Like one of
+    promptfoo it gets a mapping with the variables, `vars`, and the model, `provider`."""
     turns: tuple[CaseTurn, ...] = ()
     """The user's messages in order, in place of `prompt`."""
     user: SimulatedUser | None = None

@@ -85,6 +85,7 @@ class TargetRunner(RepeatingRunner):
     """Runs cases with one target; in a dry run its models give the replies of each case."""
 
     target: Target
+    sends_chats = False
     live_calls: LiveCalls | None = None
     """Observes the calls of models in a live run; None if no check needs them."""
 

@@ -892,3 +892,94 @@ def test_of_a_chat_a_target_gets_the_last_message(folder: Path) -> None:
     (folder / "chat.json").write_text('[{"role": "user", "content": "Hi"}]')
     code, output = run(folder, f"prompts: file://chat.json\n{providers}")
     assert problem not in output
+
+
+@pytest.mark.parametrize(
+    ("prompts", "functions"),
+    [
+        ("file://p/prompt.js", {"c": "p/prompt.js"}),
+        ("p/prompt.js", {"c": "p/prompt.js"}),
+        ("file://p/prompt.js:chat", {"c": "p/prompt.js:chat"}),
+        ("[{id: file://p/prompt.js, label: kind}, 'Hi.py or not']", {"c [kind]": "p/prompt.js"}),
+        (
+            "[file://p/prompt.js, file://p/prompt.js:chat, file://p.py:chat]",
+            {
+                "c [prompt]": "p/prompt.js",
+                "c [prompt:chat]": "p/prompt.js:chat",
+                "c [p:chat]": "p.py:chat",
+            },
+        ),
+    ],
+)
+def test_prompt_functions_are_called_by_the_suite(
+    folder: Path, prompts: str, functions: dict[str, str]
+) -> None:
+    (folder / "p").mkdir()
+    (folder / "p" / "prompt.js").touch()
+    (folder / "p.py").touch()
+    tests = "tests: [{description: c, vars: {a: 1}}]\n"
+    code, output = run(folder, f"prompts: {prompts}\n{tests}", "--strict")
+    assert code == 0, output
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    found = {case.name: case.prompt_function for case in cases if case.prompt is None}
+    assert found == functions
+    assert [case.values for case in cases] == [{"a": 1}] * len(cases)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "problem"),
+    [
+        ("file://none.mjs", "file://none.mjs is not imported: there is no such file"),
+        (
+            "file://checks.py",
+            "file://checks.py is not imported: should be file.py:function or "
+            "package.module:function",
+        ),
+        (
+            "../p.cjs",
+            "../p.cjs is not imported: '../p.cjs' lies outside of the suite's folder",
+        ),
+        (
+            "file://p.ts:a-b",
+            "file://p.ts:a-b is not imported: should be file.js or file.js:function",
+        ),
+    ],
+)
+def test_a_prompt_function_that_cannot_be_called_is_told(
+    folder: Path, prompt: str, problem: str
+) -> None:
+    code, output = run(folder, f"prompts: [Hi, '{prompt}']\n")
+    assert code == 0, output
+    assert f"promptfooconfig.yaml:1: {problem}\n" in output
+
+
+def test_a_prompt_function_gets_mappings_as_text(folder: Path) -> None:
+    tests = "tests: [{vars: {one: {a: 1}, two: x, more: [{b: 2}, y]}}]\n"
+    _, output = run(folder, f"prompts: file://checks.py:is_short\n{tests}")
+    reported = [line for line in output.splitlines() if "the prompt function" in line]
+    assert reported == [
+        "promptfooconfig.yaml:1: the prompt function gets the mapping more as the text of its JSON",
+        "promptfooconfig.yaml:1: the prompt function gets the mapping one as the text of its JSON",
+    ]
+    _, output = run(folder, f"prompts: ['{{{{one}}}}']\n{tests}", name="other.yaml")
+    assert "the prompt function" not in output
+
+
+def test_a_mapping_of_prompts_has_their_labels(folder: Path) -> None:
+    prompts = "prompts:\n  prompts/short.txt: brief\n  'Hi {{question}}': long\n  none.txt: no\n"
+    code, output = run(folder, f"{prompts}tests: [{{vars: {{question: a}}}}]\n")
+    assert code == 0
+    assert output.startswith("promptfooconfig.yaml:4: none.txt is not imported: ")
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert {each.name: each.prompt for each in cases} == {
+        "test 1 [brief]": "a Be short.",
+        "test 1 [long]": "Hi a",
+    }
+
+
+@pytest.mark.parametrize("entry", ["id: prompts/short.txt", "raw: '{{question}} Be short.'"])
+def test_a_single_prompt_may_be_a_mapping(folder: Path, entry: str) -> None:
+    tests = "tests: [{vars: {question: a}}]\n"
+    assert run(folder, f"prompts: {{{entry}, label: brief}}\n{tests}", "--strict")[0] == 0
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert case.prompt == "a Be short."

@@ -125,6 +125,26 @@ def test_a_history_keeps_the_system_prompt_of_the_role(live: OpenAIServer) -> No
     assert len(roles) == 4
 
 
+def test_a_prompt_function_replaces_the_messages_that_it_writes(
+    live: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.py").write_text(
+        "def text(context):\n    return 'Hi'\n"
+        "def chat(context):\n"
+        "    said = [('user', 'One'), ('assistant', 'Two'), ('user', 'Three')]\n"
+        "    return [{'role': role, 'content': content} for role, content in said]\n"
+    )
+    for function, expected in (
+        ("p.py:text", ["Be kind", "Hello", "Hi there", "Hi"]),
+        ("p.py:chat", ["Be kind", "One", "Two", "Three"]),
+    ):
+        fields = {"prompt": None, "prompt_function": function}
+        result = run_case(LIVE, case(system="Be kind", history=HISTORY, **fields))
+        assert result.status == "passed"
+        assert [each["content"] for each in live.requests[-1]["messages"]] == expected
+
+
 def test_a_dry_run_answers_the_prompt_after_a_history() -> None:
     chat = case(history=HISTORY, expected_output="Fine", contains="Fine")
     result = run_case(AGENT, chat, dry_run=True)

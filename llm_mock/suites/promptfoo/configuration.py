@@ -365,15 +365,18 @@ class _Importer:
         prompt: PromptTemplate,
     ) -> JSONObject:
         findings = self.findings
-        case: JSONObject = {
-            "name": self._make_name(test, number, prompt),
-            "prompt": prompt.template,
-        }
+        case: JSONObject = {"name": self._make_name(test, number, prompt)}
+        if prompt.function is None:
+            # The order of the keys is that of the file.
+            case["prompt"] = prompt.template
+        else:
+            case["prompt_function"] = prompt.function
         prompt = self._add_affixes(test, prompt)
         variables = self._add_variables(case, test, prompt)
         if not self.targets:
             case |= self._convert_chat(prompt, variables)
-        case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
+        if prompt.function is None:
+            case["prompt"] = findings.convert_text(prompt.part, prompt.template, variables)
         if variables:
             self._uses_variables = True
             # The name is a template as soon as the case has variables.
@@ -403,8 +406,8 @@ class _Importer:
             chat["system"] = findings.convert_text(prompt.part, prompt.system, variables)
         messages = []
         for message in prompt.history:
-            content = findings.convert_text(prompt.part, message["content"], variables)
-            messages.append({**message, "content": content})
+            content = findings.convert_text(prompt.part, message.content, variables)
+            messages.append({"role": message.role, "content": content})
         if messages:
             chat["history"] = messages
         return chat
@@ -448,6 +451,8 @@ class _Importer:
             The names of all variables of the case.
         """
         values = self._collect_values(test)
+        if prompt.function is not None:
+            self._report_mappings(values, prompt.part)
         fields = self._add_missing_variables(values, test, prompt)
         # Several values of several variables are combined, as promptfoo does.
         number = math.prod(map(len, values.values()))
@@ -486,6 +491,12 @@ class _Importer:
             if not values[name]:
                 values[name] = [""]
         return values
+
+    def _report_mappings(self, values: dict[str, list[Any]], part: Part) -> None:
+        for name, alternatives in values.items():
+            if any(isinstance(value, dict) for value in alternatives):
+                problem = f"the prompt function gets the mapping {name} as the text of its JSON"
+                self.findings.report(part, problem)
 
     def _add_missing_variables(
         self,

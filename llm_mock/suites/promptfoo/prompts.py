@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from llm_mock.checks.node import SUFFIXES
 from llm_mock.errors import InvalidFile
-from llm_mock.suites.chats import find_history_problem
+from llm_mock.suites.chats import CHAT_FORM, HistoryMessage, parse_chat
+from llm_mock.suites.prompt_functions import validate_prompt_function
 from llm_mock.suites.promptfoo.source import (
     DATA_SUFFIXES,
     FILE,
@@ -18,12 +20,13 @@ from llm_mock.suites.promptfoo.source import (
 )
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import DOTTED_NAME
-from llm_mock.support.json_types import JSONObject
 
 _TEXT_SUFFIXES = (".txt", ".md", ".j2")
 # promptfoo splits text files at this line into several prompts.
 _SEPARATOR = "\n---\n"
 _CHAT_START = re.compile(r"\s*\[\s*\{\s*\"")
+_FUNCTION = re.compile(rf"(?:{FILE})?\S+(?:\.py|{'|'.join(map(re.escape, SUFFIXES))})(?::\S*)?")
+"""A file of code, and perhaps the name of a function in it."""
 _DUMPED = re.compile(rf"\{{\{{\s*({DOTTED_NAME.pattern})\s*\|\s*dump\s*\}}\}}")
 """A variable that its template writes as JSON, with the quotes."""
 
@@ -36,13 +39,15 @@ class PromptTemplate(NamedTuple):
     part: Part
     system: str = ""
     """The system message at the start of a chat."""
-    history: tuple[JSONObject, ...] = ()
-    """The messages of a chat before the prompt, each with `role` and `content`."""
+    history: tuple[HistoryMessage, ...] = ()
+    """The messages of a chat before the prompt."""
+    function: str | None = None
+    """The function that writes the prompt, in place of the template."""
 
     @property
     def texts(self) -> list[str]:
         """Return all texts in which variables may be."""
-        return [self.system, *(each["content"] for each in self.history), self.template]
+        return [self.system, *(each.content for each in self.history), self.template]
 
 
 def parse_prompts(prompts: Part, findings: ImportFindings) -> list[PromptTemplate]:
@@ -50,9 +55,19 @@ def parse_prompts(prompts: Part, findings: ImportFindings) -> list[PromptTemplat
     if prompts.data is None:
         return [PromptTemplate(None, "{{prompt}}", prompts)]
     templates: list[PromptTemplate] = []
-    for item in prompts.items():
+    for item in _list_prompts(prompts):
         templates += _parse_prompt(item, findings)
     return templates
+
+
+def _list_prompts(prompts: Part) -> Iterator[Part]:
+    """Yield the entries of a list, or of a mapping of prompts to their labels."""
+    if not isinstance(prompts.data, dict) or {"id", "raw"} & {*prompts.names}:
+        yield from prompts.items()
+        return
+    for name in prompts.names:
+        entry = {"id": name, "label": prompts.data[name]}
+        yield Part(entry, prompts.document, (*prompts.place, name))
 
 
 def _parse_prompt(part: Part, findings: ImportFindings) -> Iterator[PromptTemplate]:
@@ -70,6 +85,8 @@ def _parse_prompt(part: Part, findings: ImportFindings) -> Iterator[PromptTempla
     suffixes = (*_TEXT_SUFFIXES, *DATA_SUFFIXES)
     if not isinstance(text, str):
         findings.report(part, "this prompt is not imported: it must be text")
+    elif _FUNCTION.fullmatch(text):
+        yield from _parse_function(text.removeprefix(FILE), label, part, findings)
     elif text.startswith(FILE) or text.endswith(suffixes):
         for path in find_files(part, findings, suffixes):
             yield from _read_prompts(path, label, part, findings)
@@ -77,6 +94,29 @@ def _parse_prompt(part: Part, findings: ImportFindings) -> Iterator[PromptTempla
         yield from _parse_chat_text(part.document.path, text, label, part, findings)
     else:
         yield PromptTemplate(label, text, part)
+
+
+def _parse_function(
+    reference: str,
+    label: str | None,
+    part: Part,
+    findings: ImportFindings,
+) -> Iterator[PromptTemplate]:
+    """Yield the prompt that a function of a file writes."""
+    file, _, name = reference.partition(":")
+    try:
+        validate_prompt_function(reference)
+    except ValueError as error:
+        findings.report(part, f"{part.data} is not imported: {error}")
+        return
+    if not (part.document.path.parent / file).is_file():
+        findings.report(part, f"{part.data} is not imported: there is no such file")
+        return
+    if label is None:
+        label = Path(file).stem
+        if name:
+            label += f":{name}"
+    yield PromptTemplate(label, "", part, function=reference)
 
 
 def _read_prompts(
@@ -127,31 +167,8 @@ def _parse_chat(
     findings: ImportFindings,
 ) -> Iterator[PromptTemplate]:
     """Yield the prompt of a chat: its last message, after those before."""
-    pairs = _get_messages(messages)
-    system = ""
-    if pairs and pairs[0][0] in ("system", "developer"):
-        system = pairs.pop(0)[1]
-    roles = [role for role, _ in pairs]
-    texts = [system, *(content for _, content in pairs)]
-    is_supported = roles[-1:] == ["user"] and find_history_problem(roles[:-1]) is None
-    if not is_supported or not all(isinstance(text, str) for text in texts):
-        findings.report(
-            part,
-            "this chat is not imported: it must be texts, one of the system if at all, then of "
-            "the user and of the assistant in turn, the last one of the user",
-        )
+    chat = parse_chat(messages)
+    if chat is None:
+        findings.report(part, f"this chat is not imported: {CHAT_FORM}")
         return
-    history = [{"role": role, "content": content} for role, content in pairs[:-1]]
-    yield PromptTemplate(label, texts[-1], part, system, tuple(history))
-
-
-def _get_messages(messages: object) -> list[tuple[Any, Any]]:
-    """Return role and content of each message; empty if these are not messages."""
-    if not isinstance(messages, list):
-        return []
-    pairs = []
-    for message in messages:
-        if not isinstance(message, dict):
-            return []
-        pairs.append((message.get("role"), message.get("content")))
-    return pairs
+    yield PromptTemplate(label, chat.prompt, part, chat.system or "", chat.history)
