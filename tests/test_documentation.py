@@ -30,7 +30,8 @@ PARTS = re.compile(
     r"^```(?P<language>\w+)\n(?P<text>.*?)^```$|^#+ (?P<title>[^\n]+)$", re.MULTILINE | re.DOTALL
 )
 FRAMEWORK = re.compile(
-    r"^(?:from|import) (agents|crewai|dspy|langchain|llama_index|pydantic_ai)\b", re.MULTILINE
+    r"^(?:from|import) (agents|crewai|dspy|langchain|litellm|llama_index|pydantic_ai)\b",
+    re.MULTILINE,
 )
 """The import of a framework that is installed for `.ci/frameworks` only."""
 FILE_NAME = re.compile(r"\A# ([\w./-]+\.(?:py|toml|ini|ya?ml|md))\n")
