@@ -15,6 +15,7 @@ from llm_mock.migrate.recorded_calls import (
     format_history,
     get_schema_name,
     new_no_equivalent,
+    refuse_client_option,
 )
 from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 
@@ -64,7 +65,10 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
     if role.is_getter:
         reader.check_only_getter(role, node)
         return [_convert_getter_assertion(name, node, role, reader)]
-    return _convert_call_assertion(name, node, reader.find_call_owner(role), reader)
+    call_owner = reader.find_call_owner(role)
+    if role.is_of_sdk:
+        return _convert_sdk_assertion(name, node, call_owner, reader)
+    return _convert_call_assertion(name, node, call_owner, reader)
 
 
 def _convert_getter_assertion(
@@ -99,17 +103,49 @@ def _convert_getter_assertion(
     return f"assert {REQUESTS} == [{model}]"
 
 
+def _get_assertions_without_arguments(owner: str) -> dict[str, str]:
+    return {
+        "assert_called": f"assert {format_history(owner)}",
+        "assert_called_once": f"{owner}.assert_called_once()",
+        "assert_not_called": f"{owner}.assert_not_called()",
+    }
+
+
+def _convert_sdk_assertion(
+    name: str,
+    node: cst.Call,
+    owner: str,
+    reader: CallReader,
+) -> list[str]:
+    """Return the statements that assert the whole body of a request."""
+    without_arguments = _get_assertions_without_arguments(owner)
+    if name in without_arguments:
+        return [without_arguments[name]]
+    arguments = get_arguments(node)
+    if arguments is None or arguments[0] or name == "assert_has_calls":
+        raise new_no_equivalent(node)
+    items = []
+    for keyword, value in arguments[1].items():
+        if reader.find_reads(value):
+            raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
+        refuse_client_option(keyword, node)
+        items.append(f'"{keyword}": {to_source(value)}')
+    body = f"{{{', '.join(items)}}}"
+    if name == "assert_any_call":
+        return [f"assert {body} in [call.request.body for call in {format_history(owner)}]"]
+    statements = [f"assert {owner}.last_call.request.body == {body}"]
+    if name == "assert_called_once_with":
+        statements.insert(0, without_arguments["assert_called_once"])
+    return statements
+
+
 def _convert_call_assertion(
     name: str,
     node: cst.Call,
     owner: str,
     reader: CallReader,
 ) -> list[str]:
-    without_arguments = {
-        "assert_called": f"assert {format_history(owner)}",
-        "assert_called_once": f"{owner}.assert_called_once()",
-        "assert_not_called": f"{owner}.assert_not_called()",
-    }
+    without_arguments = _get_assertions_without_arguments(owner)
     if name in without_arguments:
         return [without_arguments[name]]
     arguments = get_arguments(node)

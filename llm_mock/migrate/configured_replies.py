@@ -15,6 +15,8 @@ from llm_mock.migrate.doubles import (
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import LEARN, ConfiguredReply, collect_replies, quote_model
+from llm_mock.migrate.sdk_clients import PatchedClient
+from llm_mock.migrate.sdk_replies import collect_client_replies
 from llm_mock.migrate.symbol_table import SymbolTable
 
 UNUSED_COMMENT = "# The old mock had replies that nobody asked for: remove them if none is needed."
@@ -57,6 +59,7 @@ class ConfiguredReplies:
         return any(value is double for double in self._reachable)
 
     def _collect_reachable(self) -> None:
+        visited: set[int] = set()
         pending: list[Value | None] = [*self.replacements]
         for getter in self._getters:
             pending.append(getter.double)
@@ -66,8 +69,11 @@ class ConfiguredReplies:
                 pending += value.values
             elif isinstance(value, ReturnByName):
                 pending += dict(value.values).values()
-            elif isinstance(value, TestDouble) and not self._is_reachable(value):
-                self._reachable.append(value)
+            elif isinstance(value, TestDouble) and id(value) not in visited:
+                # One that was reached before may have other parts by now.
+                visited.add(id(value))
+                if not self._is_reachable(value):
+                    self._reachable.append(value)
                 pending += value.attributes.values()
                 pending.append(value.return_value)
                 pending.append(value.side_effect)
@@ -90,7 +96,11 @@ class ConfiguredReplies:
     def _collect_replies(self) -> dict[str, ConfiguredReply]:
         replies: dict[str, ConfiguredReply] = {}
         for getter in self._getters:
-            for reply in collect_replies(getter, self._table):
+            if isinstance(getter, PatchedClient):
+                configured = collect_client_replies(getter, self._table)
+            else:
+                configured = collect_replies(getter, self._table)
+            for reply in configured:
                 if replies.setdefault(reply.model, reply) != reply:
                     raise CannotRewrite(
                         "two patches give different replies, and the ids of their models "

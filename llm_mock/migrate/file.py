@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import libcst as cst
@@ -20,11 +20,11 @@ from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.patches import parse_patch
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import find_nodes, get_dotted_name
+from llm_mock.migrate.syntax import find_nodes, get_dotted_name, to_source
 from llm_mock.support.text import format_path
 
-# libcst parses slowly, so files that cannot have a mock of `llm` are skipped.
-_MAY_MOCK_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response")
+# libcst parses slowly, so files that cannot have a mock of `llm` or of an SDK are skipped.
+_MAY_MOCK_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response|OpenAI\b")
 
 GetRequestedModels = Callable[[str, str], Sequence[str]]
 
@@ -278,9 +278,14 @@ class _FileRewriter:
             if result is None or result.node is None or result.given_value is None:
                 continue
             blocked_users = sorted(users.get(fixture, set()) & self.problems.keys())
-            if blocked_users:
-                self._block(fixture, f"{blocked_users[0]} uses it and cannot be rewritten")
-                has_blocked = True
+            if not blocked_users:
+                continue
+            if result.configures_nothing and not _is_autouse(self.context.fixtures[fixture]):
+                # The rewritten tests no longer request it, the others keep it as it is.
+                self.results[fixture] = replace(result, node=None)
+                continue
+            self._block(fixture, f"{blocked_users[0]} uses it and cannot be rewritten")
+            has_blocked = True
         return has_blocked
 
     def _block_users(self) -> bool:
@@ -383,6 +388,10 @@ def _is_fixture(node: cst.FunctionDef) -> bool:
         if name.split(".")[-1] == "fixture":
             return True
     return False
+
+
+def _is_autouse(node: cst.FunctionDef) -> bool:
+    return any("autouse" in to_source(decorator) for decorator in node.decorators)
 
 
 def _new_class_fixture_problem(function: _Function) -> CannotRewrite:

@@ -21,7 +21,9 @@ from llm_mock.migrate.function_state import FileContext, FunctionState, Unrelate
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
+from llm_mock.migrate.sdk_clients import PatchedClient
 from llm_mock.migrate.statements import StatementRewriter
+from llm_mock.migrate.symbol_table import UnknownUse
 from llm_mock.migrate.syntax import collect_names, find_nodes, get_arguments
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
@@ -115,8 +117,9 @@ class _FunctionRewriter:
             self._check_replies()
         except CannotRewritePatch:
             raise
-        except CannotRewrite:
+        except CannotRewrite as error:
             if state.getters or self._patches_llm():
+                self._check_used(error)
                 raise
             # Something else is mocked in an unknown way, which is no concern of ours.
             return RewrittenFunction(None)
@@ -130,6 +133,14 @@ class _FunctionRewriter:
             configures_nothing=not any(slot.lines for slot in state.slots),
             todos=tuple(state.todos),
         )
+
+    def _check_used(self, error: CannotRewrite) -> None:
+        """Raise another error if a mock that is used in an unknown way replaces no model."""
+        if not isinstance(error, UnknownUse):
+            return
+        double = self.state.table.values.get(error.name)
+        if isinstance(double, TestDouble) and not self.state.replies.replaces_llm(double):
+            raise UnrelatedMock(error.name)
 
     def _patches_llm(self) -> bool:
         """Return whether the function patches `llm` anywhere, as far as its calls show."""
@@ -221,8 +232,8 @@ class _FunctionRewriter:
         if not state.getters or state.replies.replies:
             return
         # A test without a reply may still check calls, or leave the replies to others.
-        has_legacy_mock = any(isinstance(getter.double, LegacyMock) for getter in state.getters)
-        if not has_legacy_mock and not state.reader.checks_calls and not state.given_value:
+        may_lack_reply = any(map(_may_lack_reply, state.getters))
+        if not may_lack_reply and not state.reader.checks_calls and not state.given_value:
             raise CannotRewrite(
                 "no reply is configured, so the model replies with another Mock",
                 'Configure one: mock_llm_responses.set("*", reply).',
@@ -300,6 +311,11 @@ class _FunctionRewriter:
         if returns is None or has_yield or not self.state.is_fixture:
             return returns
         return returns.with_changes(annotation=cst.Name("None"))
+
+
+def _may_lack_reply(getter: PatchedGetter) -> bool:
+    # A test may patch the class of a client to make none, and the real one needs no reply.
+    return isinstance(getter, PatchedClient) or isinstance(getter.double, LegacyMock)
 
 
 def _is_yield(node: cst.BaseStatement) -> bool:

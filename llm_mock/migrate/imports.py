@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst as cst
 
 from llm_mock.migrate.body import get_leading_lines, get_separate_comments, strip_blank_start
-from llm_mock.migrate.reply_import import add_reply_import
+from llm_mock.migrate.reply_import import add_import
 from llm_mock.migrate.syntax import get_bound_name, get_small_statement, list_children
 
 
@@ -43,8 +43,9 @@ def update_imports(
             break
         body = remaining
     new_names = _collect_used_names(new) - used_before
-    if "Reply" in new_names:
-        remaining = add_reply_import(remaining, path)
+    for name in ("Reply", "ToolCall"):
+        if name in new_names:
+            remaining = add_import(remaining, name, path)
     if remaining and remaining[0] is not new.body[0]:
         # The blank lines above it separated it from a removed statement.
         remaining[0] = strip_blank_start(remaining[0])

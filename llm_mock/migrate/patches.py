@@ -10,6 +10,7 @@ import libcst as cst
 
 from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.sdk_clients import PatchedClient, resolve_client
 from llm_mock.migrate.symbol_table import SymbolTable, configure
 from llm_mock.migrate.syntax import get_arguments, get_string, to_source
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
@@ -124,6 +125,9 @@ class _PatchCall:
             resolved = resolve_target(target, path)
             if resolved is not None:
                 return self._new_patch(target, resolved[1])
+            client = resolve_client(target, path)
+            if client is not None:
+                return self._new_client_patch(target, client)
             self._refuse_other_parts(target)
         except CannotRewrite as error:
             node = error.node or self.node
@@ -156,13 +160,22 @@ class _PatchCall:
                 self.node,
             )
 
-    def _new_patch(self, target: str, name: str) -> Patch:
-        new = self._take_replacement()
+    def _new_client_patch(self, target: str, client: str) -> Patch:
+        double = self._new_double(target, self._take_replacement())
+        is_async = client.rpartition(".")[2].startswith("Async")
+        return Patch(double, (PatchedClient(target, double, is_async),))
+
+    def _new_double(self, target: str, new: cst.BaseExpression | None) -> TestDouble:
         if new is None:
             double = TestDouble()
         else:
             double = self._evaluate_replacement(target, new)
         configure(double, self.keywords, self.table)
+        return double
+
+    def _new_patch(self, target: str, name: str) -> Patch:
+        new = self._take_replacement()
+        double = self._new_double(target, new)
         if name:
             return Patch(double, (PatchedGetter(target, double, GETTERS[name]),))
         if double.attributes or not double.is_unconfigured:

@@ -18,6 +18,7 @@ from llm_mock.migrate.replies import (
     find_prompt_methods,
     quote_model,
 )
+from llm_mock.migrate.sdk_clients import PatchedClient, is_method
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -49,6 +50,8 @@ UNSUPPORTED_KEYWORDS = (
     "messages",
     "response",
 )
+# Arguments of the methods of clients that are no part of the request body.
+CLIENT_OPTIONS = ("timeout", "extra_headers", "extra_query", "extra_body")
 _LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
 _GET_CALL = m.Call(m.Attribute(attr=m.Name("get")))
 # Not `mock_calls`, which has the calls of results as well, such as `call().text()`.
@@ -63,11 +66,13 @@ class CallList:
         source: the expression.
         is_of_getter: whether they are calls of `get_model`, of which only the names are recorded.
         is_legacy: whether the old test reads records of its own mock.
+        is_of_sdk: whether they are calls of an SDK, whose arguments are those of the request.
     """
 
     source: str
     is_of_getter: bool = False
     is_legacy: bool = False
+    is_of_sdk: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,11 +83,13 @@ class SingleCall:
         source: the expression.
         is_of_getter: whether it is a call of `get_model`, recorded as the name it was given.
         is_legacy: whether the old test reads a record of its own mock.
+        is_of_sdk: whether it is a call of an SDK, whose arguments are those of the request.
     """
 
     source: str
     is_of_getter: bool = False
     is_legacy: bool = False
+    is_of_sdk: bool = False
 
     @property
     def is_last(self) -> bool:
@@ -114,6 +121,11 @@ class MockRole(NamedTuple):
     is_getter: bool
     getter: PatchedGetter
     model: str
+
+    @property
+    def is_of_sdk(self) -> bool:
+        """Return whether it is the method of a client."""
+        return isinstance(self.getter, PatchedClient)
 
 
 class CallReader:
@@ -160,6 +172,10 @@ class CallReader:
     def find_role(self, double: Value) -> MockRole | None:
         """Return the part of `llm` that a mock replaces, or None."""
         for getter in self.getters:
+            if isinstance(getter, PatchedClient):
+                if is_method(getter, double):
+                    return MockRole(False, getter, ANY_MODEL)
+                continue
             if double is getter.double:
                 return MockRole(True, getter, ANY_MODEL)
             if isinstance(getter.double, LegacyMock):
@@ -255,7 +271,11 @@ class CallReader:
                 "Rename one of them, then run this again.",
                 node,
             )
-        self.names[name] = SingleCall(name, is_legacy=calls.is_legacy)
+        self.names[name] = SingleCall(
+            name,
+            is_legacy=calls.is_legacy,
+            is_of_sdk=calls.is_of_sdk,
+        )
         self.loop_variables.add(name)
 
     def read(self, node: cst.BaseExpression) -> CallValue | cst.BaseExpression | None:
@@ -328,8 +348,8 @@ class CallReader:
         if name == "called":
             return parse_expression(f"bool({calls})")
         if name == "call_args":
-            return SingleCall(f"{owner}.last_call")
-        return CallList(calls)
+            return SingleCall(f"{owner}.last_call", is_of_sdk=role.is_of_sdk)
+        return CallList(calls, is_of_sdk=role.is_of_sdk)
 
     def _read_subscript(self, node: cst.Subscript) -> CallValue | cst.BaseExpression | None:
         owner = self.read(node.value)
@@ -340,13 +360,11 @@ class CallReader:
         name = get_string(index)
         if isinstance(owner, CallList) and number is not None:
             source = f"{owner.source}[{number}]"
-            return SingleCall(source, owner.is_of_getter, owner.is_legacy)
+            return SingleCall(source, owner.is_of_getter, owner.is_legacy, owner.is_of_sdk)
         if isinstance(owner, SingleCall):
             return _read_call_item(owner, number, name)
         if isinstance(owner, PositionalArguments) and number == 0:
-            if owner.call.is_of_getter:
-                return parse_expression(owner.call.source)
-            return parse_expression(f'{owner.call.source}["prompt"]')
+            return _read_first_argument(owner.call)
         if isinstance(owner, KeywordArguments) and name:
             return _read_keyword(owner, name, node)
         return None
@@ -423,6 +441,15 @@ def _read_call_item(
     return KeywordArguments(call) if number == 1 else None
 
 
+def _read_first_argument(call: SingleCall) -> cst.BaseExpression | None:
+    if call.is_of_getter:
+        return parse_expression(call.source)
+    if call.is_of_sdk:
+        # The methods of SDKs take keyword arguments only.
+        return None
+    return parse_expression(f'{call.source}["prompt"]')
+
+
 def _read_legacy_field(call: SingleCall, name: str) -> cst.BaseExpression:
     """Return the expression for a field of a legacy record in our record."""
     if name in ("model", "model_name", "model_id"):
@@ -446,6 +473,8 @@ def _read_keyword(
     uses_get: bool = False,
 ) -> cst.BaseExpression:
     call = keywords.call
+    if call.is_of_sdk:
+        return _read_body(call, name, node, uses_get=uses_get)
     if call.is_of_getter or name in UNSUPPORTED_KEYWORDS:
         raise new_no_equivalent(node)
     if name == "prompt":
@@ -457,11 +486,40 @@ def _read_keyword(
     return parse_expression(f'{section}["{name}"]')
 
 
+def _read_body(
+    call: SingleCall,
+    name: str,
+    node: cst.BaseExpression,
+    *,
+    uses_get: bool,
+) -> cst.BaseExpression:
+    refuse_client_option(name, node)
+    body = f"{call.source}.request.body"
+    if uses_get:
+        return parse_expression(f'{body}.get("{name}")')
+    return parse_expression(f'{body}["{name}"]')
+
+
+def refuse_client_option(name: str, node: cst.CSTNode) -> None:
+    """Refuse an argument of a method of a client that is no part of the request body."""
+    if name in CLIENT_OPTIONS:
+        raise CannotRewrite(
+            f"{name} is not sent in the body of the request",
+            "mock_llm_calls.last_call.request has url, headers and body.",
+            node,
+        )
+
+
 def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.BaseExpression:
     """Rewrite `"system" in kwargs`."""
     [target] = node.comparisons
     call = keywords.call
     name = get_string(node.left)
+    if call.is_of_sdk and name is not None:
+        refuse_client_option(name, node)
+        body = parse_expression(f"{call.source}.request.body")
+        new_target = target.with_changes(comparator=body)
+        return node.with_changes(comparisons=[new_target])
     # A record always has a prompt and a schema, so `in` says nothing about them.
     is_certain = name in ("prompt", "schema", *UNSUPPORTED_KEYWORDS)
     if name is None or is_certain or call.is_of_getter:
@@ -478,14 +536,17 @@ def new_no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> Cann
 
 
 def _is_used_as_record(name: str, node: cst.CSTNode) -> bool:
-    """Return whether a loop variable is only used like `call["prompt"]`."""
+    """Return whether a loop variable is only used like `call["prompt"]` or `call.request`."""
     variable = m.Name(name)
     key = m.SubscriptElement(m.Index(m.SimpleString()))
     # Nodes are compared by identity: the name occurs in nodes that are equal.
     allowed: set[int] = set()
     for found in m.findall(node, m.Subscript(variable, [key])):
-        record = cst.ensure_type(found, cst.Subscript)
-        allowed.add(id(record.value))
+        subscript = cst.ensure_type(found, cst.Subscript)
+        allowed.add(id(subscript.value))
+    for found in m.findall(node, m.Attribute(variable, m.Name("request"))):
+        attribute = cst.ensure_type(found, cst.Attribute)
+        allowed.add(id(attribute.value))
     # The loop itself binds the name.
     for found in m.findall(node, m.CompFor() | m.For()):
         target = getattr(found, "target", None)

@@ -81,13 +81,13 @@ def find_models(getter: PatchedGetter) -> list[tuple[str, TestDouble]]:
         CannotRewrite: they are unknown.
     """
     double = getter.double
-    _raise_problem(double)
+    raise_problem(double)
     source = double.return_value
     # As in unittest.mock, a side effect has precedence over the return value.
     if isinstance(double.side_effect, SideEffectList):
         return _pair_in_order(double.side_effect, getter.requested_models)
     if isinstance(double.side_effect, TestDouble):
-        _raise_problem(double.side_effect)
+        raise_problem(double.side_effect)
         source = double.side_effect.return_value
     if isinstance(source, ReturnByName):
         return [(name, _require_double(value)) for name, value in source.values]
@@ -96,7 +96,8 @@ def find_models(getter: PatchedGetter) -> list[tuple[str, TestDouble]]:
     return [(getter.only_model or ANY_MODEL, _require_double(source))]
 
 
-def _raise_problem(double: TestDouble) -> None:
+def raise_problem(double: TestDouble) -> None:
+    """Raise the reason why the behaviour of a double is unknown, if it is."""
     if double.problem is not None:
         raise double.problem
 
@@ -168,13 +169,13 @@ def _collect_model_reply(
     getter: PatchedGetter,
     table: SymbolTable,
 ) -> ConfiguredReply | None:
-    _raise_problem(double)
+    raise_problem(double)
     _check_model_attributes(double, model)
     replies = []
     for method in find_prompt_methods(double):
         if method.is_unconfigured:
             continue
-        reply = _PromptMethod(model, method, getter.returns_async_models, table).convert()
+        reply = PromptMethod(model, method, getter.returns_async_models, table).convert()
         if reply is not None:
             replies.append(reply)
     # `set` and `add` do not distinguish how the model is called.
@@ -218,7 +219,7 @@ def _check_model_attributes(model: TestDouble, name: str) -> None:
             raise CannotRewrite(
                 f"the mock of a model has the attribute {attribute}",
                 "Models of llm_mock have the attributes of the real model in llm: remove it.",
-                _get_node(value),
+                get_node(value),
             )
 
 
@@ -232,7 +233,8 @@ def _check_model_id(node: cst.BaseExpression, name: str) -> None:
         )
 
 
-def _get_node(value: Value) -> cst.BaseExpression | None:
+def get_node(value: Value) -> cst.BaseExpression | None:
+    """Return the expression of a value; None for mocks and lists of them."""
     return value.node if isinstance(value, PlainCode) else None
 
 
@@ -242,7 +244,7 @@ def _is_unconfigured(value: Value) -> bool:
     return all(map(_is_unconfigured, value.attributes.values()))
 
 
-class _PromptMethod:
+class PromptMethod:
     """Converts the double of a prompt method.
 
     Args:
@@ -250,7 +252,15 @@ class _PromptMethod:
         method: the double.
         is_async: whether the model is asynchronous.
         table: the values of the test's names.
+
+    Attributes:
+        async_problem: the reason and the advice where a synchronous model is awaited.
     """
+
+    async_problem = (
+        "prompt() of a synchronous model is awaited",
+        "Patch llm.get_async_model's users.",
+    )
 
     def __init__(
         self,
@@ -268,15 +278,12 @@ class _PromptMethod:
     def convert(self) -> ConfiguredReply | None:
         """Return the configured reply, or None if the test configures none."""
         method = self.method
-        _raise_problem(method)
+        raise_problem(method)
         if method.is_async and not self.is_async:
-            raise CannotRewrite(
-                "prompt() of a synchronous model is awaited",
-                "Patch llm.get_async_model's users.",
-            )
+            raise CannotRewrite(*self.async_problem)
         effect = method.side_effect
         if isinstance(effect, TestDouble):
-            _raise_problem(effect)
+            raise_problem(effect)
             return self._convert_standing(effect.return_value)
         if isinstance(effect, SideEffectList):
             return self._convert_queue(effect.values)
@@ -303,7 +310,7 @@ class _PromptMethod:
         if value is None:
             reply = None
         else:
-            reply = self._convert_response(value)
+            reply = self.convert_response(value)
         if reply is None:
             return None
         statement = f"mock_llm_responses.set({self.quoted_model}, {reply})"
@@ -323,7 +330,7 @@ class _PromptMethod:
     def _convert_queued(self, value: Value) -> str:
         if isinstance(value, PlainCode) and is_error(value.node, self.table):
             return to_source(value.node)
-        reply = self._convert_response(value)
+        reply = self.convert_response(value)
         if reply is None:
             raise CannotRewrite(
                 "a response in side_effect has no text and no data",
@@ -331,13 +338,13 @@ class _PromptMethod:
             )
         return reply
 
-    def _convert_response(self, value: Value) -> str | None:
+    def convert_response(self, value: Value) -> str | None:
         """Return a response as an argument of `set`, or None if it is not configured."""
         if isinstance(value, TestDouble):
             return _Response(value, self.quoted_model, self.is_async, self.table).convert()
         chunks = _get_chunks(value)
         if chunks is None:
-            node = _get_node(value)
+            node = get_node(value)
             source = "an unknown value" if node is None else to_source(node)
             raise CannotRewrite(
                 f"the mock returns {source}, which is not a response",
@@ -372,7 +379,7 @@ class _Response:
 
     def convert(self) -> str | None:
         """Return the source of the reply, or None if the test configures none."""
-        _raise_problem(self.double)
+        raise_problem(self.double)
         if self.double.side_effect is not None:
             raise CannotRewrite(
                 "the response itself is called",
@@ -441,7 +448,7 @@ class _Response:
                 f"the mock of a response has the attribute {name}",
                 f"Put it into a Reply: mock_llm_responses.set({self.model}, Reply(text, …)); "
                 "tool_calls, reasoning and resolved_model are arguments of it.",
-                _get_node(value),
+                get_node(value),
             )
 
     def _get_result(self, name: str) -> cst.BaseExpression | None:
@@ -452,7 +459,7 @@ class _Response:
             return method.node
         if not isinstance(method, TestDouble) or method.is_unconfigured:
             return None
-        _raise_problem(method)
+        raise_problem(method)
         self._refuse_side_effect(name, method.side_effect)
         if not isinstance(method.return_value, PlainCode):
             raise CannotRewrite(f"the result of {name}() is not literal")
@@ -472,7 +479,7 @@ class _Response:
     def _refuse_side_effect(self, name: str, effect: Value | None) -> None:
         if effect is None:
             return
-        node = _get_node(effect)
+        node = get_node(effect)
         if isinstance(effect, SideEffectList) or isinstance(node, (cst.List, cst.Tuple)):
             raise CannotRewrite(
                 f"{name}() returns another value each time",
@@ -493,7 +500,7 @@ class _Response:
         if isinstance(method, TestDouble):
             if method.is_unconfigured:
                 return None
-            _raise_problem(method)
+            raise_problem(method)
             if method.return_value is not None:
                 chunks = _get_chunks(method.return_value)
         if chunks is None:
@@ -519,7 +526,7 @@ class _Response:
 
 def _format_usage(value: Value) -> str:
     numbers = value.attributes if isinstance(value, TestDouble) else {}
-    nodes = {name: _get_node(number) for name, number in numbers.items()}
+    nodes = {name: get_node(number) for name, number in numbers.items()}
     is_known = {"input", "output"} <= nodes.keys() <= _USAGE_KEYS.keys()
     if not is_known or None in nodes.values():
         raise CannotRewrite(
@@ -575,7 +582,7 @@ def _is_dump_of(text: cst.BaseExpression, data: cst.BaseExpression) -> bool:
 
 def _get_chunks(value: Value) -> str | None:
     """Return the source of a literal list of chunks, without an `iter` around it."""
-    node = _get_node(value)
+    node = get_node(value)
     if isinstance(node, cst.Call) and m.matches(node, _LIST_CALL):
         node = node.args[0].value
     if isinstance(node, (cst.List, cst.Tuple)):

@@ -1,4 +1,4 @@
-"""Import `Reply` in a rewritten file, where isort and ruff would put it."""
+"""Import names of `llm_mock` in a rewritten file, where isort and ruff would put them."""
 
 from __future__ import annotations
 
@@ -34,37 +34,41 @@ _THIRD_PARTY = 2
 _REPLY_KEY = _ImportKey(_THIRD_PARTY, True, "llm_mock")
 
 
-def add_reply_import(body: Sequence[cst.BaseStatement], path: Path) -> list[cst.BaseStatement]:
-    """Import `Reply`: in an import of `llm_mock`, or in a line of its own in sorted order.
+def add_import(
+    body: Sequence[cst.BaseStatement],
+    name: str,
+    path: Path,
+) -> list[cst.BaseStatement]:
+    """Import a name: in an import of `llm_mock`, or in a line of its own in sorted order.
 
     Args:
         body: the statements of the file.
+        name: the name, such as `Reply`.
         path: its path, near which the modules of the project are.
     """
     changed = list(body)
     for number, node in enumerate(body):
-        extended = _extend_import(node)
+        extended = _extend_import(node, name)
         if extended is not None:
             changed[number] = extended
             return changed
-    return _insert_import(changed, parse_statement("from llm_mock import Reply"), path)
+    return _insert_import(changed, parse_statement(f"from llm_mock import {name}"), path)
 
 
-def _extend_import(node: cst.BaseStatement) -> cst.BaseStatement | None:
-    """Add `Reply` to `from llm_mock import …`; None for any other statement."""
+def _extend_import(node: cst.BaseStatement, name: str) -> cst.BaseStatement | None:
+    """Add a name to `from llm_mock import …`; None for any other statement."""
     part = get_small_statement(node)
     if not isinstance(part, cst.ImportFrom) or part.module is None:
         return None
     if get_dotted_name(part.module) != "llm_mock":
         return None
-    if isinstance(part.names, cst.ImportStar) or "Reply" in map(get_bound_name, part.names):
+    if isinstance(part.names, cst.ImportStar) or name in map(get_bound_name, part.names):
         return node
     space = cst.SimpleWhitespace(" ")
     comma = cst.Comma(whitespace_after=space)
     names = list(part.names)
     names[-1] = names[-1].with_changes(comma=comma)
-    reply = cst.ImportAlias(cst.Name("Reply"))
-    names.append(reply)
+    names.append(cst.ImportAlias(cst.Name(name)))
     new_import = part.with_changes(names=names)
     return node.with_changes(body=[new_import])
 

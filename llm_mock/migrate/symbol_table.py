@@ -31,6 +31,16 @@ from llm_mock.migrate.syntax import (
 
 # Bounds recursion of helpers, and the length of `[reply] * n`.
 MAX_DEPTH = 30
+# Objects that have what they are given as attributes: also the answers of SDKs.
+NAMESPACES = ("types.SimpleNamespace", "SimpleNamespace", "openai.types.")
+
+
+class UnknownUse(CannotRewrite):
+    """A mock is used in an unknown way; it may replace something else than a model."""
+
+    def __init__(self, name: str, reason: str, node: cst.CSTNode) -> None:
+        super().__init__(reason, node=node)
+        self.name = name
 
 
 class SymbolTable:
@@ -88,7 +98,7 @@ class SymbolTable:
                 "prompt.system the system prompt.",
                 node,
             )
-        return CannotRewrite(f"the use of the mock {name} in {source} is unknown", node=node)
+        return UnknownUse(name, f"the use of the mock {name} in {source} is unknown", node)
 
     def _evaluate(self, node: cst.BaseExpression) -> Value:
         for node_type, evaluate in _EVALUATORS:
@@ -179,7 +189,7 @@ class SymbolTable:
         if last_name == FACTORY:
             # Whatever module the project keeps it in.
             return new_legacy_mock(node)
-        if qualified_name in ("types.SimpleNamespace", "SimpleNamespace"):
+        if qualified_name.startswith(NAMESPACES):
             return self._new_namespace(node)
         value: Value | None = None
         if isinstance(function, cst.Name) and not is_local:
@@ -238,7 +248,8 @@ class SymbolTable:
     def _new_namespace(self, node: cst.Call) -> TestDouble:
         arguments = get_arguments(node)
         if arguments is None or arguments[0]:
-            raise CannotRewrite("the arguments of SimpleNamespace are not literal", node=node)
+            source = to_source(node.func)
+            raise CannotRewrite(f"the arguments of {source} are not literal", node=node)
         attributes = {name: self.evaluate(value) for name, value in arguments[1].items()}
         return TestDouble(has_any_attribute=False, attributes=attributes)
 
@@ -298,7 +309,10 @@ class SymbolTable:
         index = get_index(node)
         if isinstance(owner, ReturnByName) and index is not None:
             return self._choose(owner, index)
-        return self._inline(node)
+        item = None
+        if index is not None:
+            item = _get_item(owner, get_int(index))
+        return item or self._inline(node)
 
     def _choose(self, models: ReturnByName, index: cst.BaseExpression) -> Value:
         name = get_string(index)
@@ -311,6 +325,20 @@ class SymbolTable:
             if isinstance(value, Argument):
                 return models
         raise CannotRewrite(f"the mock that {to_source(index)} selects is unknown", node=index)
+
+
+def _get_item(owner: Value, number: int | None) -> Value | None:
+    """Return an item of a list of mocks, or of a mock; None if it is unknown."""
+    if number is None:
+        return None
+    if isinstance(owner, SideEffectList):
+        is_inside = -len(owner.values) <= number < len(owner.values)
+        return owner.values[number] if is_inside else None
+    if not isinstance(owner, TestDouble):
+        return None
+    # A MagicMock has the same value at each index.
+    items = owner.get_attribute("__getitem__")
+    return items.get_return_value() if isinstance(items, TestDouble) else None
 
 
 _PLAIN = PlainCode(cst.Name("None"))

@@ -34,7 +34,7 @@ def resolve_target(path: str, test_file: Path) -> tuple[str, str] | None:
     owner, _, name = path.rpartition(".")
     if target is not None or not owner:
         return target
-    qualified_name = _resolve_name(owner, name, test_file)
+    qualified_name = resolve_name(owner, name, test_file)
     if qualified_name is not None:
         return _split_qualified_name(qualified_name)
     if name in GETTERS and _is_library(owner, test_file):
@@ -59,10 +59,10 @@ def _split_qualified_name(qualified_name: str) -> tuple[str, str] | None:
 
 def _is_library(path: str, test_file: Path) -> bool:
     module, _, name = path.rpartition(".")
-    return bool(module) and _resolve_name(module, name, test_file) == LIBRARY
+    return bool(module) and resolve_name(module, name, test_file) == LIBRARY
 
 
-def _resolve_name(module: str, name: str, test_file: Path, depth: int = 0) -> str | None:
+def resolve_name(module: str, name: str, test_file: Path, depth: int = 0) -> str | None:
     """Follow the imports of a name in a module to its qualified name, or None."""
     source = find_source(module, test_file)
     if source is None or depth > MAX_MODULES:
@@ -77,7 +77,7 @@ def _resolve_name(module: str, name: str, test_file: Path, depth: int = 0) -> st
     owner, _, last = imported.rpartition(".")
     if not owner:
         return imported
-    return _resolve_name(owner, last, test_file, depth + 1) or imported
+    return resolve_name(owner, last, test_file, depth + 1) or imported
 
 
 def _make_absolute(name: str, module: str, source: Path) -> str:

@@ -158,11 +158,7 @@ class RewriteVerifier:
         new: PytestRun,
     ) -> str:
         """Return why a fixture is to stay as it was; empty if it may change."""
-        has_users = False
-        for key, test in new.results.items():
-            if name not in test.fixtures or not _is_in_scope(Path(key[0]), path):
-                continue
-            has_users = True
+        for key, test in _list_users(new, path, name):
             test_path, test_name = key
             was_refused = test_name in result.changed and test_name not in current.changed
             if test_path == str(path) and was_refused:
@@ -170,7 +166,10 @@ class RewriteVerifier:
             problem = self._check_user(key, test)
             if problem:
                 return f"{test_name} uses it{problem}"
-        return "" if has_users else "pytest runs no test that uses it"
+        # The new tests may no longer request it, and then have a result of their own.
+        if _list_users(self._old, path, name):
+            return ""
+        return "pytest runs no test that uses it"
 
     def _check_user(self, key: TestKey, test: TestOutcome) -> str:
         """Return why a test is worse with a rewritten fixture; empty if it is not."""
@@ -178,6 +177,15 @@ class RewriteVerifier:
             return f" and then fails: {test.problem}"
         lost = _describe_lost(self._lost.get(key))
         return f": {lost}" if lost else ""
+
+
+def _list_users(run: PytestRun, path: Path, name: str) -> list[tuple[TestKey, TestOutcome]]:
+    """Return the results of the tests that use a fixture of a file."""
+    users = []
+    for key, test in run.results.items():
+        if name in test.fixtures and _is_in_scope(Path(key[0]), path):
+            users.append((key, test))
+    return users
 
 
 def _run(results: Sequence[FileResult]) -> PytestRun:

@@ -105,6 +105,39 @@ def test_a_test_that_passes_before_and_after_is_written(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} <= {"app.py", "test_app.py", "__pycache__"}
 
 
+FIXTURE = """
+    @pytest.fixture
+    def model():
+        with patch("app.get_model") as get_model:
+            yield get_model.return_value
+"""
+WITH_FIXTURE = """
+    def test_greeting(model):
+        model.prompt.return_value.text.return_value = "Hello"
+        assert app.ask() == "Hello"
+"""
+
+
+def test_a_fixture_that_no_test_requests_any_longer_is_removed(folder: Path) -> None:
+    write(folder / "test_app.py", START, FIXTURE, WITH_FIXTURE)
+    code, lines = migrate(".")
+    assert (code, lines[0]) == (
+        0,
+        "test_app.py: test_greeting verified: it passes, and notices 3 of 6 changes.",
+    )
+    assert "fixture" not in (folder / "test_app.py").read_text()
+
+
+def test_a_fixture_that_no_test_uses_stays(folder: Path) -> None:
+    source = write(folder / "test_app.py", START, FIXTURE)
+    assert migrate(".")[1] == [
+        "test_app.py:9: model: pytest runs no test that uses it. Without --write the command "
+        "shows the new test.",
+        "Rewritten: 0 tests in 0 files, 1 left to you. Look at the changes.",
+    ]
+    assert (folder / "test_app.py").read_text() == source
+
+
 WORKS = """
     def test_it():
         with patch("app.get_model") as get_model:

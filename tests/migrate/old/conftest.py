@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import types
 
+import assistants
 import pytest
 import reviews
+from assistants import Assistant
 
 FAULTS = ("", "prompt", "answer", "system", "schema", "retry", "call")
+MODULES = ("reviews", "assistants")
 
 
 def collect_words(function):
@@ -20,11 +23,19 @@ def collect_words(function):
     return words | collect_words_of_names(function.__code__)
 
 
+def find_function(name):
+    for owner in (reviews, assistants, Assistant):
+        called = getattr(owner, name, None)
+        if isinstance(called, types.FunctionType) and called.__module__ in MODULES:
+            return called
+    return None
+
+
 def collect_words_of_names(code):
     words = {""}
     for name in code.co_names:
-        called = getattr(reviews, name, None)
-        if isinstance(called, types.FunctionType) and called.__module__ == "reviews":
+        called = find_function(name)
+        if called is not None:
             words |= collect_words(called)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

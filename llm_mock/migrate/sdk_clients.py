@@ -1,0 +1,110 @@
+"""Recognize patched client classes of SDKs, and their methods that call a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from llm_mock.migrate.doubles import PatchedGetter, TestDouble, Value
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.targets import resolve_name
+
+CLIENTS = (
+    "openai.OpenAI",
+    "openai.AsyncOpenAI",
+    "openai.AzureOpenAI",
+    "openai.AsyncAzureOpenAI",
+)
+METHODS = (
+    "chat.completions.create",
+    "chat.completions.parse",
+    "beta.chat.completions.parse",
+)
+"""The methods of clients that call a model, each with the path that leads to it."""
+
+
+@dataclass(eq=False)
+class PatchedClient(PatchedGetter):
+    """A patch of the client class of an SDK.
+
+    Attributes:
+        returns_async_models: whether the methods of the client are awaited.
+    """
+
+    def get_client(self) -> TestDouble | None:
+        """Return the double of the client; None if the test uses none.
+
+        Raises:
+            CannotRewrite: the class makes something else.
+        """
+        effect = self.double.side_effect
+        value = self.double.return_value
+        if isinstance(effect, TestDouble) and effect.problem is None:
+            # `lambda **options: client`
+            value = effect.return_value
+        elif effect is not None:
+            raise CannotRewrite(
+                f"{self.target} itself has a side effect",
+                "The client is a real one now. For an error of a call: "
+                'mock_llm_responses.set_error("*", error).',
+            )
+        if value is None or isinstance(value, TestDouble):
+            return value
+        raise CannotRewrite(f"{self.target} makes an object that is not a mock made in this file")
+
+
+def resolve_client(path: str, test_file: Path) -> str | None:
+    """Return the client class that a patched path names, or None if it names something else."""
+    owner, _, name = path.rpartition(".")
+    module, _, library = owner.rpartition(".")
+    candidates = [path]
+    if owner:
+        candidates.append(resolve_name(owner, name, test_file) or "")
+    if module:
+        # "app.openai.OpenAI", where app imports openai.
+        imported = resolve_name(module, library, test_file)
+        candidates.append(f"{imported}.{name}")
+    for candidate in candidates:
+        if candidate in CLIENTS:
+            return candidate
+    return None
+
+
+def find_methods(client: TestDouble) -> list[TestDouble]:
+    """Return the doubles of the methods that call a model, as far as the test has them."""
+    methods = []
+    for path, value in _walk(client, ""):
+        if path in METHODS and isinstance(value, TestDouble):
+            methods.append(value)
+    return methods
+
+
+def is_method(patched: PatchedClient, double: Value) -> bool:
+    """Return whether a double is a method of a patched client that calls a model."""
+    client = patched.get_client()
+    if client is None:
+        return False
+    return any(double is method for method in find_methods(client))
+
+
+def find_other_configuration(client: TestDouble) -> tuple[str, Value] | None:
+    """Return the path and value of something else that a test configures, or None."""
+    for path, value in _walk(client, ""):
+        is_known = path in METHODS and isinstance(value, TestDouble)
+        if not is_known and not _is_container(value):
+            return path, value
+    return None
+
+
+def _walk(owner: TestDouble, prefix: str) -> Iterator[tuple[str, Value]]:
+    """Yield the attributes of a client and of their attributes, up to the methods."""
+    for name, value in owner.attributes.items():
+        path = f"{prefix}{name}"
+        yield path, value
+        if isinstance(value, TestDouble) and path not in METHODS:
+            yield from _walk(value, f"{path}.")
+
+
+def _is_container(value: Value) -> bool:
+    return isinstance(value, TestDouble) and value.is_unconfigured

@@ -1,0 +1,87 @@
+"""An application with every kind of call of an SDK. `BROKEN` of `reviews` breaks it."""
+
+from __future__ import annotations
+
+import openai
+import reviews
+from openai import AsyncOpenAI, OpenAI
+from reviews import broken, said, without
+
+
+TOKENS = 4
+
+
+class Assistant:
+    """Talks to a model through a client of its own."""
+
+    def __init__(self, model: str = "gpt-4o-mini", on_answer: object = None) -> None:
+        self.client = OpenAI(api_key="test")
+        self.model = model
+        self.on_answer = on_answer
+
+    def complete(self, text: str, **options: object) -> object:
+        system = {"role": "system", "content": broken("system", "Be long", "Be brief")}
+        text = broken("prompt", "Something else", text)
+        options |= {
+            "model": broken("model", "gpt-4.1", self.model),
+            "messages": [system, {"role": "user", "content": text}],
+        }
+        if reviews.BROKEN == "no call":
+            raise LookupError("the application asks nobody")
+        if reviews.BROKEN == "twice":
+            self.client.chat.completions.create(**options)
+        return self.client.chat.completions.create(**options)
+
+    def answer(self, text: str) -> str:
+        options = without("option", {"temperature": broken("option", 1, 0.5)})
+        response = self.complete(f"Answer: {text}", **options)
+        answer = said(response.choices[0].message.content)
+        if self.on_answer is not None:
+            self.on_answer(answer)
+        return answer
+
+    def answer_if_any(self, text: str) -> str:
+        return self.answer(text) if text or reviews.BROKEN == "call" else ""
+
+    def call_tool(self, text: str) -> tuple[str, str]:
+        response = self.complete(text, tools=[TOOL])
+        call = response.choices[0].message.tool_calls[0]
+        return said(call.function.name), said(call.function.arguments)
+
+    def count_tokens(self, text: str) -> int:
+        usage = self.complete(text).usage
+        return broken("answer", 0, usage.prompt_tokens + usage.completion_tokens)
+
+    def is_cut_off(self, text: str) -> bool:
+        return self.complete(text).choices[0].finish_reason == broken("answer", "…", "length")
+
+    def answer_patiently(self, text: str) -> str:
+        for _ in range(broken("retry", 1, 3)):
+            try:
+                return self.answer(text)
+            except openai.OpenAIError:
+                pass
+        return "gave up"
+
+    def answer_twice(self, text: str) -> list[str]:
+        return [self.answer(text), self.answer(f"{text}, again")]
+
+
+TOOL = {
+    "type": "function",
+    "function": {"name": "weather", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+def ask_openai(text: str) -> str:
+    messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
+    client = openai.OpenAI(api_key="test")
+    response = client.chat.completions.create(model="gpt-4o", messages=messages)
+    return said(response.choices[0].message.content)
+
+
+async def ask_async(text: str) -> str:
+    messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
+    client = AsyncOpenAI(api_key="test")
+    response = await client.chat.completions.create(model="gpt-4o", messages=messages)
+    return said(response.choices[0].message.content)

@@ -1,0 +1,84 @@
+"""Each client class, and each method of it that calls a model, is recognized."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import rewrite_file
+
+OLD = """
+from types import SimpleNamespace
+from unittest.mock import {mock}, patch
+import app
+
+def new_response():
+    return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))])
+
+def test_it():
+    client = {mock}()
+    client.{method}.return_value = new_response()
+    with patch("{target}", {new}):
+        app.run()
+"""
+NEW = """
+import app
+
+def test_it(mock_llm_responses):
+    mock_llm_responses.set("*", "Hi")
+    app.run()
+"""
+APPLICATION = """
+import openai
+import openai as sdk
+from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+"""
+
+
+def migrate(folder: Path, **values: str) -> tuple[str, list[str]]:
+    (folder / "app.py").write_text(APPLICATION)
+    replaced = {
+        "mock": "Mock",
+        "method": "chat.completions.create",
+        "target": "app.OpenAI",
+        "new": "return_value=client",
+    }
+    source = OLD.format(**(replaced | values)).encode()
+    result = rewrite_file(
+        folder / "test_app.py", source, lambda test, target: (), lambda name: name
+    )
+    return result.after, [change.reason for change in result.manual_changes]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"target": "app.OpenAI"},
+        {"target": "app.AzureOpenAI"},
+        {"target": "app.AsyncOpenAI", "mock": "AsyncMock"},
+        {"target": "app.AsyncAzureOpenAI", "mock": "AsyncMock"},
+        {"target": "app.openai.OpenAI"},
+        {"target": "app.sdk.OpenAI"},
+        {"target": "openai.OpenAI"},
+        {"method": "chat.completions.parse"},
+        {"method": "beta.chat.completions.parse"},
+        {"new": "side_effect=lambda **options: client"},
+        {"new": "lambda **options: client"},
+    ],
+    ids=str,
+)
+def test_it_is_rewritten(tmp_path: Path, values: dict[str, str]) -> None:
+    assert migrate(tmp_path, **values) == (NEW, [])
+
+
+@pytest.mark.parametrize("target", ["OpenAI", "app.Client", "app.json.OpenAI", "other.OpenAI"])
+def test_another_class_is_left_alone(tmp_path: Path, target: str) -> None:
+    source, reasons = migrate(tmp_path, target=target)
+    assert (f'patch("{target}"' in source, reasons) == (True, [])
+
+
+def test_an_awaited_method_of_a_client_that_is_not_async_is_left(tmp_path: Path) -> None:
+    assert migrate(tmp_path, mock="AsyncMock")[1] == ["create() of a synchronous client is awaited"]

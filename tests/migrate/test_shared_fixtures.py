@@ -1,0 +1,77 @@
+"""A fixture that only patches stays for the tests that stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import FileResult, rewrite_file
+
+FILE = """
+    from unittest.mock import patch
+
+    import pytest
+
+    import app
+
+
+    @pytest.fixture{arguments}
+    def model():
+        with patch("app.get_model") as get_model:
+            {configuration}yield get_model.return_value
+
+
+    def test_the_answer(model):
+        model.prompt.return_value.text.return_value = "Hello"
+        assert app.ask() == "Hello"
+
+
+    def test_the_identity(model):
+        model.prompt.return_value.text.return_value = "Hello"
+        assert app.ask() is model
+"""
+NEW_TEST = """
+    def test_the_answer(mock_llm_responses):
+        mock_llm_responses.set("*", "Hello")
+        assert app.ask() == "Hello"
+"""
+
+
+def migrate(folder: Path, arguments: str = "", configuration: str = "") -> tuple[str, FileResult]:
+    (folder / "app.py").write_text("from llm import get_model\n")
+    source = dedent(FILE.format(arguments=arguments, configuration=configuration))
+    result = rewrite_file(
+        folder / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+    return source, result
+
+
+def test_it_stays_for_the_test_that_needs_it(tmp_path: Path) -> None:
+    source, result = migrate(tmp_path, "(scope='function')")
+    assert result.changed == ("test_the_answer",)
+    start = source.index("def test_the_answer")
+    end = source.index("\n\n\ndef test_the_identity")
+    assert result.after == source[:start] + dedent(NEW_TEST).strip() + source[end:]
+    [change] = result.manual_changes
+    assert (change.name, change.line) == ("test_the_identity", 22)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "configuration"),
+    [
+        ("(autouse=True)", ""),
+        ("", "get_model.return_value.prompt.return_value.text.return_value = 'Hi'\n        "),
+    ],
+)
+def test_one_that_does_more_stays_with_all_of_its_tests(
+    tmp_path: Path, arguments: str, configuration: str
+) -> None:
+    source, result = migrate(tmp_path, arguments, configuration)
+    assert (result.changed, result.after) == ((), source)
+    reasons = {change.name: change.reason for change in result.manual_changes}
+    assert reasons["model"] == "test_the_identity uses it and cannot be rewritten"
+    assert reasons["test_the_answer"] == "it uses the fixture model, which cannot be rewritten"
