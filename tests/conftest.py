@@ -77,6 +77,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # Not in `addopts`: the examples run where pytest-xdist is not installed.
     if getattr(config.option, "dist", "no") == "load":
         config.option.dist = "worksteal"
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        relax_hypothesis()
+
+
+def relax_hypothesis() -> None:
+    """Let generated examples take their time, which depends on what else the machine does."""
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("tests")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -438,7 +438,7 @@ NESTED = st.recursive(
 )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40, derandomize=True, database=None)
 @given(NESTED)
 def test_what_is_generated_keeps_every_constraint(schema: Any) -> None:
     value = generate_instance(schema)

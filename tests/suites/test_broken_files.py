@@ -410,9 +410,7 @@ WORDS = (
     "rows: ",
     "    ",
 )
-quick = settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+quick = settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def assert_read_or_refused(folder: Path, text: str) -> None:

@@ -360,9 +360,7 @@ FULL = f"""\
 """
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_whatever_was_done_to_a_file_it_is_read_or_refused(
     tmp_path: Path, data: st.DataObject

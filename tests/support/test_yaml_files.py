@@ -175,9 +175,7 @@ def test_every_part_has_its_line(tmp_path: Path) -> None:
         assert document.line_of(["calls", step, "below"]) == 2
 
 
-@settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(
@@ -221,9 +219,7 @@ def problem_of(path: Path) -> str:
         max_leaves=10,
     )
 )
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_what_is_written_is_what_is_read(tmp_path: Path, value: object) -> None:
     path = tmp_path / "file.yaml"
     path.write_bytes(dump({"value": value, "inline": Inline([1, 2])}).encode())
