@@ -337,6 +337,27 @@ def test_an_unclear_verdict_is_not_checked(project: Path, mock_llm_responses: LL
     assert "Nothing was checked" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--repeat", "3"), ("--retry", "1"), ("--min-score", "0.5"), ("--baseline", "r.json")],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("files", [["tests/llm"], ["role.yaml", "tests"]], ids=len)
+def test_without_an_evaluated_check_no_run_is_green(
+    project: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], arguments: tuple[str, ...]
+) -> None:
+    step = "  - {tool: sleep, args: {seconds: 0}, checks: [{type: contains, value: slept}]}\n"
+    write(project, "tests/llm/sums.yaml", SPEC.replace("verdict:", f"{step}verdict:"))
+    assert run("--dry-run", *files, "-o", "r.json").exit_code == 0
+    monkeypatch.setattr("llm_mock.checks.evaluation._get_skip_reason", lambda *_: "Skipped: x")
+    monkeypatch.setattr("llm_mock.specs.steps.RESULT_FIELDS", {})
+    ended = run("--dry-run", *files, *arguments)
+    assert ended.exit_code == 1
+    assert "✓" not in ended.output
+    assert "PASS" not in ended.output
+    assert "NOT CHECKED" in ended.output
+
+
 def test_no_further_test_is_started_once_the_cost_is_reached(
     project: Path, mock_llm_responses: LLMMock
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from llm_mock.agents import Agent
-from llm_mock.checks import evaluation
+from llm_mock.checks import check, contains, evaluation
 from llm_mock.suites import run_suite
 from tests.report.test_documents import read_page
 from tests.suites.cases import case, suite
@@ -20,6 +20,14 @@ GREEN = ("✓ All tests passed", "✓ The score is high enough", "✓ Nothing is
 JUDGED = "  - {name: judged, prompt: Hi, assertions: [{type: judge, criteria: Polite}]}\n"
 CHECKED = "  - {name: checked, prompt: Hi, assertions: [{type: regex, pattern: run}]}\n"
 BROKEN = "  - {name: broken, prompt: Hi, assertions: [{type: regex, pattern: walk}]}\n"
+SPEC = """\
+test: {name: Sums}
+steps:
+  - tool: assert_equals
+    args: {actual: 1, expected: 1}
+    checks: [{type: contains, value: "1"}]
+verdict: {pass_if: it holds, fail_if: it does not}
+"""
 MATRIX = "matrix: {models: [gpt-4o, gpt-4o-mini]}\n"
 
 
@@ -200,6 +208,35 @@ def test_pytest_skips_what_was_not_checked_and_says_why(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(["SKIPPED*not checked: Skipped: on purpose*"])
     junit = ElementTree.parse(pytester.path / "out.xml").getroot()
     assert len(list(junit.iter("skipped"))) == 3
+
+
+def test_in_pytest_a_plain_language_test_without_an_evaluated_check_is_skipped(
+    pytester: pytest.Pytester,
+) -> None:
+    folder = pytester.mkdir("tests") / "llm"
+    folder.mkdir()
+    (folder / "sums.yaml").write_text(SPEC)
+    command = ("--llm", "--llm-mock-dry-run", "tests/llm", "-rs")
+    pytester.runpytest_subprocess(*command).assert_outcomes(passed=1)
+    pytester.makeconftest(
+        """
+        from llm_mock.checks import evaluation
+        from llm_mock.specs import steps
+        evaluation._get_skip_reason = lambda *_: "Skipped: on purpose"
+        steps.RESULT_FIELDS.clear()
+        """
+    )
+    result = pytester.runpytest_subprocess(*command)
+    result.assert_outcomes(skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED*sums.yaml*UNCLEAR: Not checked in the dry run: *"])
+
+
+def test_in_python_a_check_that_was_not_evaluated_is_not_true(nothing_is_evaluated: None) -> None:
+    for one in (contains("Hello"), ~contains("Bye")):
+        finding = one("Hello")
+        assert (bool(finding), finding.outcome) == (False, "not checked")
+        with pytest.raises(AssertionError, match="on purpose"):
+            check("Hello", one)
 
 
 def test_pytest_names_the_checks_that_a_passing_case_skipped(pytester: pytest.Pytester) -> None:
