@@ -16,8 +16,8 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "tools": "It reads edits from texts.",
-    "structured": "It reads edits from texts.",
+    "tools": "It reads edits from the text of an answer.",
+    "structured": "It reads edits from the text of an answer.",
     "asynchronous": "It is synchronous.",
 }
 

@@ -18,7 +18,7 @@ REQUEST: dict[str, Any] = {
 }
 TOOLS = {"tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": SCHEMA}}}]}
 LACKS = {
-    "structured": "It validates no answers.",
+    "structured": "It does not validate answers.",
     "asynchronous": "It has no asynchronous client.",
 }
 

@@ -13,8 +13,8 @@ REQUIREMENTS = "browser-use>=0.13.14"
 ENVIRONMENT = "apps"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
-LACKS = {"streamed": "Its models stream nothing."}
-UNTRIED = {"tools": "Its tools are actions in a browser."}
+LACKS = {"streamed": "Its models do not stream."}
+UNTRIED = {"tools": "Its tools need a browser."}
 MESSAGES = [UserMessage(content=PROMPT)]
 
 

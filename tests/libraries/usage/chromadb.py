@@ -13,12 +13,12 @@ ASKS = "OpenAI (embeddings)"
 MODEL = "text-embedding-3-small"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "streamed": "It has embeddings alone.",
-    "tools": "It has embeddings alone.",
-    "structured": "It has embeddings alone.",
-    "asynchronous": "Its client in this process is synchronous.",
+    "streamed": "It supports only embeddings.",
+    "tools": "It supports only embeddings.",
+    "structured": "It supports only embeddings.",
+    "asynchronous": "Its in-process client is synchronous.",
 }
-UNTRIED = {"retried": "The scripted error is that of a chat."}
+UNTRIED = {"retried": "The test scripts only an error of a chat."}
 REPLIES = {"plain": []}
 
 

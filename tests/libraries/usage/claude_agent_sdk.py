@@ -25,7 +25,7 @@ MODEL = "claude-opus-4-5"
 SERVED = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 VARIABLES = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false"}
 SETTING = (
-    "Its process asks the [server](server.md): it needs `ANTHROPIC_BASE_URL` and "
+    "Its process calls the [server](server.md), so pass it `ANTHROPIC_BASE_URL` and "
     "`ANTHROPIC_API_KEY` of `llm_mock_server.environment()`."
 )
 NAME = "mcp__cities__weather"

@@ -15,7 +15,7 @@ ENVIRONMENT = "litellm"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
-SETTING = 'It needs `dspy.LM(…, engine="litellm")`; its default engine has sockets of its own.'
+SETTING = 'Use `dspy.LM(…, engine="litellm")`, because the default engine opens its own sockets.'
 
 
 class Ask(dspy.Signature):

@@ -11,7 +11,7 @@ ENVIRONMENT = "sdks"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o-mini"
 LACKS = {
-    "tools": "Its tools need models whose tokens it can choose.",
+    "tools": "Its tools need a model with token control.",
     "asynchronous": "Its programs are synchronous.",
 }
 

@@ -15,10 +15,10 @@ ENVIRONMENT = "apps"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 LACKS = {
-    "plain": "All of its answers are structured.",
-    "tools": "It calls no tools.",
+    "plain": "All its answers are structured.",
+    "tools": "It does not call tools.",
 }
-UNTRIED = {"streamed": "It streams parts of objects, which `tests/frameworks` reads."}
+UNTRIED = {"streamed": "It streams partial objects; `tests/frameworks` tests this."}
 REQUEST: dict[str, Any] = {"model": MODEL, "messages": [{"role": "user", "content": PROMPT}]}
 SUNNY = {"city": "It is sunny.", "degrees": 21}
 REPLIES = {"asynchronous": [SUNNY], "retried": [templates.rate_limit(), SUNNY]}

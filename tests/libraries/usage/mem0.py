@@ -14,9 +14,9 @@ ASKS = "OpenAI (Chat Completions, embeddings)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test", "MEM0_TELEMETRY": "False"}
 LACKS = {
-    "streamed": "It stores answers whole.",
-    "tools": "It calls no tools.",
-    "structured": "It gives out texts.",
+    "streamed": "It does not stream.",
+    "tools": "It does not call tools.",
+    "structured": "It returns only texts.",
 }
 MEMORY = {"memory": [{"id": "0", "text": ANSWER}]}
 REPLIES = {

@@ -14,10 +14,10 @@ ASKS = "Ollama, on this machine"
 MODEL = "llama3.2"
 HOSTS = ("127.0.0.1:11434",)
 SETTING = (
-    'It needs `llm_mock_hosts = ["127.0.0.1:11434"]`, as an Ollama on this machine is one of the '
-    "application's own services."
+    'It needs `llm_mock_hosts = ["127.0.0.1:11434"]`, because an Ollama on this machine counts as '
+    "a part of the application."
 )
-LACKS = {"retried": "It does not repeat a request."}
+LACKS = {"retried": "It does not retry."}
 MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]
 
 

@@ -9,7 +9,7 @@ from tests.libraries.scenario import PROMPT
 REQUIREMENTS = "replicate"
 ENVIRONMENT = "sdks"
 ASKS = "Replicate"
-REFUSED = "Its predictions have a form of each model's own, and are refused in Replicate's error."
+REFUSED = "Each model has its own prediction format, so requests get Replicate's error."
 
 
 def refused() -> object:

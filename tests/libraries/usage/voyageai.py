@@ -11,11 +11,11 @@ ENVIRONMENT = "sdks"
 ASKS = "Voyage (embeddings)"
 MODEL = "voyage-3"
 LACKS = {
-    "streamed": "It has embeddings alone.",
-    "tools": "It has embeddings alone.",
-    "structured": "It has embeddings alone.",
+    "streamed": "It supports only embeddings.",
+    "tools": "It supports only embeddings.",
+    "structured": "It supports only embeddings.",
 }
-UNTRIED = {"retried": "The scripted error is that of a chat."}
+UNTRIED = {"retried": "The test scripts only an error of a chat."}
 REPLIES = {"plain": [], "asynchronous": []}
 TEXTS = ["It rains.", ANSWER]
 

@@ -10,7 +10,7 @@ from tests.libraries.scenario import PROMPT
 REQUIREMENTS = "xai-sdk"
 ENVIRONMENT = "sdks"
 ASKS = "xAI (gRPC)"
-REFUSED = "It speaks gRPC, which is refused; xAI's API is answered through openai."
+REFUSED = "It uses gRPC, which the mock refuses. Call xAI's API through openai instead."
 
 
 def refused() -> object:
