@@ -13,7 +13,7 @@ pytest.importorskip("libcst")
 from llm_mock.migrate.file import rewrite_file
 
 GUIDE = (Path(__file__).parents[2] / "MIGRATION_GUIDE.md").read_text()
-CHAPTER = GUIDE.partition("## What it makes of the shapes")[2].partition("\n## ")[0]
+CHAPTER = GUIDE.partition("## Frequent mocks and their new tests")[2].partition("\n## ")[0]
 APPLICATION = re.findall(
     r"^```python\n(# assistant.py\n.*?)^```$", CHAPTER, re.MULTILINE | re.DOTALL
 )[0]
