@@ -8,7 +8,7 @@ import libcst.matchers as m
 from llm_mock.migrate.doubles import Argument, PlainCode, ReturnByName, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.symbol_table import SymbolTable, configure
+from llm_mock.migrate.symbol_table import NAMESPACES, SymbolTable, configure
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
@@ -48,7 +48,7 @@ def _find_calls(node: cst.CSTNode) -> list[cst.Call]:
 def _makes_mock(call: cst.Call, scope: Scope) -> bool:
     if scope.get_mock_class(call.func) is not None:
         return True
-    return scope.qualify(call.func).endswith("SimpleNamespace")
+    return scope.qualify(call.func).startswith(NAMESPACES)
 
 
 def bind_arguments(

@@ -24,7 +24,9 @@ from llm_mock.migrate.syntax import find_nodes, get_dotted_name, to_source
 from llm_mock.support.text import format_path
 
 # libcst parses slowly, so files that cannot have a mock of `llm` or of an SDK are skipped.
-_MAY_MOCK_LLM = re.compile(rb"get_(async_)?model\b|\bllm\b|call_history|set_response|OpenAI\b")
+_MAY_MOCK_LLM = re.compile(
+    rb"get_(async_)?model\b|\bllm\b|call_history|set_response|OpenAI\b|Anthropic\b|openai|anthropic"
+)
 
 GetRequestedModels = Callable[[str, str], Sequence[str]]
 

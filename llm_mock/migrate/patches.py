@@ -10,7 +10,7 @@ import libcst as cst
 
 from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.sdk_clients import PatchedClient, resolve_client
+from llm_mock.migrate.sdk_clients import CLIENTS, PatchedClient, resolve_client
 from llm_mock.migrate.symbol_table import SymbolTable, configure
 from llm_mock.migrate.syntax import get_arguments, get_string, to_source
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
@@ -127,7 +127,7 @@ class _PatchCall:
                 return self._new_patch(target, resolved[1])
             client = resolve_client(target, path)
             if client is not None:
-                return self._new_client_patch(target, client)
+                return self._new_sdk_patch(target, *client)
             self._refuse_other_parts(target)
         except CannotRewrite as error:
             node = error.node or self.node
@@ -160,10 +160,36 @@ class _PatchCall:
                 self.node,
             )
 
-    def _new_client_patch(self, target: str, client: str) -> Patch:
-        double = self._new_double(target, self._take_replacement())
-        is_async = client.rpartition(".")[2].startswith("Async")
-        return Patch(double, (PatchedClient(target, double, is_async),))
+    def _new_sdk_patch(self, target: str, library: str, client: str) -> Patch:
+        new = self._take_replacement()
+        double = self._new_double(target, new)
+        if client:
+            is_async = client.startswith("Async")
+            return Patch(double, (PatchedClient(target, double, is_async, library=library),))
+        self._check_library(target, new, double)
+        clients = []
+        for name in CLIENTS[library]:
+            part = TestDouble()
+            double.attributes[name] = part
+            path = f"{target}.{name}"
+            is_async = name.startswith("Async")
+            clients.append(PatchedClient(path, part, is_async, library=library, module=double))
+        return Patch(double, tuple(clients))
+
+    def _check_library(
+        self,
+        target: str,
+        new: cst.BaseExpression | None,
+        double: TestDouble,
+    ) -> None:
+        """Refuse a configured double of a whole library; from now on it has its real parts."""
+        if double.attributes or not double.is_unconfigured:
+            source = to_source(new or self.node)
+            raise CannotRewrite(
+                f"{target}, the whole library, is replaced by {source}",
+                node=self.node,
+            )
+        double.has_any_attribute = False
 
     def _new_double(self, target: str, new: cst.BaseExpression | None) -> TestDouble:
         if new is None:
@@ -178,13 +204,7 @@ class _PatchCall:
         double = self._new_double(target, new)
         if name:
             return Patch(double, (PatchedGetter(target, double, GETTERS[name]),))
-        if double.attributes or not double.is_unconfigured:
-            source = to_source(new or self.node)
-            raise CannotRewrite(
-                f"{target}, the whole library, is replaced by {source}",
-                node=self.node,
-            )
-        double.has_any_attribute = False
+        self._check_library(target, new, double)
         getters = []
         for getter, returns_async_models in GETTERS.items():
             part = TestDouble()

@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm_mock.migrate.doubles import PatchedGetter, TestDouble, Value
+from llm_mock.migrate.doubles import PatchedGetter, PlainCode, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.targets import resolve_name
 
-CLIENTS = (
-    "openai.OpenAI",
-    "openai.AsyncOpenAI",
-    "openai.AzureOpenAI",
-    "openai.AsyncAzureOpenAI",
-)
+CLIENTS = {
+    "openai": ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"),
+    "anthropic": ("Anthropic", "AsyncAnthropic"),
+}
+"""The classes of clients of each SDK."""
 METHODS = (
     "chat.completions.create",
     "chat.completions.parse",
     "beta.chat.completions.parse",
+    "messages.create",
 )
 """The methods of clients that call a model, each with the path that leads to it."""
 
@@ -30,7 +31,12 @@ class PatchedClient(PatchedGetter):
 
     Attributes:
         returns_async_models: whether the methods of the client are awaited.
+        library: the SDK.
+        module: the double of the whole SDK, if it is patched.
     """
+
+    library: str = ""
+    module: TestDouble | None = None
 
     def get_client(self) -> TestDouble | None:
         """Return the double of the client; None if the test uses none.
@@ -54,8 +60,12 @@ class PatchedClient(PatchedGetter):
         raise CannotRewrite(f"{self.target} makes an object that is not a mock made in this file")
 
 
-def resolve_client(path: str, test_file: Path) -> str | None:
-    """Return the client class that a patched path names, or None if it names something else."""
+def resolve_client(path: str, test_file: Path) -> tuple[str, str] | None:
+    """Return the client class that a patched path names, or None if it names something else.
+
+    Returns:
+        `("openai", "OpenAI")`, or `("openai", "")` for the whole SDK.
+    """
     owner, _, name = path.rpartition(".")
     module, _, library = owner.rpartition(".")
     candidates = [path]
@@ -67,7 +77,10 @@ def resolve_client(path: str, test_file: Path) -> str | None:
         candidates.append(f"{imported}.{name}")
     for candidate in candidates:
         if candidate in CLIENTS:
-            return candidate
+            return candidate, ""
+        sdk, _, client = candidate.rpartition(".")
+        if client in CLIENTS.get(sdk, ()):
+            return sdk, client
     return None
 
 
@@ -78,6 +91,22 @@ def find_methods(client: TestDouble) -> list[TestDouble]:
         if path in METHODS and isinstance(value, TestDouble):
             methods.append(value)
     return methods
+
+
+def find_other_part(patched: PatchedClient, table: SymbolTable) -> tuple[str, Value] | None:
+    """Return name and value of a part of a patched SDK that is no client and not the real one."""
+    if patched.module is None:
+        return None
+    for name, value in patched.module.attributes.items():
+        if name in CLIENTS[patched.library]:
+            continue
+        # `mock.APIError = anthropic.APIError`
+        qualified_name = ""
+        if isinstance(value, PlainCode):
+            qualified_name = table.scope.qualify(value.node)
+        if qualified_name != f"{patched.library}.{name}":
+            return name, value
+    return None
 
 
 def is_method(patched: PatchedClient, double: Value) -> bool:

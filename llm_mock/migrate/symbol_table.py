@@ -32,7 +32,7 @@ from llm_mock.migrate.syntax import (
 # Bounds recursion of helpers, and the length of `[reply] * n`.
 MAX_DEPTH = 30
 # Objects that have what they are given as attributes: also the answers of SDKs.
-NAMESPACES = ("types.SimpleNamespace", "SimpleNamespace", "openai.types.")
+NAMESPACES = ("types.SimpleNamespace", "SimpleNamespace", "openai.types.", "anthropic.types.")
 
 
 class UnknownUse(CannotRewrite):

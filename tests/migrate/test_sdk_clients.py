@@ -16,7 +16,7 @@ from unittest.mock import {mock}, patch
 import app
 
 def new_response():
-    return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))])
+    return {response}
 
 def test_it():
     client = {mock}()
@@ -32,10 +32,18 @@ def test_it(mock_llm_responses):
     app.run()
 """
 APPLICATION = """
+import anthropic
 import openai
 import openai as sdk
+from anthropic import Anthropic
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
 """
+
+COMPLETION = 'SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))])'
+CLAUDE = {
+    "method": "messages.create",
+    "response": 'SimpleNamespace(content=[SimpleNamespace(text="Hi")])',
+}
 
 
 def migrate(folder: Path, **values: str) -> tuple[str, list[str]]:
@@ -44,6 +52,7 @@ def migrate(folder: Path, **values: str) -> tuple[str, list[str]]:
         "mock": "Mock",
         "method": "chat.completions.create",
         "target": "app.OpenAI",
+        "response": COMPLETION,
         "new": "return_value=client",
     }
     source = OLD.format(**(replaced | values)).encode()
@@ -67,6 +76,9 @@ def migrate(folder: Path, **values: str) -> tuple[str, list[str]]:
         {"method": "beta.chat.completions.parse"},
         {"new": "side_effect=lambda **options: client"},
         {"new": "lambda **options: client"},
+        CLAUDE | {"target": "app.Anthropic"},
+        CLAUDE | {"target": "app.anthropic.Anthropic"},
+        CLAUDE | {"target": "app.anthropic.AsyncAnthropic", "mock": "AsyncMock"},
     ],
     ids=str,
 )

@@ -149,3 +149,35 @@ def test_an_async_client(mock_llm_responses, mock_llm_calls):
 def test_an_async_method(mock_llm_responses):
     mock_llm_responses.set("*", "Hi")
     assert asyncio.run(ask_async("a question")) == "Hi"
+
+
+def test_the_whole_library(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", "Hi")
+    assert assistants.get_claudes_text("a question") == "Hi"
+    assert mock_llm_calls.last_call.request.body["messages"] == [{"role": "user", "content": "a question"}]
+
+
+def test_the_whole_library_of_openai(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", "Hi")
+    assert ask_openai("a question") == "Hi"
+    mock_llm_calls.assert_called_once()
+
+
+def test_a_message(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Let me look.", tool_calls=[ToolCall("weather", {"city": "Rome"}, "toolu_1")], usage={"input": 3, "output": 4}))
+    assert assistants.get_claudes_tool("a question") == ("weather", {"city": "Rome"})
+
+
+def test_the_end_of_a_message(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hi", finish_reason="length", usage={"input": 3, "output": 4}))
+    assert assistants.get_claudes_end("a question") == "max_tokens, 4"
+
+
+def test_the_usual_end_of_a_message(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hi", usage={"input": 3, "output": 4}))
+    assert assistants.get_claudes_end("a question") == "end_turn, 4"
+
+
+def test_an_async_message(mock_llm_responses):
+    mock_llm_responses.set("*", "Hi")
+    assert asyncio.run(assistants.ask_claude_async("a question")) == "Hi"

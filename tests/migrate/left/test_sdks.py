@@ -3,8 +3,10 @@
 from types import SimpleNamespace
 from unittest.mock import AsyncMock, Mock, call, patch
 
+import anthropic
 import assistants
 import pytest
+from anthropic.types import Message
 from assistants import Assistant
 from openai.types.chat import ChatCompletion
 
@@ -159,6 +161,24 @@ class TestResponse:
             client_class.return_value.chat.completions.create.return_value = response
             Assistant()
 
+    def test_no_choices(self):
+        response = Mock(choices=None)
+        with patch("assistants.OpenAI") as client_class:
+            client_class.return_value.chat.completions.create.return_value = response
+            Assistant()
+
+    def test_no_message(self):
+        response = Mock(choices=[Mock(message=None)])
+        with patch("assistants.OpenAI") as client_class:
+            client_class.return_value.chat.completions.create.return_value = response
+            Assistant()
+
+    def test_no_content_of_a_mock(self):
+        with patch("assistants.OpenAI") as client_class:
+            create = client_class.return_value.chat.completions.create
+            create.return_value.choices[0].message.content = None
+            Assistant()
+
     def test_two_choices(self):
         response = Mock(choices=[Mock(), Mock()])
         with patch("assistants.OpenAI") as client_class:
@@ -256,6 +276,100 @@ class TestResponse:
             client_class.return_value.chat.completions.create.return_value = response
             Assistant()
 
+
+class TestMessage:
+    def test_two_texts(self):
+        response = Mock(content=[Mock(text="Hi"), Mock(text="Hello")])
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_nothing(self):
+        response = Mock(content=[])
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_none(self):
+        response = Mock(content=None)
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_thoughts(self):
+        response = Mock(content=[Mock(type="thinking", thinking="Hm"), Mock(text="Hi")])
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_another_attribute(self):
+        response = Mock(content=[Mock(text="Hi")], container=5)
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_a_block_without_an_input(self):
+        response = Mock(content=[SimpleNamespace(type="tool_use", name="weather")])
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_a_block_without_a_name(self):
+        response = Mock(content=[SimpleNamespace(type="tool_use", input={})])
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_an_unknown_end(self):
+        response = Mock(content=[Mock(text="Hi")], stop_reason="stop_sequence")
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_data(self):
+        response = Mock(content=[Mock(text={"city": "Rome"})])
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_usage_of_openai(self):
+        response = Mock(content=[Mock(text="Hi")], usage=Mock(prompt_tokens=3))
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_usage_without_an_output(self):
+        response = Mock(content=[Mock(text="Hi")], usage=Mock(input_tokens=3))
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_types_without_keywords(self):
+        response = Message(*MESSAGES)
+        with patch("assistants.anthropic.Anthropic") as client_class:
+            client_class.return_value.messages.create.return_value = response
+            assistants.get_claudes_text("a question")
+
+    def test_another_part_of_the_library(self):
+        with patch("assistants.anthropic") as library:
+            library.APIError = anthropic.APIStatusError
+            library.Anthropic.return_value.messages.create.return_value.content[0].text = "Hi"
+            assistants.get_claudes_text("a question")
+
+    def test_a_mock_in_the_library(self):
+        with patch("assistants.anthropic") as library:
+            library.APIError = Mock()
+            library.Anthropic.return_value.messages.create.return_value.content[0].text = "Hi"
+            assistants.get_claudes_text("a question")
+
+    def test_a_library_with_a_result(self):
+        with patch("assistants.anthropic", return_value=5):
+            assistants.get_claudes_text("a question")
+
+    def test_a_part_that_is_made(self):
+        with patch("assistants.anthropic") as library:
+            library.Client.return_value.messages.create.return_value.content[0].text = "Hi"
+            assistants.get_claudes_text("a question")
 
 class TestCalls:
     def test_how_the_client_is_made(self):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anthropic
 import openai
 import reviews
 from openai import AsyncOpenAI, OpenAI
@@ -85,3 +86,36 @@ async def ask_async(text: str) -> str:
     client = AsyncOpenAI(api_key="test")
     response = await client.chat.completions.create(model="gpt-4o", messages=messages)
     return said(response.choices[0].message.content)
+
+
+def ask_claude(text: str, **options: object) -> object:
+    messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
+    client = anthropic.Anthropic(api_key="test")
+    model = broken("model", "claude-haiku-4-5", "claude-sonnet-4-5")
+    if reviews.BROKEN == "twice":
+        client.messages.create(model=model, max_tokens=100, messages=messages, **options)
+    return client.messages.create(model=model, max_tokens=100, messages=messages, **options)
+
+
+def get_claudes_text(text: str) -> str:
+    return said(ask_claude(text).content[0].text)
+
+
+def get_claudes_tool(text: str) -> tuple[str, object]:
+    tool = {"name": "weather", "input_schema": {"type": "object", "properties": {}}}
+    block = ask_claude(text, tools=[tool]).content[-1]
+    return said(block.name), block.input
+
+
+def get_claudes_end(text: str) -> str:
+    response = ask_claude(text)
+    return broken("answer", "…", f"{response.stop_reason}, {response.usage.output_tokens}")
+
+
+async def ask_claude_async(text: str) -> str:
+    messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
+    client = anthropic.AsyncAnthropic(api_key="test")
+    response = await client.messages.create(
+        model="claude-sonnet-4-5", max_tokens=100, messages=messages
+    )
+    return said(response.content[0].text)

@@ -5,10 +5,12 @@ import json
 from types import SimpleNamespace
 from unittest.mock import ANY, AsyncMock, MagicMock, Mock, patch
 
+import anthropic
 import assistants
 import httpx
 import openai
 import pytest
+from anthropic.types import Message, TextBlock, ToolUseBlock, Usage
 from assistants import Assistant, ask_async, ask_openai
 from openai.types.chat import ChatCompletion, ChatCompletionMessage
 from openai.types.chat.chat_completion import Choice
@@ -207,3 +209,73 @@ def test_an_async_method(mocker):
     create = AsyncMock(return_value=new_response("Hi"))
     client_class.return_value.chat.completions.create = create
     assert asyncio.run(ask_async("a question")) == "Hi"
+
+
+def new_message():
+    return Message(
+        id="msg_1",
+        content=[TextBlock(type="text", text="Let me look."), new_block()],
+        model="claude-sonnet-4-5",
+        role="assistant",
+        stop_reason="tool_use",
+        type="message",
+        usage=Usage(input_tokens=3, output_tokens=4),
+    )
+
+
+def new_block():
+    return ToolUseBlock(type="tool_use", id="toolu_1", name="weather", input={"city": "Rome"})
+
+
+@pytest.fixture
+def library():
+    with patch("assistants.anthropic") as library:
+        library.APIError = anthropic.APIError
+        yield library
+
+
+def test_the_whole_library(library):
+    response = Mock()
+    response.content = [Mock(text="Hi")]
+    library.Anthropic.return_value.messages.create.return_value = response
+    assert assistants.get_claudes_text("a question") == "Hi"
+    options = library.Anthropic.return_value.messages.create.call_args.kwargs
+    assert options["messages"] == [{"role": "user", "content": "a question"}]
+
+
+def test_the_whole_library_of_openai(monkeypatch):
+    library = MagicMock()
+    monkeypatch.setattr("assistants.openai", library)
+    library.OpenAI.return_value.chat.completions.create.return_value = new_response("Hi")
+    assert ask_openai("a question") == "Hi"
+    library.OpenAI.return_value.chat.completions.create.assert_called_once()
+
+
+@patch("assistants.anthropic.Anthropic")
+def test_a_message(client_class):
+    client_class.return_value.messages.create.return_value = new_message()
+    assert assistants.get_claudes_tool("a question") == ("weather", {"city": "Rome"})
+
+
+@patch("assistants.anthropic.Anthropic")
+def test_the_end_of_a_message(client_class):
+    response = MagicMock(content=[MagicMock(type="text", text="Hi")], stop_reason="max_tokens")
+    response.usage.input_tokens = 3
+    response.usage.output_tokens = 4
+    client_class.return_value.messages.create.return_value = response
+    assert assistants.get_claudes_end("a question") == "max_tokens, 4"
+
+
+@patch("assistants.anthropic.Anthropic")
+def test_the_usual_end_of_a_message(client_class):
+    response = MagicMock(stop_reason="end_turn", usage=Mock(input_tokens=3, output_tokens=4))
+    response.content[0].text = "Hi"
+    client_class.return_value.messages.create.return_value = response
+    assert assistants.get_claudes_end("a question") == "end_turn, 4"
+
+
+def test_an_async_message(mocker):
+    client = AsyncMock()
+    client.messages.create.return_value = Mock(content=[Mock(text="Hi")])
+    mocker.patch("assistants.anthropic.AsyncAnthropic", return_value=client)
+    assert asyncio.run(assistants.ask_claude_async("a question")) == "Hi"

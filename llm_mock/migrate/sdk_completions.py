@@ -1,0 +1,103 @@
+"""Convert the mocks of chat completions into replies."""
+
+from __future__ import annotations
+
+from llm_mock.migrate.doubles import TestDouble, Value
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.replies import format_reply, get_node
+from llm_mock.migrate.sdk_parts import (
+    SEE_REPLY,
+    format_usage,
+    get_items,
+    get_literal,
+    get_text,
+    read_fields,
+    refuse_empty,
+)
+from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import get_string, to_source
+
+# What the mock sends by itself, in its real form.
+_ENVELOPE = ("id", "object", "created", "model", "system_fingerprint")
+_FIELDS = {
+    "response": ("choices", "usage", *_ENVELOPE),
+    "choice": ("message", "finish_reason", "index"),
+    "message": ("content", "tool_calls", "role"),
+    "tool call": ("id", "function", "type"),
+    "function": ("name", "arguments"),
+}
+"""The attributes of each part of a response that a reply can have."""
+# A reply without one ends with these.
+_USUAL_ENDS = ("stop", "tool_calls")
+
+
+class Completion:
+    """Converts the double of a chat completion.
+
+    Args:
+        double: the double.
+        table: the values of the test's names.
+    """
+
+    def __init__(self, double: TestDouble, table: SymbolTable) -> None:
+        self.double = double
+        self.table = table
+
+    def convert(self) -> str | None:
+        """Return the source of the reply, or None if the test configures none."""
+        fields = read_fields(self.double, "response", _FIELDS["response"])
+        choices = fields.get("choices")
+        if choices is None:
+            refuse_empty(self.double)
+            return None
+        choice = read_fields(_get_only_item(choices, "choices"), "choice", _FIELDS["choice"])
+        message = read_fields(choice.get("message"), "message", _FIELDS["message"])
+        text = get_text(message.get("content"), "message.content", self.table)
+        calls = self._format_tool_calls(message.get("tool_calls"))
+        arguments = [] if text is None else [text]
+        if calls:
+            arguments.append(f"tool_calls=[{', '.join(calls)}]")
+        arguments += _format_end(choice.get("finish_reason"))
+        arguments += format_usage(fields.get("usage"), "prompt_tokens", "completion_tokens")
+        if text is None and not calls:
+            refuse_empty(self.double)
+        if not arguments:
+            return None
+        if arguments == [text]:
+            return text
+        return format_reply(arguments, self.table)
+
+    def _format_tool_calls(self, value: Value | None) -> list[str]:
+        return [self._format_tool_call(call) for call in get_items(value, "tool_calls")]
+
+    def _format_tool_call(self, value: Value) -> str:
+        call = read_fields(value, "tool call", _FIELDS["tool call"])
+        function = read_fields(call.get("function"), "function", _FIELDS["function"])
+        name = get_literal(function.get("name"), "function.name")
+        arguments = get_literal(function.get("arguments"), "function.arguments")
+        if name is None or arguments is None:
+            raise CannotRewrite("a tool call has no name or no arguments", SEE_REPLY)
+        source = f"{to_source(name)}, {to_source(arguments)}"
+        number = get_literal(call.get("id"), "tool_call.id")
+        if number is not None:
+            source += f", {to_source(number)}"
+        return f"ToolCall({source})"
+
+
+def _get_only_item(value: Value, name: str) -> Value | None:
+    items = get_items(value, name)
+    if len(items) != 1:
+        raise CannotRewrite(
+            f"the response has {len(items)} {name}",
+            "A model answers once, or as often as the application asks for by n: "
+            "Reply(candidates=[…]).",
+            get_node(value),
+        )
+    return items[0]
+
+
+def _format_end(value: Value | None) -> list[str]:
+    node = get_literal(value, "finish_reason")
+    if node is None or get_string(node) in _USUAL_ENDS:
+        return []
+    return [f"finish_reason={to_source(node)}"]

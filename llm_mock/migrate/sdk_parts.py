@@ -1,0 +1,165 @@
+"""Read the parts of a response that a test makes of mocks or of the types of an SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+import libcst as cst
+
+from llm_mock.migrate.doubles import PlainCode, SideEffectList, TestDouble, Value
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.replies import get_node, raise_problem
+from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import get_elements, get_int, to_source
+from llm_mock.migrate.value_types import is_data
+
+SEE_REPLY = (
+    "Put it into a Reply, whose arguments are text, tool_calls, usage, finish_reason and others: "
+    'mock_llm_responses.set("*", Reply(…)).'
+)
+# The attributes that lead to the text of a response.
+_CONTENTS = ("choices", "message", "content")
+
+
+def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[str, Value]:
+    """Return the attributes of a part of a response that the test sets.
+
+    Args:
+        value: the part.
+        part: its name.
+        names: the attributes that a reply can have.
+
+    Raises:
+        CannotRewrite: the part has another attribute.
+    """
+    if value is None or is_left_out(value):
+        return {}
+    if not isinstance(value, TestDouble):
+        node = get_node(value)
+        source = "a list" if node is None else to_source(node)
+        raise CannotRewrite(f"the {part} is {source}, which is not a mock", SEE_REPLY, node)
+    raise_problem(value)
+    fields = {}
+    for name, attribute in value.attributes.items():
+        if is_left_out(attribute):
+            continue
+        if name not in names:
+            raise CannotRewrite(
+                f"the mock of a {part} has the attribute {name}",
+                SEE_REPLY,
+                get_node(attribute),
+            )
+        fields[name] = attribute
+    return fields
+
+
+def is_left_out(value: Value) -> bool:
+    """Return whether a value says nothing: None, or a mock without anything configured."""
+    if isinstance(value, PlainCode):
+        return to_source(value.node) == "None"
+    if not isinstance(value, TestDouble) or not value.is_unconfigured:
+        return False
+    return all(map(is_left_out, value.attributes.values()))
+
+
+def get_literal(value: Value | None, name: str) -> cst.BaseExpression | None:
+    """Return the expression of an attribute; None if the test leaves it out."""
+    if value is None or is_left_out(value):
+        return None
+    node = get_node(value)
+    if node is None:
+        raise CannotRewrite(f"{name} is a mock, and the real one is a text", SEE_REPLY)
+    return node
+
+
+def get_items(value: Value | None, name: str) -> tuple[Value, ...]:
+    """Return the items of an attribute that is a list of mocks."""
+    if value is None or is_left_out(value):
+        return ()
+    if isinstance(value, SideEffectList):
+        return value.values
+    if isinstance(value, TestDouble):
+        # `response.choices[0]` of a MagicMock.
+        items = value.attributes.get("__getitem__")
+        if isinstance(items, TestDouble) and items.return_value is not None:
+            return (items.return_value,)
+    node = get_node(value)
+    if node is not None:
+        elements = get_elements(node)
+        if elements == []:
+            return ()
+        name = f"{name} ({to_source(node)})"
+    raise CannotRewrite(f"{name} is not a literal list of mocks", SEE_REPLY, node)
+
+
+def refuse_empty(response: TestDouble) -> None:
+    """Refuse a response without a text and tool calls if that is what the test sets."""
+    pending: list[Value | None] = [response]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, SideEffectList):
+            pending += value.values
+        elif isinstance(value, TestDouble):
+            pending += [*value.attributes.values(), value.return_value]
+            for name in _CONTENTS:
+                node = get_node(value.attributes.get(name, response))
+                if node is not None:
+                    raise CannotRewrite(
+                        f"the {name} of the response is {to_source(node)}",
+                        'A model that says nothing sends an empty text: Reply("").',
+                        node,
+                    )
+
+
+def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
+    """Return the source of a text; None if the test leaves it out."""
+    node = get_literal(value, name)
+    if node is None:
+        return None
+    if is_data(node, table) or get_int(node) is not None:
+        raise CannotRewrite(
+            f"{name} is {to_source(node)}, and the real one is a text",
+            "Configure the text: mock_llm_responses.set(model, text).",
+            node,
+        )
+    return to_source(node)
+
+
+def format_usage(usage: Value | None, prompt: str, completion: str) -> list[str]:
+    """Return the argument of a reply for its usage, if there is one.
+
+    Args:
+        usage: the usage of the response.
+        prompt: the name of the attribute for the tokens of the prompt.
+        completion: the name of the one for the tokens of the answer.
+    """
+    fields = read_fields(usage, "usage", (prompt, completion, "total_tokens"))
+    if not fields:
+        return []
+    given = get_literal(fields.get(prompt), f"usage.{prompt}")
+    made = get_literal(fields.get(completion), f"usage.{completion}")
+    if given is None or made is None:
+        raise CannotRewrite(
+            f"the usage lacks {prompt} or {completion}",
+            'The total is their sum: Reply(text, usage={"input": …, "output": …}).',
+        )
+    total = get_literal(fields.get("total_tokens"), "usage.total_tokens")
+    _check_total(given, made, total)
+    return [f'usage={{"input": {to_source(given)}, "output": {to_source(made)}}}']
+
+
+def _check_total(
+    prompt: cst.BaseExpression,
+    completion: cst.BaseExpression,
+    total: cst.BaseExpression | None,
+) -> None:
+    numbers = [get_int(prompt), get_int(completion)]
+    if total is None or None in numbers:
+        return
+    expected = sum(number for number in numbers if number is not None)
+    if get_int(total) not in (None, expected):
+        raise CannotRewrite(
+            f"the total of the usage is {to_source(total)}, and the real one is {expected}",
+            "Correct it, then run this again.",
+            total,
+        )
