@@ -22,6 +22,7 @@ from pydantic import BaseModel
 
 from llm_mock import ABSENT, Call, InvalidReply, LLMMock, Reply, ToolCall, templates
 
+pytestmark = pytest.mark.llm_mock_strict("warn")
 MESSAGES: list[Any] = [
     {"role": "system", "content": "You are a helpful assistant."},
     {"role": "user", "content": "Hello, how are you?"},

@@ -68,8 +68,23 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
         lines += _format_rest(replies)
     elif not used_up:
         lines.append("No reply was configured before this call.")
-    lines.append(mock.settings.missing_reply_advice)
+    lines += _advise_reply(mock.settings, call)
     return "\n".join(lines)
+
+
+def _advise_reply(settings: Settings, call: Call) -> list[str]:
+    """Return the lines that say how to configure a reply to an unmatched call."""
+    if settings.missing_reply_advice is not None:
+        return [settings.missing_reply_advice]
+    model = call["model_id"]
+    lines = [
+        "Configure one with the fixture mock_llm_responses: "
+        f'mock_llm_responses.set("{model}", "…"), or set("*", "…") for any model.'
+    ]
+    # Where the project or the test set the level, they know it.
+    if settings.strict is None:
+        lines.append('Ini llm_mock_strict = "warn" answers such calls with {"success": true}.')
+    return lines
 
 
 def _find_used_up(mock: ExplainedMock, call: Call) -> list[StandingReply]:

@@ -495,12 +495,22 @@ class Mock:
             answer = self.history.state(record["model_id"]).answer
         if answer is not None:
             return answer
-        if self.settings.strict == "error":
+        if self._refuses_unmatched(request):
             message = explain_unexpected_call(self, record)
             self.note_problem(message)
             raise UnexpectedCall(message)
         record["configured"] = False
         return self._answer_by_default(request)
+
+    def _refuses_unmatched(self, request: Request) -> bool:
+        """Return whether a call that no configured reply matches is an error."""
+        strict = self.settings.strict
+        if strict is not None:
+            return strict == "error"
+        # Who asks for generated replies wants them over HTTP, too.
+        if request.schema and self.settings.generate:
+            return False
+        return request.http_fields is not None
 
     def _answer_by_default(self, request: Request) -> Reply:
         """Return the reply to a call for which none is configured."""

@@ -13,8 +13,12 @@ class Settings(NamedTuple):
 
     lazy: bool = False
     """Answer a call when its response is read, not in `prompt()`."""
-    strict: Strictness = "warn"
-    """The reaction to a call that no configured reply matches."""
+    strict: Strictness | None = "warn"
+    """The reaction to a call that no configured reply matches.
+
+    None is `error` for calls over HTTP and `warn` for models of `llm`, whose default reply was
+    promised by the first specification.
+    """
     schema_check: Strictness = "warn"
     """The reaction to a scripted reply that breaks the schema."""
     autospec: bool = False
@@ -29,10 +33,8 @@ class Settings(NamedTuple):
     """Let `response.json()` give the provider's payload, as in production, not the reply's data."""
     prices: tuple[Any, ...] = ()
     """The prices of models that the project sets; see `llm_mock.cost`."""
-    missing_reply_advice: str = (
-        'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).'
-    )
-    """The fix at the end of the message about a call without a reply."""
+    missing_reply_advice: str | None = None
+    """The fix at the end of the message about a call without a reply; None is that for a test."""
     unused_reply_advice: str = (
         "Remove the add(), correct what it wants, or say optional=True for a reply that may be "
         "unused."

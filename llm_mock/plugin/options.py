@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
 """The options of `plugin.mutate`, which is imported for them alone."""
 DEFAULTS: Mapping[str, str | bool] = {
-    "llm_mock_strict": "warn",
     "llm_mock_schema_check": "warn",
     "llm_mock_unknown_models": "off",
     "llm_mock_response_json": "data",
     "llm_mock_lazy": False,
 }
-"""The defaults of the ini keys that `llm_mock = strict` sets.
+"""The defaults of the ini keys that `llm_mock = strict` sets; see also `_read_strict`.
 
 They are registered without a default, as `None` alone tells that the project does not set a key.
 """
@@ -145,8 +144,8 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_strict",
-        "React to calls that no configured reply matches: warn (default) lists them after the "
-        "run, error fails the test, off does neither.",
+        "React to calls that no configured reply matches: warn (default for models of llm) lists "
+        "them after the run, error (default over HTTP) fails the test, off does neither.",
         default=None,
     )
     parser.addini(
@@ -322,7 +321,7 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
     response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"))
     values: dict[str, Any] = {
         "lazy": read_boolean(config, "llm_mock_lazy"),
-        "strict": read_strictness(config, "llm_mock_strict"),
+        "strict": _read_strict(config),
         "schema_check": read_strictness(config, "llm_mock_schema_check"),
         "autospec": read_boolean(config, "llm_mock_autospec"),
         "disabled_rules": _read_disabled_rules(config),
@@ -379,6 +378,14 @@ def read_strictness(
         pytest.UsageError: the value is not one of the levels.
     """
     return cast("Strictness", read_choice(config, name, levels))
+
+
+def _read_strict(config: pytest.Config) -> Strictness | None:
+    """Return the level for calls without a reply; None if the project does not set it."""
+    is_set = _read_text(config, "llm_mock_strict") is not None
+    if is_set or read_mode(config) == "strict":
+        return read_strictness(config, "llm_mock_strict")
+    return None
 
 
 def read_mode(config: pytest.Config) -> str:

@@ -18,7 +18,10 @@ from llm_mock import InvalidReply, Latency, LLMMock, Reply
 from llm_mock.boundaries.http.server import MockServer
 
 # google-genai derives from a class of aiohttp that does not want to be derived from.
-pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning"),
+    pytest.mark.llm_mock_strict("warn"),
+]
 HELLO: Any = [{"role": "user", "content": "Hello"}]
 
 

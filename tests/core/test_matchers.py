@@ -405,7 +405,8 @@ def test_an_unexpected_call_explains_itself_by_the_nearest_miss(strict: LLMMock)
         "  - third  → raises ValueError('bad')  (HERE)",
         "  - m  prompt contains 'apples', system contains 'brief'  → 'a'  (HERE)",
         "  - other  schema Answer  → 'x'  (HERE)",
-        'Configure one with mock_llm_responses.set() or add(), or any other call with set("*", …).',
+        "Configure one with the fixture mock_llm_responses: "
+        'mock_llm_responses.set("m", "…"), or set("*", "…") for any model.',
     ]
     assert strict.calls[0]["error"] == str(caught.value)
 

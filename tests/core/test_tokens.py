@@ -106,6 +106,7 @@ def test_a_chain_and_an_sdk_count_alike(mock_llm_calls: LLMMock) -> None:
 
 
 def test_a_schema_that_is_asked_for_by_a_tool_counts_once(mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set("m", Reply(tool_calls=[ToolCall("answer", {"value": 3})]))
     with openai.OpenAI(api_key="none") as client:
         for choice in ("auto", {"type": "function", "function": {"name": "answer"}}):
             client.chat.completions.create(

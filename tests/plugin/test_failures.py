@@ -194,6 +194,7 @@ COMMON_MISTAKES = """
 
 
 def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_strict = warn")
     pytester.makepyfile(test_it=COMMON_MISTAKES)
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=8)

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.own_process
 RAW_SERVER = Path(__file__).parents[1] / "agents" / "raw_server.py"
 INI = """
     [pytest]
+    llm_mock_strict = warn
     llm_mock_hosts = HOST
     llm_mock_suites = suites/*.yaml = role.yaml
     llm_mock_passthrough = own-model

@@ -58,6 +58,7 @@ def test_what_a_process_asks_is_part_of_the_test_that_started_it(pytester: pytes
             assert process.exitcode == 7
             assert "LLM_MOCK_FOLDER" not in os.environ
 
+        @pytest.mark.llm_mock_strict("warn")
         def test_failure():
             assert ask("nobody") == "a reply"
 

@@ -108,7 +108,7 @@ def test_a_failing_test_shows_a_malformed_request(
     ["llm_mock_disabled_rules = unknown-parameter json-word", "llm_mock_autospec = false"],
 )
 def test_rules_can_be_switched_off(project: pytest.Pytester, setting: str) -> None:
-    project.makeini(f"[pytest]\n{setting}")
+    project.makeini(f"[pytest]\nllm_mock_strict = warn\n{setting}")
     project.makepyfile("import app\ndef test_it():\n    assert app.ask() == 'answered'\n")
     project.runpytest().assert_outcomes(passed=1)
 

@@ -173,6 +173,8 @@ def test_a_reader_that_is_cancelled_leaves_nothing_behind(mock_llm_responses: LL
 
 
 def test_an_answer_to_head_has_no_body(mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set("*", "Hi!")
+
     async def ask() -> tuple[int, bytes, int]:
         async with aiohttp.ClientSession() as session:
             async with session.head(CHAT) as response:

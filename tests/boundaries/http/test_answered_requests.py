@@ -168,6 +168,7 @@ def test_a_path_may_have_any_prefix(host: str, mock_llm_responses: LLMMock) -> N
 
 
 def test_calls_of_threads_are_those_of_the_test(mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set("*", "Hi!")
     client = openai.OpenAI()
     threads = [
         threading.Thread(target=lambda: client.chat.completions.create(**QUESTION))

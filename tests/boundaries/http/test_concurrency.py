@@ -52,6 +52,7 @@ async def by_aiohttp() -> None:
 
 @pytest.mark.parametrize("ask", [by_openai, by_aiohttp])
 def test_tasks_ask_at_once(ask: Any, mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set("*", "Hi!")
     asyncio.run(ask())
     assert len(mock_llm_calls.calls) == 200
 
@@ -156,6 +157,7 @@ def test_retry_after_is_what_the_client_waits(
     assert waited == [seconds, seconds]
 
 
+@pytest.mark.llm_mock_strict("warn")
 def test_a_process_without_pytest_is_mocked(tmp_path: Any, mock_llm_calls: LLMMock) -> None:
     code = f"""
 import asyncio, sys, urllib.request

@@ -154,7 +154,7 @@ def test_the_errors_of_providers_do_not_need_llm(pytester: pytest.Pytester) -> N
 def test_an_error_event_of_responses_is_numbered_and_has_an_error(
     mock_llm_responses: LLMMock,
 ) -> None:
-    mock_llm_responses.set("gpt-5", Reply(chunks=TEXT))
+    mock_llm_responses.set("*", Reply(chunks=TEXT))
     mock_llm_responses.misbehave("error-event")
     with pytest.raises(openai.APIError, match="overloaded") as raised:
         OpenAIResponses().stream("Hello")
@@ -289,6 +289,7 @@ def test_split_frames_keep_the_waits_of_a_stream() -> None:
 
 
 def test_an_answer_in_one_piece_is_not_split(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "Hi!")
     misbehaviour = mock_llm_responses.misbehave("split-frames")
     OpenAIChat().ask("Hello")
     assert misbehaviour.calls == []

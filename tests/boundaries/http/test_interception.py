@@ -312,6 +312,7 @@ def test_other_media_types_are_not_looked_into(application: str, mock_llm_calls:
 def test_a_host_may_be_taken_out(
     application: str, mock_llm_calls: LLMMock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    mock_llm_calls.set("*", "Hi!")
     url = f"{application}/v1/chat/completions"
     assert text_of(httpx.post(url, json=QUESTION).json())
     monkeypatch.setattr(http_settings, "hosts", ("!app.corp.test",))

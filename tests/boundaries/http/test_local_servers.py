@@ -167,8 +167,9 @@ def test_a_server_of_the_run_is_the_application(
             run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
             assert run.stdout.strip() == "from the server", run.stderr
 
-        def test_this_process(llm_mock_server):
-            assert ask(llm_mock_server.openai_url)
+        def test_this_process(llm_mock_server, mock_llm_responses):
+            mock_llm_responses.set("*", "from the mock")
+            assert ask(llm_mock_server.openai_url) == "from the mock"
         """
     )
     result = run(pytester, "-n", "1")

@@ -344,6 +344,7 @@ def replaced(body: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", BODIES)
+@pytest.mark.llm_mock_strict("warn")
 def test_whatever_is_wrong_in_a_body_is_answered_as_a_provider_does(
     name: str, mock_llm_calls: LLMMock
 ) -> None:

@@ -153,6 +153,7 @@ def test_an_error_within_a_stream_is_raised(client: Any, mock_llm_responses: LLM
 
 
 def test_a_malformed_line_cannot_be_parsed(mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set("*", "Hi!")
     mock_llm_calls.misbehave("malformed-chunk")
     body = {"model": MODEL, "messages": HELLO}
     lines = httpx.post(f"{CLOUD}/api/chat", json=body).text.splitlines()
@@ -350,6 +351,7 @@ def test_an_embedding_model_fails_in_the_words_of_ollama(
 def test_models_are_listed_and_described(client: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set(MODEL, "Hi!")
     mock_llm_responses.set("glob-*", "Hi!")
+    mock_llm_responses.set("*", "Hi!")
     client.chat("phi4", HELLO)
     models = client.list().models
     assert [model.model for model in models] == [MODEL, "phi4"]

@@ -487,6 +487,7 @@ def test_a_transcription_is_the_reply_of_the_model(
     assert create(**arguments).text == "Hello there."
     assert create(**arguments, response_format="text") == "Hello there.\n"
     assert "00:00:00,000 --> " in create(**arguments, response_format="srt")
+    mock_llm_responses.set("gpt-4o-transcribe", "Hello there.")
     events = list(create(model="gpt-4o-transcribe", file=AUDIO, stream=True))
     assert [event.type for event in events] == ["transcript.text.delta", "transcript.text.done"]
     call = mock_llm_responses.calls[0]
@@ -558,6 +559,7 @@ def test_endpoints_are_refused_where_requests_are(pytester: pytest.Pytester) -> 
     )
 
 
+@pytest.mark.llm_mock_strict("warn")
 def test_a_call_that_is_answered_by_default_says_how_to_configure_it(
     mock_llm_calls: LLMMock,
 ) -> None:

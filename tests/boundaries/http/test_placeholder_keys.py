@@ -172,6 +172,7 @@ def test_credentials_of_aws_that_are_given_stay(monkeypatch: pytest.MonkeyPatch)
     assert client._request_signer._credentials.access_key == "of-the-environment"
 
 
+@pytest.mark.llm_mock_strict("warn")
 def test_vertex_asks_without_credentials_and_other_code_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -231,6 +232,7 @@ ASK_VERTEX = pytest.mark.parametrize("ask", [ask_gemini, ask_claude])
 
 
 @ASK_VERTEX
+@pytest.mark.llm_mock_strict("warn")
 def test_credentials_of_google_are_not_refreshed_for_models(
     ask: Callable[[Any], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

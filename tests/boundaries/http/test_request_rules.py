@@ -207,6 +207,7 @@ def test_options_have_the_names_of_llm(
 def test_the_key_is_that_of_the_providers_own_header(
     headers: dict[str, str], key: str | None, mock_llm_calls: LLMMock
 ) -> None:
+    mock_llm_calls.set("*", "Hi!")
     httpx.post(CHAT, headers=headers, json={"model": "m", "messages": HELLO})
     assert mock_llm_calls.last_call["key"] == key
 

@@ -453,6 +453,7 @@ IDS = """
     @pytest.mark.filterwarnings("ignore:Inheritance class:DeprecationWarning")
     def test_it(number, mock_llm_responses):
         for _ in range(2):
+            mock_llm_responses.set("n", "Hi!")
             mock_llm_responses.set("m", Reply(tool_calls=[ToolCall("f", {})]))
             for each in collect_ids():
                 print("id:", each)

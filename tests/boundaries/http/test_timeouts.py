@@ -106,6 +106,7 @@ def test_a_client_that_does_not_wait_so_long_gets_the_timeout_of_its_library(
 def test_a_client_that_waits_gets_a_slow_answer(
     ask: Callable[[float | None], list[str]], raised: type[Exception], mock_llm_responses: LLMMock
 ) -> None:
+    mock_llm_responses.set("*", "Hi!")
     mock_llm_responses.misbehave("slow-first-token")
     for timeout in (60, None):
         assert ask(timeout)[-2].startswith("data: [DONE]")
@@ -180,6 +181,8 @@ def test_a_structured_answer_by_a_tool_is_as_slow(mock_llm_responses: LLMMock) -
 
 
 def test_google_over_aiohttp_counts_the_whole(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", "Hi!")
+
     async def ask() -> Any:
         async with genai.Client(http_options={"timeout": 59_000}).aio as client:
             return await client.models.generate_content(model="gpt-4o", contents="Hello")

@@ -225,6 +225,7 @@ def test_data_become_the_call(
 
 
 @every_demand
+@pytest.mark.llm_mock_strict("warn")
 def test_a_reply_that_nobody_configured_is_a_call(
     name: str, fields: dict[str, Any], mock_llm_calls: LLMMock
 ) -> None:
@@ -353,6 +354,7 @@ def test_an_sdk_raises_the_error_of_its_provider(mock_llm_responses: LLMMock) ->
     mock_llm_responses.problems.clear()
 
 
+@pytest.mark.llm_mock_strict("warn")
 def test_a_tool_without_possible_arguments_is_named(mock_llm_calls: LLMMock) -> None:
     impossible = {"type": "integer", "minimum": 3, "maximum": 2}
     schema = {"type": "object", "properties": {"a": impossible}, "required": ["a"]}
@@ -370,6 +372,7 @@ COUNTS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("name", "fields", "field"), COUNTS.values(), ids=COUNTS)
 @pytest.mark.parametrize("is_configured", [False, True])
+@pytest.mark.llm_mock_strict("warn")
 def test_there_are_as_many_answers_as_asked(
     is_configured: bool,
     name: str,

@@ -1,0 +1,246 @@
+"""Calls that no reply was configured for: an error over HTTP, the default reply through `llm`."""
+
+from __future__ import annotations
+
+import pytest
+
+APPLICATION = """
+import json
+import anthropic
+import llm
+import openai
+
+HELLO = [{"role": "user", "content": "Hello"}]
+SCHEMA = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+FORMAT = {"type": "json_schema", "json_schema": {"name": "place", "schema": SCHEMA}}
+
+
+def ask_llm(**more):
+    return llm.get_model("gpt-4o").prompt("Hello", **more).text()
+
+
+def ask_openai(**more):
+    client = openai.OpenAI(max_retries=0)
+    answer = client.chat.completions.create(model="gpt-4o", messages=HELLO, **more)
+    return answer.choices[0].message.content
+
+
+def ask_anthropic():
+    client = anthropic.Anthropic(max_retries=0)
+    answer = client.messages.create(model="claude-opus-5", max_tokens=9, messages=HELLO)
+    return answer.content[0].text
+"""
+TESTS = """
+import app
+import pytest
+
+
+def test_llm():
+    assert app.ask_llm() == '{"success": true}'
+
+
+def test_openai():
+    assert app.ask_openai() == '{"success": true}'
+
+
+def test_anthropic():
+    assert app.ask_anthropic() == '{"success": true}'
+"""
+LEVEL = 'Ini llm_mock_strict = "warn" answers such calls with {"success": true}.'
+ADVICE = (
+    "Configure one with the fixture mock_llm_responses: "
+    'mock_llm_responses.set("gpt-4o", "…"), or set("*", "…") for any model.'
+)
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    """Return a project that asks models through `llm` and by two SDKs."""
+    pytester.makepyfile(app=APPLICATION)
+    return pytester
+
+
+def list_passed(result: pytest.RunResult) -> set[str]:
+    lines = [line.split() for line in result.outlines]
+    return {line[0].partition("::")[2] for line in lines if line[1:2] == ["PASSED"]}
+
+
+@pytest.mark.parametrize(
+    ("settings", "passed"),
+    [
+        ("", {"test_llm"}),
+        ("llm_mock_strict = warn", {"test_llm", "test_openai", "test_anthropic"}),
+        ("llm_mock_strict = off", {"test_llm", "test_openai", "test_anthropic"}),
+        ("llm_mock_strict = error", set()),
+        ("llm_mock = strict", set()),
+        (
+            "llm_mock = strict\nllm_mock_strict = warn",
+            {"test_llm", "test_openai", "test_anthropic"},
+        ),
+    ],
+)
+def test_the_level_is_that_of_the_ini_key(
+    project: pytest.Pytester, settings: str, passed: set[str]
+) -> None:
+    project.makeini(f"[pytest]\n{settings}")
+    project.makepyfile(TESTS)
+    result = project.runpytest("-v")
+    result.assert_outcomes(passed=len(passed), failed=3 - len(passed))
+    assert list_passed(result) == passed
+
+
+@pytest.mark.parametrize(
+    ("level", "is_refused"), [("warn", False), ("off", False), ("error", True)]
+)
+def test_the_level_is_that_of_the_marker(
+    project: pytest.Pytester, level: str, is_refused: bool
+) -> None:
+    marker = f"pytestmark = pytest.mark.llm_mock_strict({level!r})"
+    project.makepyfile(f"{TESTS}\n\n{marker}\n")
+    outcomes = {"failed": 3} if is_refused else {"passed": 3}
+    project.runpytest().assert_outcomes(**outcomes)
+
+
+def test_the_failure_says_how_to_configure_a_reply(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import app
+
+        def test_that_swallows_the_error():
+            try:
+                app.ask_openai()
+            except Exception:
+                pass
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "No reply was configured for this call:",
+            "  gpt-4o  'Hello'",
+            "No reply was configured before this call.",
+            ADVICE.replace("*", "[*]"),
+            LEVEL,
+        ],
+        consecutive=True,
+    )
+
+
+@pytest.mark.parametrize("settings", ["llm_mock_strict = error", "llm_mock = strict"])
+def test_a_project_that_chose_the_level_is_not_told_of_it(
+    project: pytest.Pytester, settings: str
+) -> None:
+    project.makeini(f"[pytest]\n{settings}")
+    project.makepyfile(TESTS)
+    output = project.runpytest().stdout.str()
+    assert ADVICE in output
+    assert LEVEL not in output
+
+
+def test_the_sdk_raises_an_error_with_the_advice(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import app
+        import pytest
+
+        def test_it(mock_llm_calls):
+            with pytest.raises(app.openai.BadRequestError) as caught:
+                app.ask_openai()
+            assert 'mock_llm_responses.set("gpt-4o", ' in caught.value.body["message"]
+            assert mock_llm_calls.last_call["configured"] is True
+            mock_llm_calls.problems.clear()
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_generated_replies_are_given_over_http_too(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nllm_mock_generate = true")
+    project.makepyfile(
+        """
+        import app
+
+        def test_with_a_schema():
+            assert app.ask_openai(response_format=app.FORMAT) == '{"city": "text"}'
+
+        def test_without_one():
+            app.ask_openai()
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1, failed=1)
+
+
+def test_a_call_for_a_schema_is_refused_where_nothing_is_generated(
+    project: pytest.Pytester,
+) -> None:
+    project.makepyfile(
+        """
+        import app
+
+        def test_with_a_schema():
+            app.ask_openai(response_format=app.FORMAT)
+        """
+    )
+    project.runpytest().assert_outcomes(failed=1)
+
+
+def test_what_the_mock_answers_by_itself_needs_no_reply(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import app
+
+        def test_it():
+            client = app.openai.OpenAI()
+            vector = client.embeddings.create(model="text-embedding-3-small", input="a").data[0]
+            assert len(vector.embedding) == 1536
+            assert not client.moderations.create(input="a").results[0].flagged
+            assert client.images.generate(model="gpt-image-1", prompt="a").data
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_the_server_of_a_test_refuses_the_call(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import app
+
+        def test_it(llm_mock_server):
+            client = app.openai.OpenAI(base_url=llm_mock_server.openai_url, max_retries=0)
+            try:
+                client.chat.completions.create(model="gpt-4o", messages=app.HELLO)
+            except app.openai.BadRequestError:
+                pass
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([LEVEL])
+
+
+def test_a_process_of_a_test_is_as_the_test(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import subprocess, sys
+
+        def run(code):
+            command = [sys.executable, "-c", f"import app; print({code})"]
+            return subprocess.run(command, capture_output=True, text=True)
+
+        def test_llm():
+            assert run("app.ask_llm()").stdout == '{"success": true}\\n'
+
+        def test_openai():
+            assert "mock_llm_responses.set" in run("app.ask_openai()").stderr
+        """
+    )
+    result = project.runpytest("-v")
+    result.assert_outcomes(passed=1, failed=1)
+    assert list_passed(result) == {"test_llm"}
+    result.stdout.fnmatch_lines([LEVEL])
