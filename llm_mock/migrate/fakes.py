@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.doubles import Argument, PlainCode, ReturnByName, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.symbol_table import NAMESPACES, SymbolTable, configure
+from llm_mock.migrate.symbol_table import (
+    NAMESPACES,
+    FunctionDouble,
+    SymbolTable,
+    configure,
+)
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
@@ -18,6 +25,7 @@ from llm_mock.migrate.syntax import (
     get_small_statement,
     get_statements,
     get_string,
+    split_block,
     to_source,
 )
 
@@ -70,8 +78,7 @@ def bind_arguments(
     """
     arguments = get_arguments(node)
     parameters = function.params
-    has_stars = isinstance(parameters.star_arg, cst.Param) or parameters.star_kwarg is not None
-    if arguments is None or has_stars:
+    if arguments is None or isinstance(parameters.star_arg, cst.Param):
         raise CannotRewrite(f"the arguments of {to_source(node.func)} are not literal", node=node)
     positional, keywords = arguments
     by_position = [*parameters.posonly_params, *parameters.params][skip:]
@@ -83,6 +90,7 @@ def bind_arguments(
     for name, value in given.items():
         values[name] = caller.evaluate(value)
     by_position += parameters.kwonly_params
+    _bind_keywords(parameters, values)
     for parameter in by_position:
         name = parameter.name.value
         default = parameter.default
@@ -93,6 +101,22 @@ def bind_arguments(
             raise CannotRewrite(f"{call} lacks the argument {name}", node=node)
         values[name] = caller.evaluate(default)
     return values
+
+
+def _bind_keywords(parameters: cst.Parameters, values: dict[str, Value]) -> None:
+    """Move the arguments that no parameter names into a dict, the value of `**fields`."""
+    if parameters.star_kwarg is None:
+        return
+    named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
+    names = {parameter.name.value for parameter in named}
+    elements = []
+    for name in [name for name in values if name not in names]:
+        value = values.pop(name)
+        if not isinstance(value, PlainCode):
+            raise CannotRewrite(f"the argument {name} of a helper is a mock")
+        element = cst.DictElement(cst.SimpleString(f'"{name}"'), value.node)
+        elements.append(element)
+    values[parameters.star_kwarg.name.value] = PlainCode(cst.Dict(elements))
 
 
 def call_helper(
@@ -122,7 +146,12 @@ def call_helper(
 
 def new_function_double(function: cst.FunctionDef, closure: SymbolTable) -> TestDouble:
     """Return the double for a function that a test uses as a mock."""
-    double = TestDouble(is_async=function.asynchronous is not None, has_any_attribute=False)
+    double = FunctionDouble(
+        is_async=function.asynchronous is not None,
+        has_any_attribute=False,
+        definition=function,
+        closure=closure,
+    )
     table = SymbolTable(
         closure.scope,
         closure.values,
@@ -187,7 +216,7 @@ def _collect_yields(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
 def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
     """Run the body of a helper, which makes and configures mocks and returns one."""
     choices: list[tuple[str, Value]] = []
-    for node in get_statements(function):
+    for node in _iterate_reached(get_statements(function), table):
         choice = _evaluate_choice(node, table)
         if choice is not None:
             choices.append(choice)
@@ -196,6 +225,8 @@ def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
             table.functions[node.name.value] = (node, table)
             continue
         part = get_small_statement(node)
+        if _is_visible_import(part, table):
+            continue
         if isinstance(part, cst.Return) and part.value is not None:
             value = table.evaluate(part.value)
             if choices:
@@ -206,6 +237,48 @@ def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
             line = get_first_line(node)
             raise CannotRewrite(f"{name} does more than make a mock: {line}", node=node)
     raise CannotRewrite(f"{function.name.value} returns nothing", node=function)
+
+
+def _is_visible_import(node: cst.BaseSmallStatement | None, table: SymbolTable) -> bool:
+    """Return whether a statement imports only names that the tests have as well."""
+    if not isinstance(node, (cst.Import, cst.ImportFrom)):
+        return False
+    return not table.scope.find_hidden_imports(node)
+
+
+def _iterate_reached(
+    nodes: Iterable[cst.BaseStatement],
+    table: SymbolTable,
+) -> Iterator[cst.BaseStatement]:
+    """Yield statements, with those of the branch of each `if` whose condition is known.
+
+    Evaluated step by step, as an earlier statement may change what a condition depends on.
+    """
+    for node in nodes:
+        branch = _choose_branch(node, table)
+        if branch is None:
+            yield node
+        else:
+            yield from _iterate_reached(branch, table)
+
+
+def _choose_branch(
+    node: cst.BaseStatement,
+    table: SymbolTable,
+) -> list[cst.BaseStatement] | None:
+    """Return the branch of an `if` whose condition is known, None for any other statement."""
+    if not isinstance(node, cst.If):
+        return None
+    truth = table.get_truth(node.test)
+    if truth is None:
+        return None
+    if truth:
+        return split_block(node.body)
+    if isinstance(node.orelse, cst.If):
+        return [node.orelse]
+    if node.orelse is None:
+        return []
+    return split_block(node.orelse.body)
 
 
 def _evaluate_choice(node: cst.BaseStatement, table: SymbolTable) -> tuple[str, Value] | None:

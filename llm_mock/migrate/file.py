@@ -18,9 +18,14 @@ from llm_mock.migrate.function_state import FileContext
 from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.patches import parse_patch
-from llm_mock.migrate.scope import Scope
+from llm_mock.migrate.scope import JSON_MODULE, Scope
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import find_nodes, get_dotted_name, to_source
+from llm_mock.migrate.syntax import (
+    collect_names,
+    find_nodes,
+    get_dotted_name,
+    to_source,
+)
 from llm_mock.support.text import format_path
 
 # libcst parses slowly, so files that cannot have a mock of `llm` or of an SDK are skipped.
@@ -199,7 +204,13 @@ class _FileRewriter:
         module = self.module
         if changed:
             new = self._replace_functions(changed)
-            module = update_imports(module, new, self.path, self._find_unused_fixtures(new))
+            module = update_imports(
+                module,
+                new,
+                self.path,
+                self._find_unused_fixtures(new),
+                needs_json=self._needs_json(changed),
+            )
         return FileResult(
             self.path,
             self.source,
@@ -217,6 +228,19 @@ class _FileRewriter:
             if result.node is not None:
                 changed[name] = result.node
         return changed
+
+    def _needs_json(self, changed: dict[str, cst.FunctionDef]) -> bool:
+        """Return whether a rewritten function has a reply of a helper that imports `json`."""
+        if JSON_MODULE in self.context.scope.imports:
+            return False
+        for function in self.functions:
+            new = changed.get(function.name)
+            if new is None:
+                continue
+            new_names = collect_names(new) - collect_names(function.node)
+            if JSON_MODULE in new_names:
+                return True
+        return False
 
     def _check_class(self, node: cst.ClassDef) -> None:
         """Refuse a class whose decorator patches `llm` for its methods."""

@@ -21,10 +21,16 @@ from llm_mock.migrate.function_state import FileContext, FunctionState, Unrelate
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
+from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import PatchedClient
 from llm_mock.migrate.statements import StatementRewriter
-from llm_mock.migrate.symbol_table import UnknownUse
-from llm_mock.migrate.syntax import collect_names, find_nodes, get_arguments
+from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable, UnknownUse
+from llm_mock.migrate.syntax import (
+    collect_names,
+    find_nodes,
+    get_arguments,
+    get_parameter_names,
+)
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
@@ -221,6 +227,8 @@ class _FunctionRewriter:
         if name in state.table.unrelated:
             return
         given_value = result.given_value
+        if isinstance(given_value, FunctionDouble):
+            _hide_names(function, given_value.closure, state.context.scope)
         if isinstance(given_value, (TestDouble, SideEffectList, ReturnByName)):
             state.table.values[name] = given_value
         only_makes_mocks = given_value is not None and not fixture.getters
@@ -316,6 +324,25 @@ class _FunctionRewriter:
 def _may_lack_reply(getter: PatchedGetter) -> bool:
     # A test may patch the class of a client to make none, and the real one needs no reply.
     return isinstance(getter, PatchedClient) or isinstance(getter.double, LegacyMock)
+
+
+def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -> None:
+    """Make the names that a fixture binds unknown, because its tests do not have them."""
+    names = set(get_parameter_names(function))
+    targets: list[cst.CSTNode] = []
+    targets += [node.target for node in find_nodes(function, cst.AssignTarget)]
+    targets += [node.target for node in find_nodes(function, cst.AnnAssign)]
+    targets += [node.target for node in find_nodes(function, cst.For)]
+    targets += [node.name for node in find_nodes(function, cst.AsName)]
+    for target in targets:
+        # With the names of attributes' owners: one too many only leaves a test as it is.
+        names |= collect_names(target)
+    for line in find_nodes(function, cst.Import):
+        names |= scope.find_hidden_imports(line)
+    for line_from in find_nodes(function, cst.ImportFrom):
+        names |= scope.find_hidden_imports(line_from)
+    for name in names - closure.values.keys():
+        closure.values[name] = TestDouble()
 
 
 def _is_yield(node: cst.BaseStatement) -> bool:

@@ -13,6 +13,7 @@ from llm_mock.migrate.doubles import PatchedGetter, Value
 from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import get_parameter_names
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -75,7 +76,8 @@ class FunctionState:
         self.function = function
         self.context = context
         self.is_fixture = name in context.fixtures
-        self.table = SymbolTable(context.scope.copy_for_function())
+        parameters = get_parameter_names(function)
+        self.table = SymbolTable(context.scope.copy_for_function(parameters))
         self.table.unrelated = unrelated
         self.table.plain.update(collect_parametrized_values(function))
         self.getters: list[PatchedGetter] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 import libcst as cst
 
 from llm_mock.migrate.body import get_leading_lines, get_separate_comments, strip_blank_start
-from llm_mock.migrate.reply_import import add_import
+from llm_mock.migrate.reply_import import add_import, add_json_import
 from llm_mock.migrate.syntax import get_bound_name, get_small_statement, list_children
 
 
@@ -19,6 +19,8 @@ def update_imports(
     new: cst.Module,
     path: Path,
     unused_fixtures: Container[str] = (),
+    *,
+    needs_json: bool = False,
 ) -> cst.Module:
     """Remove imports, helpers and fakes that became unused, and import `Reply` if needed.
 
@@ -29,6 +31,7 @@ def update_imports(
         new: the same with rewritten functions.
         path: its path.
         unused_fixtures: the names of fixtures to remove.
+        needs_json: whether `json` is to be imported.
     """
     used_before = _collect_used_names(old)
     body: list[cst.BaseStatement] = []
@@ -46,6 +49,8 @@ def update_imports(
     for name in ("Reply", "ToolCall"):
         if name in new_names:
             remaining = add_import(remaining, name, path)
+    if needs_json:
+        remaining = add_json_import(remaining, path)
     if remaining and remaining[0] is not new.body[0]:
         # The blank lines above it separated it from a removed statement.
         remaining[0] = strip_blank_start(remaining[0])

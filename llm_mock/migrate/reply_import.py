@@ -1,4 +1,4 @@
-"""Import names of `llm_mock` in a rewritten file, where isort and ruff would put them."""
+"""Import names of `llm_mock`, and `json`, where isort and ruff would put them."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class _ImportKey(NamedTuple):
 # The section between the standard library and the project.
 _THIRD_PARTY = 2
 _REPLY_KEY = _ImportKey(_THIRD_PARTY, True, "llm_mock")
+_JSON_KEY = _ImportKey(1, False, "json")
 
 
 def add_import(
@@ -52,7 +53,22 @@ def add_import(
         if extended is not None:
             changed[number] = extended
             return changed
-    return _insert_import(changed, parse_statement(f"from llm_mock import {name}"), path)
+    keys = _collect_keys(body, path)
+    if not _has_sections(body, keys):
+        keys = {number: key._replace(section=_THIRD_PARTY) for number, key in keys.items()}
+    line = parse_statement(f"from llm_mock import {name}")
+    return _insert_import(changed, line, _REPLY_KEY, keys)
+
+
+def add_json_import(body: Sequence[cst.BaseStatement], path: Path) -> list[cst.BaseStatement]:
+    """Import `json` in a line of its own in sorted order.
+
+    Args:
+        body: the statements of the file.
+        path: its path, near which the modules of the project are.
+    """
+    keys = _collect_keys(body, path)
+    return _insert_import(list(body), parse_statement("import json"), _JSON_KEY, keys)
 
 
 def _extend_import(node: cst.BaseStatement, name: str) -> cst.BaseStatement | None:
@@ -76,35 +92,46 @@ def _extend_import(node: cst.BaseStatement, name: str) -> cst.BaseStatement | No
 def _insert_import(
     body: list[cst.BaseStatement],
     line: cst.BaseStatement,
-    path: Path,
+    key: _ImportKey,
+    keys: Mapping[int, _ImportKey],
 ) -> list[cst.BaseStatement]:
-    """Insert an import of `llm_mock` in sorted order."""
-    keys = _collect_keys(body, path)
+    """Insert an import in sorted order.
+
+    Args:
+        body: the statements of the file.
+        line: the import.
+        key: its key.
+        keys: the keys of the other imports, by the position in the body.
+    """
     if not keys:
         # Behind the docstring.
         position = 1 if body and is_docstring(body[0]) else 0
         return [*body[:position], line, *body[position:]]
-    earlier = [number for number, key in keys.items() if key <= _REPLY_KEY]
+    earlier = [number for number, each in keys.items() if each <= key]
     if earlier:
         position = earlier[-1] + 1
-        if keys[earlier[-1]].section != _THIRD_PARTY:
+        if keys[earlier[-1]].section != key.section:
             line = _add_gap(line)
     else:
         # The first of all imports takes the blank lines above the old first one.
         position = min(keys)
         line = line.with_changes(leading_lines=_get_gap(body[position]))
         body[position] = strip_blank_start(body[position])
-    later = {number: key for number, key in keys.items() if number >= position}
-    _separate_next(body, later)
+    later = {number: each for number, each in keys.items() if number >= position}
+    _separate_next(body, later, key.section)
     return [*body[:position], line, *body[position:]]
 
 
-def _separate_next(body: list[cst.BaseStatement], later: Mapping[int, _ImportKey]) -> None:
+def _separate_next(
+    body: list[cst.BaseStatement],
+    later: Mapping[int, _ImportKey],
+    section: int,
+) -> None:
     """Put a blank line above the next import if it is of another section."""
     if not later:
         return
     number = min(later)
-    if later[number].section != _THIRD_PARTY:
+    if later[number].section != section:
         body[number] = _add_gap(body[number])
 
 
@@ -121,9 +148,7 @@ def _collect_keys(body: Sequence[cst.BaseStatement], path: Path) -> dict[int, _I
             if part.module is not None and not part.relative:
                 module = get_dotted_name(part.module) or ""
             keys[number] = _ImportKey(_get_section(module, path), True, module)
-    if _has_sections(body, keys):
-        return keys
-    return {number: key._replace(section=_THIRD_PARTY) for number, key in keys.items()}
+    return keys
 
 
 def _get_section(module: str, path: Path) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, Protocol
 
 import libcst as cst
@@ -13,6 +13,7 @@ from llm_mock.migrate.syntax import get_dotted_name, get_string
 MOCK_CLASSES = ("Mock", "MagicMock", "NonCallableMock", "AsyncMock")
 PATCHERS = ("patch", "patch.object", "patch.dict", "patch.multiple")
 # `mocker` is the fixture of pytest-mock, which has the names of `unittest.mock` as attributes.
+JSON_MODULE = "json"
 MOCK_MODULES = ("unittest.mock.", "mock.", "mocker.")
 
 
@@ -79,24 +80,17 @@ class Scope:
 
     def add_import(self, node: cst.Import | cst.ImportFrom) -> frozenset[str]:
         """Add the names that an import binds, and return them."""
-        bound: dict[str, str] = {}
-        if isinstance(node, cst.Import):
-            for alias in node.names:
-                name = get_dotted_name(alias.name) or ""
-                if alias.asname is not None:
-                    bound[get_dotted_name(alias.asname.name) or ""] = name
-                else:
-                    # `import a.b` binds `a`.
-                    package = name.partition(".")[0]
-                    bound[package] = package
-        elif not isinstance(node.names, cst.ImportStar):
-            prefix = _get_import_prefix(node)
-            for alias in node.names:
-                bound_name = alias.asname.name if alias.asname else alias.name
-                qualified_name = f"{prefix}{get_dotted_name(alias.name)}"
-                bound[get_dotted_name(bound_name) or ""] = qualified_name
+        bound = _collect_bound_names(node)
         self.imports |= bound
         return frozenset(bound)
+
+    def find_hidden_imports(self, node: cst.Import | cst.ImportFrom) -> set[str]:
+        """Return the names that an import binds within a function, and the file does not have.
+
+        The name `json` is not hidden: the rewritten file imports it.
+        """
+        known = {*self.imports.items(), (JSON_MODULE, JSON_MODULE)}
+        return {name for name, _ in _collect_bound_names(node).items() - known}
 
     def qualify(self, node: cst.CSTNode) -> str:
         """Return the qualified name of a name or attribute, "" for any other node."""
@@ -114,13 +108,42 @@ class Scope:
         """Return `patch`, `patch.object`, … if a node names one of them, or None."""
         return _strip_mock_module(self.qualify(node), PATCHERS)
 
-    def copy_for_function(self) -> Scope:
-        """Return a copy to which a function can add its own imports and classes."""
-        # Functions and constants are shared: a test cannot change those of its file.
+    def copy_for_function(self, parameters: Container[str]) -> Scope:
+        """Return a copy to which a function can add its own imports and classes.
+
+        Args:
+            parameters: the parameters of the function, which hide functions of the file: a test
+                gets the value of a fixture by the name of its function.
+        """
+        # Constants are shared: a test cannot change those of its file.
         inner = copy.copy(self)
+        inner.functions = {
+            name: function for name, function in self.functions.items() if name not in parameters
+        }
         inner.imports = dict(self.imports)
         inner.classes = dict(self.classes)
         return inner
+
+
+def _collect_bound_names(node: cst.Import | cst.ImportFrom) -> dict[str, str]:
+    """Return the qualified names behind the names that an import binds."""
+    bound: dict[str, str] = {}
+    if isinstance(node, cst.Import):
+        for alias in node.names:
+            name = get_dotted_name(alias.name) or ""
+            if alias.asname is not None:
+                bound[get_dotted_name(alias.asname.name) or ""] = name
+            else:
+                # `import a.b` binds `a`.
+                package = name.partition(".")[0]
+                bound[package] = package
+    elif not isinstance(node.names, cst.ImportStar):
+        prefix = _get_import_prefix(node)
+        for alias in node.names:
+            bound_name = alias.asname.name if alias.asname else alias.name
+            qualified_name = f"{prefix}{get_dotted_name(alias.name)}"
+            bound[get_dotted_name(bound_name) or ""] = qualified_name
+    return bound
 
 
 def _get_import_prefix(node: cst.ImportFrom) -> str:

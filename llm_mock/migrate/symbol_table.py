@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -25,6 +26,7 @@ from llm_mock.migrate.syntax import (
     get_int,
     get_parameter_names,
     get_string,
+    get_truth,
     replace_names,
     to_source,
 )
@@ -169,6 +171,10 @@ class SymbolTable:
                 nodes[name] = value.node
         return PlainCode(replace_names(node, nodes))
 
+    def get_truth(self, condition: cst.BaseExpression) -> bool | None:
+        """Return whether a condition of a helper holds; None if it is unknown."""
+        return get_truth(self._inline(condition).node)
+
     def _evaluate_attribute(self, node: cst.Attribute) -> Value:
         owner = self._evaluate(node.value)
         name = node.attr.value
@@ -191,14 +197,19 @@ class SymbolTable:
             return new_legacy_mock(node)
         if qualified_name.startswith(NAMESPACES):
             return self._new_namespace(node)
-        value: Value | None = None
-        if isinstance(function, cst.Name) and not is_local:
-            value = self._call_function(function.value, node)
-        elif isinstance(function, cst.Attribute):
-            value = self._call_method(function, node)
-        if value is None:
-            return self._inline(node)
-        return value
+        value = self._call_other(function, node)
+        return self._inline(node) if value is None else value
+
+    def _call_other(self, function: cst.BaseExpression, node: cst.Call) -> Value | None:
+        """Return the result of a function or method of the file, None for another one."""
+        if isinstance(function, cst.Attribute):
+            return self._call_method(function, node)
+        if not isinstance(function, cst.Name):
+            return None
+        name = function.value
+        if name in self.values:
+            return self._call_factory(self.values[name], node)
+        return self._call_function(name, node)
 
     def _call_function(self, name: str, node: cst.Call) -> Value | None:
         """Return the result of a helper, a fake class or `iter`, None for another function."""
@@ -225,6 +236,18 @@ class SymbolTable:
             inner = self._evaluate(node.args[0].value)
             return inner if isinstance(inner, SideEffectList) else None
         return None
+
+    def _call_factory(self, factory: Value, node: cst.Call) -> Value | None:
+        """Return the result of a function that a fixture gives, None for another value."""
+        if not isinstance(factory, FunctionDouble):
+            return None
+        value: Value = self.scope.fakes.call_helper(
+            factory.definition,
+            node,
+            self,
+            factory.closure,
+        )
+        return value
 
     def _call_method(self, function: cst.Attribute, node: cst.Call) -> Value | None:
         """Return the result of `models.get(name)`, or None for another method."""
@@ -339,6 +362,19 @@ def _get_item(owner: Value, number: int | None) -> Value | None:
     # A MagicMock has the same value at each index.
     items = owner.get_attribute("__getitem__")
     return items.get_return_value() if isinstance(items, TestDouble) else None
+
+
+@dataclass(eq=False)
+class FunctionDouble(TestDouble):
+    """A function of the file that a test uses as a mock, or calls to make one.
+
+    Attributes:
+        definition: its definition.
+        closure: the names around it.
+    """
+
+    definition: cst.FunctionDef = field(kw_only=True)
+    closure: SymbolTable = field(kw_only=True)
 
 
 _PLAIN = PlainCode(cst.Name("None"))

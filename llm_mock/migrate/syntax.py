@@ -10,6 +10,8 @@ from typing import TypeVar, cast
 import libcst as cst
 import libcst.matchers as m
 
+from llm_mock.migrate.manual_changes import CannotRewrite
+
 # libcst renders a node only through a module.
 _EMPTY = cst.Module([])
 _NodeT = TypeVar("_NodeT", bound=cst.CSTNode)
@@ -247,12 +249,118 @@ def get_small_statement(node: cst.CSTNode) -> cst.BaseSmallStatement | None:
     return None
 
 
+def get_truth(node: cst.BaseExpression) -> bool | None:
+    """Return whether a literal, or a condition on literals, is true; None if it is unknown."""
+    if isinstance(node, cst.Name):
+        return _TRUTH_OF_NAMES.get(node.value)
+    if isinstance(node, (cst.List, cst.Tuple, cst.Dict)):
+        is_starred = m.findall(node, m.StarredElement() | m.StarredDictElement())
+        if is_starred:
+            return None
+        return bool(node.elements)
+    if isinstance(node, cst.BooleanOperation):
+        return _get_truth_of_operation(node)
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        truth = get_truth(node.expression)
+        if truth is None:
+            return None
+        return not truth
+    if isinstance(node, cst.Comparison):
+        return _compare_with_none(node)
+    return _get_truth_of_constant(node)
+
+
+def _get_truth_of_constant(node: cst.BaseExpression) -> bool | None:
+    text = get_string(node)
+    if text is not None:
+        return bool(text)
+    number = get_int(node)
+    if number is not None:
+        return bool(number)
+    return None
+
+
+_TRUTH_OF_NAMES = {"True": True, "False": False, "None": False}
+
+
+def _get_truth_of_operation(node: cst.BooleanOperation) -> bool | None:
+    left = get_truth(node.left)
+    right = get_truth(node.right)
+    # `x or True` is true and `x and False` is false, whatever x is.
+    deciding = isinstance(node.operator, cst.Or)
+    if deciding in (left, right):
+        return deciding
+    if None in (left, right):
+        return None
+    return not deciding
+
+
+def _compare_with_none(node: cst.Comparison) -> bool | None:
+    """Return whether `value is None` or `value is not None` holds; None if it is unknown."""
+    [comparison, *others] = node.comparisons
+    if others or not m.matches(comparison.comparator, m.Name("None")):
+        return None
+    is_none = m.matches(node.left, m.Name("None"))
+    # The truth of a literal is known, and no other literal is None.
+    if not is_none and get_truth(node.left) is None:
+        return None
+    if isinstance(comparison.operator, cst.Is):
+        return is_none
+    if isinstance(comparison.operator, cst.IsNot):
+        return not is_none
+    return None
+
+
+def _change_quotes(node: cst.BaseExpression, quote: str) -> cst.BaseExpression:
+    """Return an expression without a kind of quotes, for use in an f-string.
+
+    Raises:
+        CannotRewrite: it has these quotes in a way that cannot change, or a backslash.
+    """
+    source = to_source(node)
+    if quote not in source and "\\" not in source and "\n" not in source:
+        return node
+    text = get_string(node)
+    other = "'" if quote == '"' else '"'
+    if text is None or not text.isprintable() or not {quote, other, "\\"}.isdisjoint(text):
+        raise CannotRewrite(f"a helper puts {source} into an f-string", node=node)
+    return cst.SimpleString(f"{other}{text}{other}")
+
+
 class _NameReplacer(cst.CSTTransformer):
     def __init__(self, values: Mapping[str, cst.BaseExpression]) -> None:
         self.values = values
 
+    def leave_BooleanOperation(
+        self,
+        original_node: cst.BooleanOperation,
+        updated_node: cst.BooleanOperation,
+    ) -> cst.BaseExpression:
+        """Return the side of `names or []` that counts, once the left one is known."""
+        truth = get_truth(updated_node.left)
+        if truth is None:
+            return updated_node
+        is_left = truth == isinstance(updated_node.operator, cst.Or)
+        return updated_node.left if is_left else updated_node.right
+
     def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
         return self.values.get(original_node.value, updated_node)
+
+    def leave_FormattedString(
+        self,
+        original_node: cst.FormattedString,
+        updated_node: cst.FormattedString,
+    ) -> cst.BaseExpression:
+        """Return an f-string in which no inserted string has its quotes."""
+        # Before Python 3.12 an f-string ends at the next quote of its kind.
+        quote = updated_node.quote[0]
+        parts = []
+        for part in updated_node.parts:
+            if isinstance(part, cst.FormattedStringExpression):
+                expression = _change_quotes(part.expression, quote)
+                part = part.with_changes(expression=expression)
+            parts.append(part)
+        return updated_node.with_changes(parts=parts)
 
     # Attributes and keywords are Name nodes too, which leave_Name has replaced.
     def leave_Attribute(

@@ -273,6 +273,111 @@ def test_reply_is_imported_in_order(old: str, new: str, tmp_path: Path) -> None:
     assert result.after == dedent(new).lstrip("\n") + NEW_STREAM
 
 
+FACTORY = """
+
+@pytest.fixture
+def response_of():
+    import json
+
+    def create(text):
+        return Mock(**{"text.return_value": json.dumps(text)})
+
+    return create
+
+
+def test_it(monkeypatch, response_of):
+    model = Mock(**{"prompt.return_value": response_of("Hello")})
+    monkeypatch.setattr("app.get_model", lambda name: model)
+    assert app.ask()
+"""
+NEW_FACTORY = """
+
+def test_it(mock_llm_responses):
+    mock_llm_responses.set("*", json.dumps("Hello"))
+    assert app.ask()
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            """
+            from __future__ import annotations
+
+            from unittest.mock import Mock
+
+            import app
+            import pytest
+
+            print(pytest)
+            """,
+            """
+            from __future__ import annotations
+
+            import json
+
+            import app
+            import pytest
+
+            print(pytest)
+            """,
+        ),
+        (
+            """
+            import ast
+            import os
+            from unittest.mock import Mock
+
+            import app
+            import pytest
+
+            print(ast, os, pytest)
+            """,
+            """
+            import ast
+            import json
+            import os
+
+            import app
+            import pytest
+
+            print(ast, os, pytest)
+            """,
+        ),
+        (
+            """
+            import json
+            from unittest.mock import Mock
+
+            import app
+            import pytest
+
+            print(json, pytest)
+            """,
+            """
+            import json
+
+            import app
+            import pytest
+
+            print(json, pytest)
+            """,
+        ),
+    ],
+    ids=["behind __future__", "between others", "it is imported already"],
+)
+def test_json_is_imported_if_a_helper_did(old: str, new: str, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("from llm import get_model\n")
+    source = dedent(old).lstrip("\n") + FACTORY
+    path = tmp_path / "test_old.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    assert result.manual_changes == ()
+    assert result.after == dedent(new).lstrip("\n") + NEW_FACTORY
+    again = rewrite_file(path, result.encoded, lambda test, target: (), lambda name: name)
+    assert again.after == result.after
+
+
 def test_names_that_a_new_file_does_not_need_go(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("from llm import get_model\n")
     old = """

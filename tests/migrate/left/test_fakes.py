@@ -20,10 +20,6 @@ def model_of(*texts):
     return Mock(**{"prompt.return_value": response_of(texts[0])})
 
 
-def model_with(text, **options):
-    return Mock(**{"prompt.return_value": response_of(text)})
-
-
 def printing(text):
     print(text)
     return Mock(**{"prompt.return_value": response_of(text)})
@@ -123,10 +119,6 @@ class NoPrompt:
 class TestHelpers:
     def test_stars(self, monkeypatch):
         monkeypatch.setattr("reviews.get_model", lambda name: model_of("Short"))
-        assert summarize("a") == "Short"
-
-    def test_double_stars(self, monkeypatch):
-        monkeypatch.setattr("reviews.get_model", lambda name: model_with("Short"))
         assert summarize("a") == "Short"
 
     def test_hidden_arguments(self, monkeypatch):
