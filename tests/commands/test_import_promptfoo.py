@@ -68,7 +68,7 @@ promptfooconfig.yaml:20: outputPath has no counterpart: give the file to the com
 promptfooconfig.yaml:32: python: in place of a context the function has parameters result, variables and case here
 promptfooconfig.yaml:33: the assertion regex is not imported: pattern: '([' is not a valid regular expression: \
 unterminated character set (position 1)
-promptfooconfig.yaml:34: the assertion contains is not imported: its value is in file://wanted.txt
+promptfooconfig.yaml:34: the assertion contains is not imported: wanted.txt: cannot be read: No such file or directory
 promptfooconfig.yaml:36: {{greeting}} has no value here, and is empty
 promptfooconfig.yaml:39: rubricPrompt of a test has no counterpart
 promptfooconfig.yaml:42: file://tests.py:generate is not imported: expected files that end in .yaml, .yml, .json, .csv, .jsonl
@@ -127,7 +127,8 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
         "the assertion moderation has no counterpart",
         "the assertion regex is not imported: pattern: '([' is not a valid regular expression: "
         "unterminated character set (position 1)",
-        "the assertion contains is not imported: its value is in file://wanted.txt",
+        "the assertion contains is not imported: wanted.txt: cannot be read: "
+        "No such file or directory",
     ]
 
 
@@ -154,14 +155,44 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
         ("type: contains-json", {"type": "contains_json"}),
         ("type: llm-rubric, value: kind", {"type": "judge", "criteria": "kind"}),
         ("type: model-graded-closedqa, value: kind", {"type": "judge", "criteria": "kind"}),
-        ("type: g-eval, value: [kind, true]", {"type": "judge", "criteria": "kind\nTrue"}),
+        ("type: g-eval, value: [kind, true]", {"type": "judge", "criteria": "kind\ntrue"}),
         ("type: similar, value: a", {"type": "similar", "value": "a", "threshold": 0.75}),
         (
             "type: similar, value: a, threshold: 1",
             {"type": "similar", "value": "a", "threshold": 1},
         ),
         ("type: levenshtein, value: a", {"type": "levenshtein", "value": "a"}),
-        ("type: levenshtein, value: a, threshold: 0", {"type": "levenshtein", "value": "a"}),
+        (
+            "type: levenshtein, value: a, threshold: 0",
+            {"type": "levenshtein", "value": "a", "max_distance": 0},
+        ),
+        ("type: equals, value: true", {"type": "equals", "value": "true"}),
+        ("type: equals, value: 2.0", {"type": "equals", "value": "2"}),
+        ("type: contains, value: 2.5", {"type": "contains", "value": "2.5"}),
+        ("type: equals, value: {a: '{{q}}'}", {"type": "json", "value": {"a": "${q}"}}),
+        ("type: not-equals, value: [1, 2]", {"type": "not_json", "value": [1, 2]}),
+        ("type: contains, value: [1, 2]", None),
+        ("type: starts-with, value: {a: 1}", None),
+        (
+            "type: contains-all, value: 'a, \"b, c\" ,d'",
+            {"type": "contains_all", "values": ["a", "b, c", "d"]},
+        ),
+        (
+            "type: contains-any, value: [1, false, x]",
+            {"type": "contains_any", "values": ["1", "false", "x"]},
+        ),
+        ("type: contains-any, value: [[1]]", None),
+        ("type: contains-any, value: [{a: 1}]", None),
+        (
+            'type: is-json, value: \'{"type": "object"}\'',
+            {"type": "json", "schema": {"type": "object"}},
+        ),
+        (
+            "type: not-contains-json, value: 'required: [a]'",
+            {"type": "not_contains_json", "schema": {"required": ["a"]}},
+        ),
+        ("type: is-json, value: 'no: [schema'", None),
+        ("type: is-json, value: just text", None),
         (
             "type: not-levenshtein, value: a, threshold: 2.5",
             {"type": "not_levenshtein", "value": "a", "max_distance": 2},
@@ -211,6 +242,38 @@ def test_each_type_of_assertion_has_its_counterpart(
         assert [each["type"] for each in case["assertions"]] == ["skipped"]
     else:
         assert case["assertions"] == [ours]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("type: contains, value: file://a.txt", {"type": "contains", "value": "Bonn"}),
+        (
+            "type: is-json, value: file://a.json",
+            {"type": "json", "schema": {"required": ["a"]}},
+        ),
+        ("type: contains-any, value: file://a.yaml", {"type": "contains_any", "values": ["a"]}),
+        ("type: contains, value: file://a.js", "its value is in file://a.js"),
+        ("type: contains, value: file://none.txt", "none.txt: cannot be read: No such file"),
+        ("type: is-json, value: file://broken.json", "broken.json:2: is not valid YAML"),
+    ],
+)
+def test_the_value_of_an_assertion_may_be_in_a_file(
+    folder: Path, theirs: str, ours: dict[str, Any] | str
+) -> None:
+    files = {"a.txt": " Bonn\n", "a.json": '{"required": ["a"]}', "a.yaml": "[a]", "a.js": ""}
+    for name, text in {**files, "broken.json": "["}.items():
+        (folder / name).write_text(text)
+    code, output = run(folder, f"prompts: [Hi]\ntests: [{{assert: [{{{theirs}}}]}}]\n")
+    assert code == 0
+    written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    (found,) = written["cases"][0]["assertions"]
+    if isinstance(ours, dict):
+        assert found == ours
+    else:
+        assert found["type"] == "skipped"
+        assert ours in found["reason"]
+        assert ours in output
 
 
 def test_what_was_imported_runs_dry(folder: Path) -> None:

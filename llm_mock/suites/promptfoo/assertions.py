@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
 import pydantic
 
+from llm_mock.errors import InvalidFile
 from llm_mock.suites.promptfoo.providers import convert_judge
-from llm_mock.suites.promptfoo.source import FILE, ImportFindings, Part
+from llm_mock.suites.promptfoo.source import DATA_SUFFIXES, FILE, ImportFindings, Part
 from llm_mock.suites.promptfoo.transforms import convert_transform
 from llm_mock.suites.schema import Assertion
+from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import escape_references, map_texts
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import is_number
@@ -116,6 +119,9 @@ def _convert_assertion(
     except _UnsupportedValue as error:
         raise _UnsupportedAssertion(f"the assertion {kind} is not imported: {error}") from None
     our_type = _TYPES.get(name, name.replace("-", "_"))
+    if name == "equals" and isinstance(value, (dict, list)):
+        # promptfoo compares data with the JSON of the output.
+        our_type = "json"
     converted: JSONObject = {"type": our_type}
     if value is not None:
         converted |= _name_value(part, name, value, variables, findings)
@@ -162,21 +168,48 @@ def _convert_value(part: Part, name: str) -> Any:
     """Return the value to compare; None if the assertion has none."""
     if name in _LIMITS:
         return _convert_limit(part.at("threshold").data, name)
-    value = part.at("value").data
     if name == "python":
-        return _convert_function(value)
+        return _convert_function(part.at("value").data)
     if name == "javascript":
-        return _convert_text(value)
-    if isinstance(value, str) and value.startswith(FILE):
-        raise _UnsupportedValue(f"its value is in {value}")
+        return _convert_text(part.at("value").data)
+    value = _load_value(part.at("value"))
     key = _VALUE_KEYS[name]
     if key == "schema":
-        return value
+        return _parse_schema(part, value)
     if key == "values":
         return _split_text(value)
+    if name == "equals" and isinstance(value, (dict, list)):
+        return value
     if isinstance(value, list):
         return _convert_list(value, name)
     return _convert_text(value)
+
+
+def _load_value(part: Part) -> Any:
+    """Return a value, or the content of the file that it names."""
+    value = part.data
+    if not isinstance(value, str) or not value.startswith(FILE):
+        return value
+    path = part.document.path.parent / value.removeprefix(FILE)
+    try:
+        if path.suffix in DATA_SUFFIXES:
+            return yaml_files.load(path).data
+        if path.suffix == ".txt":
+            return yaml_files.read(path).strip()
+    except InvalidFile as error:
+        raise _UnsupportedValue(str(error)) from None
+    raise _UnsupportedValue(f"its value is in {value}")
+
+
+def _parse_schema(part: Part, value: object) -> object:
+    """Return a JSON Schema, which may be written as text."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return yaml_files.parse(part.document.path, value).data
+    except InvalidFile:
+        # Reported as no mapping, when the assertion is validated.
+        return value
 
 
 def _convert_list(values: list[object], name: str) -> object:
@@ -184,15 +217,27 @@ def _convert_list(values: list[object], name: str) -> object:
         return values
     if name == "g-eval":
         # All of its criteria must be met, as for several lines of one text.
-        return "\n".join(map(str, values))
+        return "\n".join(map(_format_value, values))
     raise _UnsupportedValue("its value must be text")
 
 
 def _split_text(value: object) -> object:
-    # promptfoo accepts a text with commas in place of a list.
+    if isinstance(value, list):
+        return [item if isinstance(item, (dict, list)) else _format_value(item) for item in value]
+    # promptfoo accepts a text with commas in place of a list, with quotes around other commas.
     if isinstance(value, str):
-        return [text.strip() for text in value.split(",")]
+        (texts,) = csv.reader([value.replace("\n", " ")], skipinitialspace=True)
+        return [text.strip() for text in texts]
     return value
+
+
+def _format_value(value: object) -> str:
+    """Return a value as JavaScript converts it to a text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def _convert_limit(limit: Any, name: str) -> float:
@@ -205,8 +250,8 @@ def _convert_threshold(threshold: Any, name: str) -> JSONObject:
     """Return the key for a threshold with another meaning, or another default, than here."""
     if name == "similar":
         return {"threshold": SIMILAR_THRESHOLD if threshold is None else threshold}
-    # promptfoo, too, takes 0 for its default, which is that of a suite.
-    if not threshold:
+    # promptfoo has the default of a suite.
+    if threshold is None:
         return {}
     if not is_number(threshold):
         raise _UnsupportedAssertion(
@@ -223,7 +268,7 @@ def _convert_text(value: object) -> str | None:
     if isinstance(value, dict):
         raise _UnsupportedValue("its value must be text")
     # An unquoted number or date in YAML is meant as text.
-    return str(value)
+    return _format_value(value)
 
 
 def _convert_function(value: object) -> str:
