@@ -39,52 +39,50 @@ OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its pa
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", f"{REFERENCE}#body-messages")
 SYSTEM_ROLE = Rule(
     "system-role",
-    "a system message within the conversation, for a model before Claude Opus 4.8 or as its first",
+    "a system message inside the conversation: as its first message, or before Claude Opus 4.8",
     SYSTEM_GUIDE,
 )
 EMPTY_CONTENT = Rule(
     "empty-content",
-    "a message or a text without content where it must have some",
+    "an empty message or text where content is required",
     f"{REFERENCE}#body-messages",
 )
 TOOL_WITHOUT_CALL = Rule(
     "tool-result-without-call",
-    "a result of a tool that the message before does not call",
+    "a tool result without a tool call in the previous message",
     TOOL_GUIDE,
 )
 CALL_WITHOUT_RESULT = Rule(
     "tool-call-without-result",
-    "a call of a tool without its result in the next message",
+    "a tool call without a tool result in the next message",
     TOOL_GUIDE,
 )
 REPEATED_CALL = Rule(
     "repeated-tool-call",
-    "two calls of tools with the same id, or two results of a call",
+    "two tool calls with the same id, or two results for one call",
     TOOL_GUIDE,
 )
-CALL_ID = Rule(
-    "tool-call-id", "an id of a call with other characters than letters, digits, _ and -", REFERENCE
-)
+CALL_ID = Rule("tool-call-id", "a tool call id not only of letters, digits, _ and -", REFERENCE)
 TOOL_WITHOUT_NAME = Rule("tool-without-name", "a tool without a name", f"{REFERENCE}#body-tools")
 TOOL_NAME = Rule(
     "tool-name",
-    "a name of a tool with other characters than letters, digits, _ and -, or of more than 128",
+    "a tool name longer than 128 characters, or not only of letters, digits, _ and -",
     f"{REFERENCE}#body-tools",
 )
-REPEATED_TOOL = Rule("repeated-tool", "two tools of the same name", f"{REFERENCE}#body-tools")
+REPEATED_TOOL = Rule("repeated-tool", "two tools with the same name", f"{REFERENCE}#body-tools")
 TOOL_SCHEMA = Rule(
     "tool-schema",
-    "a tool without a schema, or with one that is no object",
+    "a tool without a schema, or with a schema that is not an object",
     f"{REFERENCE}#body-tools",
 )
 TOOL_CHOICE = Rule(
     "tool-choice",
-    "the choice of a tool that is not offered, a choice without tools, or one beside thinking",
+    "a tool choice for an unknown tool, without tools, or together with thinking",
     f"{REFERENCE}#body-tool-choice",
 )
 THINKING_BUDGET = Rule(
     "thinking-budget",
-    "a budget for thinking below 1,024 tokens, or not below max_tokens",
+    "a thinking budget below 1,024 tokens, or not below max_tokens",
     THINKING_GUIDE,
 )
 THINKING_SAMPLING = Rule(

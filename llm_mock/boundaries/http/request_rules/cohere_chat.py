@@ -25,12 +25,10 @@ ROLES = ("user", "assistant", "system", "tool")
 CHOICES = ("REQUIRED", "NONE")
 
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", REFERENCE)
-RESULT_WITHOUT_CALL = Rule(
-    "tool-result-without-call", "a result of a tool that was not called", ERRORS
-)
+RESULT_WITHOUT_CALL = Rule("tool-result-without-call", "a tool result without a tool call", ERRORS)
 TOOL_NAME = Rule(
     "tool-name",
-    "a name of a tool with other characters than letters, digits and _, or with a digit first",
+    "a tool name that starts with a digit, or is not only of letters, digits and _",
     ERRORS,
 )
 TOOL_CHOICE = Rule(
@@ -38,7 +36,7 @@ TOOL_CHOICE = Rule(
 )
 DEPENDENT = Rule(
     "dependent-parameter",
-    "both penalties at once, or the format json_object beside documents or tools",
+    "both penalties at once, or the format json_object together with documents or tools",
     REFERENCE,
 )
 UNKNOWN_PARAMETER = Rule(

@@ -39,11 +39,11 @@ UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", CONTENTS)
 EMPTY_CONTENT = Rule("empty-content", "a message without parts, or an empty part", CONTENTS)
 CALL_COUNT = Rule(
     "tool-call-without-result",
-    "a turn with another number of function responses than the turn before has function calls",
+    "a turn whose number of function responses differs from the function calls before it",
     "https://github.com/google-gemini/gemini-cli/issues/16984",
 )
 RESPONSE_WITHOUT_CALL = Rule(
-    "tool-result-without-call", "a function response that follows no function call", FUNCTION_GUIDE
+    "tool-result-without-call", "a function response without a function call", FUNCTION_GUIDE
 )
 UNKNOWN_PARAMETER = Rule(
     "unknown-parameter", "a parameter that does not exist", f"{REFERENCE}#GenerationConfig"
@@ -55,19 +55,19 @@ OUT_OF_RANGE = Rule(
 )
 TOOL_NAME = Rule(
     "tool-name",
-    "a function without a name, or with other characters than letters, digits, _, ., : and -",
+    "a function without a name, or with a name not only of letters, digits, _, ., : and -",
     "https://ai.google.dev/api/caching#FunctionDeclaration",
 )
-REPEATED_TOOL = Rule("repeated-tool", "two functions of the same name", FUNCTION_GUIDE)
+REPEATED_TOOL = Rule("repeated-tool", "two functions with the same name", FUNCTION_GUIDE)
 TOOL_SCHEMA = Rule(
     "tool-schema",
-    "parameters with an array without items",
+    "parameters that have an array without items",
     "https://ai.google.dev/api/caching#Schema",
 )
 TOOL_CHOICE = Rule(
     "tool-choice",
-    "a configuration of function calls without functions, for a model before Gemini 3, or with the "
-    "name of a function that is not offered",
+    "a function calling configuration without functions (before Gemini 3) or for an unknown "
+    "function",
     FUNCTION_GUIDE,
 )
 MODEL_FEATURE = Rule(

@@ -39,28 +39,28 @@ UNEXPECTED_ROLES = frozenset(
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", REFERENCE)
 UNKNOWN_FIELD = Rule(
     "unknown-message-field",
-    "a field that a message of its role does not have, such as reasoning_content",
+    "a message field that its role does not support, such as reasoning_content",
     "https://github.com/charmbracelet/crush/issues/1590",
 )
 MESSAGE_ORDER = Rule(
     "message-order",
-    "a result that follows no answer, a system message after an answer or a result, or an answer "
-    "as the last message",
+    "a tool result that does not follow an answer, a system message after an answer or a result, "
+    "or an answer as the last message",
     VALIDATOR,
 )
 CALL_WITHOUT_RESULT = Rule(
     "tool-call-without-result",
-    "another number of results than of calls in the turn before",
+    "a number of tool results that differs from the tool calls in the previous turn",
     VALIDATOR,
 )
-CALL_ID = Rule("tool-call-id", "an id of a call that is not nine letters and digits", VALIDATOR)
+CALL_ID = Rule("tool-call-id", "a tool call id that is not nine letters and digits", VALIDATOR)
 TOOL_NAME = Rule(
     "tool-name",
-    "a call of a function with other characters in its name than letters, digits, _ and -, or with "
-    "more than 64",
+    "a called function whose name is longer than 64 characters, or not only of letters, digits, "
+    "_ and -",
     VALIDATOR,
 )
-EMPTY_CONTENT = Rule("empty-content", "an answer without content and calls", VALIDATOR)
+EMPTY_CONTENT = Rule("empty-content", "an answer without content or tool calls", VALIDATOR)
 UNKNOWN_PARAMETER = Rule("unknown-parameter", "a parameter that does not exist", REFERENCE)
 OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its parameter", REFERENCE)
 TOOL_WITHOUT_NAME = Rule("tool-without-name", "a tool without a name", REFERENCE)

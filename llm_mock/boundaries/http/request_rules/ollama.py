@@ -24,7 +24,9 @@ UNKNOWN_VALUE = Rule(
 )
 OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its parameter", ROUTES)
 DEPENDENT = Rule(
-    "dependent-parameter", "the raw mode beside a system prompt, a template or a context", ROUTES
+    "dependent-parameter",
+    "the raw mode together with a system prompt, a template or a context",
+    ROUTES,
 )
 ALL_RULES = (UNKNOWN_VALUE, OUT_OF_RANGE, DEPENDENT)
 

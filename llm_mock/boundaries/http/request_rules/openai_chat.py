@@ -56,28 +56,26 @@ MOST_STOPS = 4
 SDK_TYPES = (("openai.types.chat.completion_create_params", "CompletionCreateParamsBase"),)
 
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", f"{REFERENCE}: messages")
-UNKNOWN_PART = Rule(
-    "unknown-content-type", "a part of a message of a type that does not exist", REFERENCE
-)
+UNKNOWN_PART = Rule("unknown-content-type", "a content type that does not exist", REFERENCE)
 EMPTY_CONTENT = Rule(
-    "empty-content", "a message without content where it must have some", f"{REFERENCE}: messages"
+    "empty-content", "an empty message where content is required", f"{REFERENCE}: messages"
 )
 TOOL_WITHOUT_CALL = Rule(
-    "tool-result-without-call", "a result of a tool that was not called", f"{REFERENCE}: messages"
+    "tool-result-without-call", "a tool result without a tool call", f"{REFERENCE}: messages"
 )
 CALL_WITHOUT_RESULT = Rule(
     "tool-call-without-result",
-    "a call of a tool without its result before the next turn",
+    "a tool call without a tool result before the next turn",
     f"{REFERENCE}: messages",
 )
 INCOMPLETE_CALL = Rule(
-    "incomplete-tool-call", "a call of a tool without its id or type", f"{REFERENCE}: messages"
+    "incomplete-tool-call", "a tool call without an id or a type", f"{REFERENCE}: messages"
 )
 EMPTY_LIST = Rule("empty-list", "an empty list of tools or of tool calls", REFERENCE)
 LONG_LIST = Rule("long-list", "more than 128 tools or 4 stop sequences", REFERENCE)
 DEPENDENT = Rule(
     "dependent-parameter",
-    "a parameter without the one that it belongs to, or beside one that excludes it",
+    "a parameter without the one that it requires, or together with one that excludes it",
     REFERENCE,
 )
 ALL_RULES = (

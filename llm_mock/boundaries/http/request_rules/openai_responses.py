@@ -78,7 +78,7 @@ UNKNOWN_ROLE = Rule(
 )
 UNKNOWN_PART = Rule(
     "unknown-content-type",
-    "a part of a message of a type that does not exist, or not in a message of its role",
+    "a content type that does not exist, or that the role of the message does not support",
     f"{REFERENCE}: input",
 )
 UNKNOWN_FIELD = Rule(
@@ -87,10 +87,10 @@ UNKNOWN_FIELD = Rule(
     "https://github.com/openai/openai-python/issues/2677",
 )
 OUTPUT_WITHOUT_CALL = Rule(
-    "tool-result-without-call", "an output of a function that was not called", f"{REFERENCE}: input"
+    "tool-result-without-call", "a function output without a function call", f"{REFERENCE}: input"
 )
 CALL_WITHOUT_OUTPUT = Rule(
-    "tool-call-without-result", "a call of a function without its output", f"{REFERENCE}: input"
+    "tool-call-without-result", "a function call without a function output", f"{REFERENCE}: input"
 )
 FILE_TYPE = Rule(
     "file-type",
@@ -99,12 +99,12 @@ FILE_TYPE = Rule(
 )
 MISSING = Rule(
     "missing-parameter",
-    "an empty input without an earlier response, a conversation or a prompt",
+    "an empty input without a previous response, a conversation or a prompt",
     f"{REFERENCE}: input",
 )
 DEPENDENT = Rule(
     "dependent-parameter",
-    "a conversation beside an earlier response",
+    "a conversation together with a previous response",
     f"{REFERENCE}: previous_response_id",
 )
 ALL_RULES = (

@@ -41,23 +41,23 @@ OUT_OF_RANGE = Rule(
 )
 UNKNOWN_VALUE = Rule(
     "unknown-value",
-    "a value that is none of those of its parameter",
+    "a value that its parameter does not support",
     "https://github.com/openai/openai-openapi: enum",
 )
 TOOL_WITHOUT_NAME = Rule(
     "tool-without-name",
-    "a tool or the format of an answer without a name",
+    "a tool or a response format without a name",
     "https://github.com/openai/openai-openapi: FunctionObject.required",
 )
 TOOL_NAME = Rule(
     "tool-name",
-    "a name of a tool or of a format with other characters than letters, digits, _ and -, or of "
-    "more than 64",
+    "a name of a tool or a response format longer than 64 characters, or not only of letters, "
+    "digits, _ and -",
     "https://github.com/openai/openai-openapi: FunctionObject.name",
 )
 TOOL_SCHEMA = Rule(
     "tool-schema",
-    "parameters of a tool that are no object, or have an array without items",
+    "tool parameters that are not an object, or that have an array without items",
     FUNCTION_GUIDE,
 )
 STRICT_SCHEMA = Rule(
@@ -67,17 +67,17 @@ STRICT_SCHEMA = Rule(
 )
 JSON_WORD = Rule(
     "json-word",
-    "the format json_object without the word JSON in the messages",
+    "the format json_object when no message contains the word JSON",
     JSON_GUIDE,
 )
 TOOL_CHOICE = Rule(
     "tool-choice",
-    "the choice of a tool that is not offered, or a choice without tools",
+    "a tool choice for an unknown tool, or without tools",
     FUNCTION_GUIDE,
 )
 REASONING_MODEL = Rule(
     "reasoning-model",
-    "a parameter that a reasoning model does not have, such as a temperature",
+    "a parameter that reasoning models do not support, such as temperature",
     REASONING_GUIDE,
 )
 MODEL_FEATURE = Rule(
@@ -92,8 +92,8 @@ UNKNOWN_PARAMETER = Rule(
 )
 METADATA = Rule(
     "metadata",
-    "metadata with more than 16 keys, with values that are no texts, or with texts that are too "
-    "long",
+    "metadata with more than 16 keys, with values that are not strings, or with strings that are "
+    "too long",
     "https://github.com/openai/openai-openapi: Metadata",
 )
 SHARED_RULES = (
