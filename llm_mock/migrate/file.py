@@ -19,6 +19,7 @@ from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.patches import parse_patch
 from llm_mock.migrate.scope import JSON_MODULE, Scope
+from llm_mock.migrate.sdk_clients import CLIENTS
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -188,6 +189,7 @@ class _FileRewriter:
             fixtures,
             findings.unused_replies,
             partial,
+            frozenset(sdk for sdk in CLIENTS if sdk.encode() in source.lower()),
         )
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}

@@ -22,7 +22,7 @@ from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
 from llm_mock.migrate.scope import Scope
-from llm_mock.migrate.sdk_clients import PatchedClient
+from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
 from llm_mock.migrate.statements import StatementRewriter
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable, UnknownUse
 from llm_mock.migrate.syntax import (
@@ -80,12 +80,15 @@ def _rewrite(
     """
     unrelated: frozenset[str] = frozenset()
     asserted_models: dict[str, Sequence[str]] = {}
+    clients: dict[str, str] = {}
     while True:
-        state = FunctionState(name, function, context, unrelated, asserted_models)
+        state = FunctionState(name, function, context, unrelated, asserted_models, clients)
         outcome: RewrittenFunction | CannotRewrite
         try:
             outcome = _FunctionRewriter(state).rewrite()
         except UnrelatedMock as found:
+            if _learn_client(found.name, state, clients):
+                continue
             if found.name not in unrelated:
                 unrelated |= {found.name}
                 continue
@@ -100,6 +103,27 @@ def _rewrite(
         if isinstance(outcome, CannotRewrite):
             raise outcome
         return state, outcome
+
+
+def _learn_client(name: str, state: FunctionState, clients: dict[str, str]) -> bool:
+    """Add the mock of a client to those that are known; return False if it is none."""
+    if name in clients:
+        return False
+    client_class = _guess_client_class(name, state)
+    if client_class is None:
+        return False
+    clients[name] = client_class
+    return True
+
+
+def _guess_client_class(name: str, state: FunctionState) -> str | None:
+    """Return the class of the client that a mock made in the function stands for, or None."""
+    double = state.table.values.get(name)
+    if state.is_fixture or name in get_parameter_names(state.function):
+        return None
+    if not isinstance(double, TestDouble):
+        return None
+    return guess_client_class(double, state.context.sdks)
 
 
 class _FunctionRewriter:
@@ -127,6 +151,8 @@ class _FunctionRewriter:
             if state.getters or self._patches_llm():
                 self._check_used(error)
                 raise
+            if isinstance(error, UnknownUse) and _guess_client_class(error.name, state):
+                raise UnrelatedMock(error.name) from None
             # Something else is mocked in an unknown way, which is no concern of ours.
             return RewrittenFunction(None)
         if not state.getters:

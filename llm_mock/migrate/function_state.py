@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from llm_mock.migrate.body import Slot
 from llm_mock.migrate.configured_replies import ConfiguredReplies
-from llm_mock.migrate.doubles import PatchedGetter, Value
+from llm_mock.migrate.doubles import PatchedGetter, TestDouble, Value
 from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
+from llm_mock.migrate.sdk_clients import new_handed_client
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_parameter_names
 
@@ -41,6 +42,7 @@ class FileContext:
         resolve_model: returns the model id for a name or alias.
         fixtures: the fixtures of the file.
         partial: whether an assertion that is not understood becomes a comment.
+        sdks: the SDKs that its text names.
         unused_replies: the number of queued replies that a test leaves, as a run of it showed.
     """
 
@@ -51,6 +53,7 @@ class FileContext:
     fixtures: Mapping[str, cst.FunctionDef]
     unused_replies: Mapping[str, int]
     partial: bool = False
+    sdks: frozenset[str] = frozenset()
 
 
 class FunctionState:
@@ -62,6 +65,7 @@ class FunctionState:
         context: its file.
         unrelated: the names of mocks that do not replace `llm`.
         asserted_models: the models that its assertions name, by patched target.
+        clients: the class of each client that it hands to the application, by its name.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class FunctionState:
         context: FileContext,
         unrelated: frozenset[str],
         asserted_models: Mapping[str, Sequence[str]],
+        clients: Mapping[str, str],
     ) -> None:
         self.name = name
         self.function = function
@@ -79,6 +84,8 @@ class FunctionState:
         parameters = get_parameter_names(function)
         self.table = SymbolTable(context.scope.copy_for_function(parameters))
         self.table.unrelated = unrelated
+        self.table.clients = frozenset(clients)
+        self.clients = clients
         self.table.plain.update(collect_parametrized_values(function))
         self.getters: list[PatchedGetter] = []
         self.reader = CallReader(
@@ -99,6 +106,14 @@ class FunctionState:
         self.given_value: Value | None = None
         """The value that a fixture gives to its tests, if it is a mock."""
         self._asserted_models = asserted_models
+
+    def add_client(self, name: str) -> None:
+        """Add a client that the test makes and hands to the application."""
+        double = self.table.values[name]
+        assert isinstance(double, TestDouble)
+        client = new_handed_client(name, double, self.clients[name])
+        self.replies.replacements.append(client.double)
+        self.getters.append(client)
 
     def add_patch(self, patch: Patch) -> None:
         """Add a patch of `llm`, with the models that are requested from it."""

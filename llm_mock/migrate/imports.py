@@ -10,8 +10,14 @@ from pathlib import Path
 import libcst as cst
 
 from llm_mock.migrate.body import get_leading_lines, get_separate_comments, strip_blank_start
-from llm_mock.migrate.reply_import import add_import, add_json_import
-from llm_mock.migrate.syntax import get_bound_name, get_small_statement, list_children
+from llm_mock.migrate.reply_import import add_import, add_json_import, add_library_import
+from llm_mock.migrate.sdk_clients import CLIENTS
+from llm_mock.migrate.syntax import (
+    get_bound_name,
+    get_small_statement,
+    list_children,
+    reads_attribute,
+)
 
 
 def update_imports(
@@ -51,10 +57,22 @@ def update_imports(
             remaining = add_import(remaining, name, path)
     if needs_json:
         remaining = add_json_import(remaining, path)
+    for library in _find_new_libraries(old, new):
+        remaining = add_library_import(remaining, library, path)
     if remaining and remaining[0] is not new.body[0]:
         # The blank lines above it separated it from a removed statement.
         remaining[0] = strip_blank_start(remaining[0])
     return new.with_changes(body=remaining)
+
+
+def _find_new_libraries(old: cst.Module, new: cst.Module) -> list[str]:
+    """Return the SDKs whose clients only the new tests make."""
+    libraries = []
+    for library in CLIENTS:
+        is_read = reads_attribute(library, new)
+        if is_read and not reads_attribute(library, old):
+            libraries.append(library)
+    return libraries
 
 
 def _remove_unused(

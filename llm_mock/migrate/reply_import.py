@@ -53,9 +53,7 @@ def add_import(
         if extended is not None:
             changed[number] = extended
             return changed
-    keys = _collect_keys(body, path)
-    if not _has_sections(body, keys):
-        keys = {number: key._replace(section=_THIRD_PARTY) for number, key in keys.items()}
+    keys = _collect_own_keys(body, path)
     line = parse_statement(f"from llm_mock import {name}")
     return _insert_import(changed, line, _REPLY_KEY, keys)
 
@@ -69,6 +67,38 @@ def add_json_import(body: Sequence[cst.BaseStatement], path: Path) -> list[cst.B
     """
     keys = _collect_keys(body, path)
     return _insert_import(list(body), parse_statement("import json"), _JSON_KEY, keys)
+
+
+def add_library_import(
+    body: Sequence[cst.BaseStatement],
+    library: str,
+    path: Path,
+) -> list[cst.BaseStatement]:
+    """Import a library in sorted order, unless it is imported.
+
+    Args:
+        body: the statements of the file.
+        library: its name.
+        path: the path of the file.
+    """
+    for node in body:
+        part = get_small_statement(node)
+        if isinstance(part, cst.Import) and library in map(get_bound_name, part.names):
+            return list(body)
+    keys = _collect_own_keys(body, path)
+    key = _ImportKey(_THIRD_PARTY, False, library)
+    return _insert_import(list(body), parse_statement(f"import {library}"), key, keys)
+
+
+def _collect_own_keys(
+    body: Sequence[cst.BaseStatement],
+    path: Path,
+) -> Mapping[int, _ImportKey]:
+    """Return the keys of all imports, in one section if the file has none."""
+    keys = _collect_keys(body, path)
+    if _has_sections(body, keys):
+        return keys
+    return {number: key._replace(section=_THIRD_PARTY) for number, key in keys.items()}
 
 
 def _extend_import(node: cst.BaseStatement, name: str) -> cst.BaseStatement | None:
@@ -112,6 +142,7 @@ def _insert_import(
         position = earlier[-1] + 1
         if keys[earlier[-1]].section != key.section:
             line = _add_gap(line)
+            _join_next(body, position, keys, key.section)
     else:
         # The first of all imports takes the blank lines above the old first one.
         position = min(keys)
@@ -120,6 +151,20 @@ def _insert_import(
     later = {number: each for number, each in keys.items() if number >= position}
     _separate_next(body, later, key.section)
     return [*body[:position], line, *body[position:]]
+
+
+def _join_next(
+    body: list[cst.BaseStatement],
+    position: int,
+    keys: Mapping[int, _ImportKey],
+    section: int,
+) -> None:
+    """Remove the blank lines above the import that was the first of its section."""
+    following = keys.get(position)
+    if following is None:
+        return
+    if following.section == section:
+        body[position] = strip_blank_start(body[position])
 
 
 def _separate_next(

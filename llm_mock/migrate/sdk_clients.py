@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +16,13 @@ CLIENTS = {
     "anthropic": ("Anthropic", "AsyncAnthropic"),
 }
 """The classes of clients of each SDK."""
-METHODS = (
-    "chat.completions.create",
-    "chat.completions.parse",
-    "beta.chat.completions.parse",
-    "messages.create",
-)
-"""The methods of clients that call a model, each with the path that leads to it."""
+METHODS = {
+    "chat.completions.create": "openai",
+    "chat.completions.parse": "openai",
+    "beta.chat.completions.parse": "openai",
+    "messages.create": "anthropic",
+}
+"""The methods of clients that call a model, each with the path that leads to it, and their SDK."""
 
 
 @dataclass(eq=False)
@@ -82,6 +82,41 @@ def resolve_client(path: str, test_file: Path) -> tuple[str, str] | None:
         if client in CLIENTS.get(sdk, ()):
             return sdk, client
     return None
+
+
+def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
+    """Return the class of the client that a double stands for, or None if it is no client.
+
+    Args:
+        double: the double.
+        sdks: the SDKs that the file names: clients of other services have `messages.create`, too.
+    """
+    for path, value in _walk(double, ""):
+        sdk = METHODS.get(path, "")
+        if sdk not in sdks or not isinstance(value, TestDouble):
+            continue
+        if value.is_unconfigured:
+            continue
+        sync_class, async_class, *_ = CLIENTS[sdk]
+        if _is_awaited(value):
+            return f"{sdk}.{async_class}"
+        return f"{sdk}.{sync_class}"
+    return None
+
+
+def _is_awaited(method: TestDouble) -> bool:
+    effect = method.side_effect
+    if isinstance(effect, TestDouble) and effect.is_async:
+        return True
+    return method.is_async
+
+
+def new_handed_client(name: str, double: TestDouble, client_class: str) -> PatchedClient:
+    """Return the patch that a client which the test hands to the application amounts to."""
+    library, _, class_name = client_class.partition(".")
+    owner = TestDouble(return_value=double)
+    is_async = class_name.startswith("Async")
+    return PatchedClient(name, owner, is_async, library=library)
 
 
 def find_methods(client: TestDouble) -> list[TestDouble]:

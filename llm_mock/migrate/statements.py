@@ -273,7 +273,25 @@ class StatementRewriter:
         if isinstance(part, cst.Pass) or not apply_configuration(part, self.table):
             return None
         self._refuse_nested(node)
+        name = _get_assigned_name(part)
+        if name in self.state.clients:
+            return self._rewrite_client(node, name)
         return [self._add_slot(Slot.replace(node, configures=True))]
+
+    def _rewrite_client(self, node: cst.SimpleStatementLine, name: str) -> list[Part]:
+        """Replace the mock of a client by a real one, which the application is given."""
+        self.state.add_client(name)
+        client_class = self.state.clients[name]
+        library = client_class.partition(".")[0]
+        scope = self.table.scope
+        if scope.imports.get(library, library) != library or library in scope.constants:
+            raise CannotRewrite(
+                f"the new test needs {library}, and {library} is another name of this file",
+                "Rename it, then run this again.",
+                node,
+            )
+        parts = _replace_line(node, [f"{name} = {client_class}()"])
+        return [*parts, self._add_slot(Slot())]
 
     def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
         """Return the mock whose `set_response` an expression calls, or None."""
@@ -422,6 +440,14 @@ class StatementRewriter:
             SEE_CALLS,
             node,
         )
+
+
+def _get_assigned_name(part: cst.BaseSmallStatement) -> str:
+    """Return the name that a statement assigns to; empty for others."""
+    if not isinstance(part, cst.Assign):
+        return ""
+    target = part.targets[0].target
+    return target.value if isinstance(target, cst.Name) else ""
 
 
 def _is_assertion(node: cst.BaseStatement) -> bool:

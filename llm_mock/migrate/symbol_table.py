@@ -27,6 +27,7 @@ from llm_mock.migrate.syntax import (
     get_parameter_names,
     get_string,
     get_truth,
+    reads_attribute,
     replace_names,
     to_source,
 )
@@ -68,6 +69,8 @@ class SymbolTable:
         """The expressions without mocks that were assigned to names."""
         self.unrelated: frozenset[str] = frozenset()
         """The names of mocks that do not replace `llm`, which are left alone."""
+        self.clients: frozenset[str] = frozenset()
+        """The names of clients that the test hands to the application."""
         self.depth = depth
         if depth > MAX_DEPTH:
             raise CannotRewrite("the helpers of the test call each other without end")
@@ -75,7 +78,12 @@ class SymbolTable:
     def find_mocks(self, node: cst.CSTNode) -> set[str]:
         """Return the names in a node that stand for mocks or for arguments of the application."""
         used = collect_names(node)
-        return {name for name in used if not isinstance(self.values.get(name, _PLAIN), PlainCode)}
+        found = {name for name in used if not isinstance(self.values.get(name, _PLAIN), PlainCode)}
+        for name in found & self.clients:
+            # The client itself is a real one; what the test reads or sets of it is a mock.
+            if not reads_attribute(name, node):
+                found.discard(name)
+        return found
 
     def evaluate(self, node: cst.BaseExpression) -> Value:
         """Return the value of an expression.

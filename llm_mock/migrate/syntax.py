@@ -115,6 +115,15 @@ def find_nodes(node: cst.CSTNode, *types: type[_NodeT]) -> list[_NodeT]:
     return found
 
 
+def reads_attribute(name: str, node: cst.CSTNode) -> bool:
+    """Return whether a node reads or sets an attribute of a name."""
+    for attribute in find_nodes(node, cst.Attribute):
+        owner = attribute.value
+        if isinstance(owner, cst.Name) and owner.value == name:
+            return True
+    return False
+
+
 def get_dotted_name(node: cst.CSTNode) -> str | None:
     """Return `a.b.c` if the node is a name or a chain of attributes, else None."""
     if isinstance(node, cst.Name):

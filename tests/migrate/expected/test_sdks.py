@@ -4,6 +4,7 @@ import asyncio
 import json
 from unittest.mock import ANY, Mock
 
+import anthropic
 import assistants
 import httpx
 import openai
@@ -181,3 +182,30 @@ def test_the_usual_end_of_a_message(mock_llm_responses):
 def test_an_async_message(mock_llm_responses):
     mock_llm_responses.set("*", "Hi")
     assert asyncio.run(assistants.ask_claude_async("a question")) == "Hi"
+
+
+def test_a_client_that_is_handed_in(mock_llm_responses, mock_llm_calls):
+    # the client of the application
+    client = openai.OpenAI()
+    mock_llm_responses.set("*", "Hi")
+    assistant = Assistant(client=client)
+    assert assistant.answer("a question") == "Hi"
+    mock_llm_calls.assert_called_once()
+    assert mock_llm_calls.last_call.request.body["model"] == "gpt-4o-mini"
+    assert assistant.client is client
+
+
+def test_a_client_that_is_assigned(mock_llm_responses):
+    client = openai.OpenAI()
+    mock_llm_responses.add("*", "First")
+    mock_llm_responses.add("*", "Second")
+    assistant = Assistant()
+    assistant.client = client
+    assert assistant.answer_twice("a question") == ["First", "Second"]
+
+
+def test_an_async_client_that_is_handed_in(mock_llm_responses, mock_llm_calls):
+    client = anthropic.AsyncAnthropic()
+    mock_llm_responses.set("*", "Hi")
+    assert asyncio.run(assistants.ask_claude_async("a question", client)) == "Hi"
+    mock_llm_calls.assert_called_once()

@@ -15,8 +15,10 @@ TOKENS = 4
 class Assistant:
     """Talks to a model through a client of its own."""
 
-    def __init__(self, model: str = "gpt-4o-mini", on_answer: object = None) -> None:
-        self.client = OpenAI(api_key="test")
+    def __init__(
+        self, model: str = "gpt-4o-mini", on_answer: object = None, client: object = None
+    ) -> None:
+        self.client = client or OpenAI(api_key="test")
         self.model = model
         self.on_answer = on_answer
 
@@ -112,9 +114,9 @@ def get_claudes_end(text: str) -> str:
     return broken("answer", "…", f"{response.stop_reason}, {response.usage.output_tokens}")
 
 
-async def ask_claude_async(text: str) -> str:
+async def ask_claude_async(text: str, client: object = None) -> str:
     messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
-    client = anthropic.AsyncAnthropic(api_key="test")
+    client = client or anthropic.AsyncAnthropic(api_key="test")
     response = await client.messages.create(
         model="claude-sonnet-4-5", max_tokens=100, messages=messages
     )

@@ -279,3 +279,29 @@ def test_an_async_message(mocker):
     client.messages.create.return_value = Mock(content=[Mock(text="Hi")])
     mocker.patch("assistants.anthropic.AsyncAnthropic", return_value=client)
     assert asyncio.run(assistants.ask_claude_async("a question")) == "Hi"
+
+
+def test_a_client_that_is_handed_in():
+    # the client of the application
+    client = Mock()
+    client.chat.completions.create.return_value = new_response("Hi")
+    assistant = Assistant(client=client)
+    assert assistant.answer("a question") == "Hi"
+    client.chat.completions.create.assert_called_once()
+    assert client.chat.completions.create.call_args.kwargs["model"] == "gpt-4o-mini"
+    assert assistant.client is client
+
+
+def test_a_client_that_is_assigned():
+    client = MagicMock()
+    client.chat.completions.create.side_effect = [new_response("First"), new_response("Second")]
+    assistant = Assistant()
+    assistant.client = client
+    assert assistant.answer_twice("a question") == ["First", "Second"]
+
+
+def test_an_async_client_that_is_handed_in():
+    client = AsyncMock()
+    client.messages.create.return_value = Mock(content=[Mock(text="Hi")])
+    assert asyncio.run(assistants.ask_claude_async("a question", client)) == "Hi"
+    client.messages.create.assert_awaited_once()

@@ -1,0 +1,156 @@
+"""A mock of a client that a test hands to the application becomes a real client."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import FileResult, rewrite_file
+
+START = '''\
+"""Tests of {topic}."""
+
+from types import SimpleNamespace
+from unittest.mock import AsyncMock, MagicMock, Mock
+
+{imports}import pytest
+
+import app
+
+
+def new_response():
+    return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))])
+
+
+def new_message():
+    return SimpleNamespace(content=[SimpleNamespace(text="Hi")])
+
+
+async def answer(**options):
+    return new_response()
+'''
+
+
+def migrate(folder: Path, test: str, topic: str = "openai and Anthropic", imports: str = "") -> str:
+    return run(folder, test, topic, imports).after.partition("def test_it")[2].strip()
+
+
+def run(folder: Path, test: str, topic: str, imports: str) -> FileResult:
+    (folder / "app.py").write_text("")
+    source = START.format(topic=topic, imports=imports) + f"\n\ndef test_it(){test}\n"
+    return rewrite_file(
+        folder / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+
+
+@pytest.mark.parametrize(
+    ("mock", "new"),
+    [
+        ("Mock()\n    client.chat.completions.create.return_value = new_response()", "OpenAI"),
+        ("Mock()\n    client.chat.completions.create.side_effect = answer", "AsyncOpenAI"),
+        (
+            "Mock()\n    client.chat.completions.create = AsyncMock(return_value=new_response())",
+            "AsyncOpenAI",
+        ),
+        (
+            "Mock()\n    client.chat.completions.create.side_effect = lambda **_: new_response()",
+            "OpenAI",
+        ),
+        (
+            "MagicMock()\n    client.beta.chat.completions.parse.return_value = new_response()",
+            "OpenAI",
+        ),
+        (
+            "AsyncMock()\n    client.chat.completions.create.return_value = new_response()",
+            "AsyncOpenAI",
+        ),
+    ],
+)
+def test_its_class_follows_from_its_methods(tmp_path: Path, mock: str, new: str) -> None:
+    test = f":\n    client = {mock}\n    app.run(client)"
+    assert migrate(tmp_path, test) == (
+        f"(mock_llm_responses):\n    client = openai.{new}()\n"
+        '    mock_llm_responses.set("*", "Hi")\n    app.run(client)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("mock", "new"), [("Mock()", "Anthropic"), ("AsyncMock()", "AsyncAnthropic")]
+)
+def test_a_client_of_anthropic(tmp_path: Path, mock: str, new: str) -> None:
+    test = f":\n    client = {mock}\n    client.messages.create.return_value = new_message()"
+    assert migrate(tmp_path, f"{test}\n    app.run(client)") == (
+        f"(mock_llm_responses):\n    client = anthropic.{new}()\n"
+        '    mock_llm_responses.set("*", "Hi")\n    app.run(client)'
+    )
+
+
+CLIENT = """:
+    client = Mock()
+    client.chat.completions.create.return_value = new_response()
+    app.run(client)"""
+
+
+@pytest.mark.parametrize("imports", ["", "import openai\n", "import openai as sdk\n"])
+def test_the_library_is_imported_once(tmp_path: Path, imports: str) -> None:
+    after = run(tmp_path, CLIENT, "OpenAI", imports).after
+    assert after.count("import openai\nimport pytest\n\nimport app\n") == 1
+    assert after.count("import openai\n") == 1
+
+
+def test_the_library_is_not_imported_for_others(tmp_path: Path) -> None:
+    test = CLIENT.replace("Mock()", "SimpleNamespace(chat=Mock())") + "\n\n\ndef test_other"
+    assert "import openai" not in run(tmp_path, test + CLIENT[:1] + "\n    pass", "", "").after
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        # of a service of text messages
+        ":\n    client = Mock()\n    client.messages.create.return_value = Mock(sid=5)\n"
+        "    app.run(client)",
+        # of another kind
+        ":\n    client = Mock()\n    client.chat.return_value = 5\n    app.run(client)",
+        ":\n    client = Mock()\n    client.chat.completions.create.reset_mock()\n"
+        "    app.run(client)",
+    ],
+)
+def test_another_client_is_left_alone(tmp_path: Path, test: str) -> None:
+    result = run(tmp_path, test, "openai", "")
+    assert (result.changed, result.manual_changes) == ((), ())
+
+
+def test_a_file_that_does_not_name_the_library_is_left_alone(tmp_path: Path) -> None:
+    result = run(tmp_path, CLIENT, "groq and llm", "")
+    assert (result.changed, result.manual_changes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("imports", "problem"),
+    [
+        ("import fake as openai\n", True),
+        ("openai = None\n", True),
+        ("import openai\n", False),
+    ],
+)
+def test_another_meaning_of_the_name_is_a_problem(
+    tmp_path: Path, imports: str, problem: bool
+) -> None:
+    reasons = [change.reason for change in run(tmp_path, CLIENT, "", imports).manual_changes]
+    expected = "the new test needs openai, and openai is another name of this file"
+    assert reasons == ([expected] if problem else [])
+
+
+def test_what_else_is_configured_is_a_problem(tmp_path: Path) -> None:
+    test = CLIENT.replace("    app.run", "    client.base_url = 'x'\n    app.run")
+    [change] = run(tmp_path, test, "OpenAI", "").manual_changes
+    assert change.reason == "the mock of a client has the attribute base_url"
+
+
+def test_an_attribute_that_the_test_reads_is_a_problem(tmp_path: Path) -> None:
+    test = CLIENT.replace("app.run(client)", "app.run(client.chat)")
+    [change] = run(tmp_path, test, "OpenAI", "").manual_changes
+    assert change.reason == "the use of the mock client is unknown: app.run(client.chat)"
