@@ -52,9 +52,7 @@ def update_imports(
             break
         body = remaining
     new_names = _collect_used_names(new) - used_before
-    for name in ("Reply", "ToolCall"):
-        if name in new_names:
-            remaining = add_import(remaining, name, path)
+    remaining = _add_imports(remaining, new_names, path)
     if needs_json:
         remaining = add_json_import(remaining, path)
     for library in _find_new_libraries(old, new):
@@ -63,6 +61,18 @@ def update_imports(
         # The blank lines above it separated it from a removed statement.
         remaining[0] = strip_blank_start(remaining[0])
     return new.with_changes(body=remaining)
+
+
+def _add_imports(
+    body: list[cst.BaseStatement],
+    new_names: Container[str],
+    path: Path,
+) -> list[cst.BaseStatement]:
+    """Import the names of `llm_mock` that the new tests use."""
+    for name in ("Reply", "ToolCall"):
+        if name in new_names:
+            body = add_import(body, name, path)
+    return body
 
 
 def _find_new_libraries(old: cst.Module, new: cst.Module) -> list[str]:

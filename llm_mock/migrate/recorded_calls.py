@@ -26,6 +26,7 @@ from llm_mock.migrate.syntax import (
     get_int,
     get_string,
     parse_expression,
+    separate_quotes,
     to_source,
 )
 
@@ -624,6 +625,14 @@ class _ReadRewriter(cst.CSTTransformer):
             self.schemas.pop(id(node.left), None)
         elif _is_schema(value):
             self.schemas[id(node)] = node
+
+    def leave_FormattedString(
+        self,
+        original_node: cst.FormattedString,
+        updated_node: cst.FormattedString,
+    ) -> cst.FormattedString:
+        """Return an f-string in which the keys of records do not have its quotes."""
+        return separate_quotes(updated_node)
 
     # The element of a comprehension is visited before its loop.
     def visit_ListComp(self, node: cst.ListComp) -> None:

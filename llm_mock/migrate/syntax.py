@@ -336,6 +336,26 @@ def _change_quotes(node: cst.BaseExpression, quote: str) -> cst.BaseExpression:
     return cst.SimpleString(f"{other}{text}{other}")
 
 
+class _QuoteChanger(cst.CSTTransformer):
+    def __init__(self, quote: str) -> None:
+        self.quote = quote
+
+    def leave_SimpleString(
+        self,
+        original_node: cst.SimpleString,
+        updated_node: cst.SimpleString,
+    ) -> cst.BaseExpression:
+        return _change_quotes(updated_node, self.quote)
+
+
+def separate_quotes(node: cst.FormattedString) -> cst.FormattedString:
+    """Return an f-string whose expressions have no strings in its quotes."""
+    # Before Python 3.12 an f-string ends at the next quote of its kind.
+    changer = _QuoteChanger(node.quote[0])
+    parts = [cst.ensure_type(part.visit(changer), type(part)) for part in node.parts]
+    return node.with_changes(parts=parts)
+
+
 class _NameReplacer(cst.CSTTransformer):
     def __init__(self, values: Mapping[str, cst.BaseExpression]) -> None:
         self.values = values

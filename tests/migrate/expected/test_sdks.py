@@ -89,7 +89,7 @@ def test_arguments_of_the_request(mock_llm_responses, mock_llm_calls):
     Assistant().answer("a question")
     assert mock_llm_calls.last_call.request.body["model"] == "gpt-4o-mini"
     assert mock_llm_calls.last_call.request.body.get("temperature") == 0.5
-    assert "max_tokens" not in mock_llm_calls.last_call.request.body
+    assert "max_tokens" not in mock_llm_calls.last_call.request.body, f"there is {mock_llm_calls.last_call.request.body['model']}"
     assert mock_llm_calls.last_call.request.body["messages"][0]["content"] == "Be brief"
 
 
