@@ -303,8 +303,7 @@ def _show_cost(terminal: Terminal, results: Sequence[SuiteResult]) -> None:
     costs: list[Decimal | None] = []
     for result in results:
         for case in result.case_results:
-            tokens += sum(attempt.tokens for attempt in case.attempts)
-            # The cost of a case includes runs that were retried.
+            tokens += case.tokens
             costs.append(case.cost)
     cost = total_cost(costs)
     text = f"{format_count(tokens, 'token')}, cost {format_dollars(cost)}"

@@ -14,7 +14,8 @@ unknown or missing value; durations are in seconds, costs in US dollars.
   its `role`, `target`, `model`, `system_prompt` if variants are compared).
 - A case: `name`, `file`, `line`, `tags`, `status` (`passed`, `failed`, `not checked` or `not run`),
   `pass_rate` (null if nothing was checked) and `threshold` (0 to 1), `repeats` (null for a single
-  run, and if nothing was checked), `score` and `min_score`, `retried`, `duration_s`, `attempts`.
+  run, and if nothing was checked), `score` and `min_score`, `retried`, `tokens` (of all
+  runs, with those that were retried), `duration_s`, `attempts`.
 - Repeats: `runs`, `passed`, `interval_95` (Wilson's: the lower and the upper bound), `pass_at_k`
   and `pass_hat_k` (a value for each k).
 - An attempt: `status`, `error`, `duration_s`, `tokens` and `cost_usd`, `judge_tokens` and
@@ -136,6 +137,7 @@ def _describe_case(
         "score": None,
         "min_score": case.min_score,
         "retried": 0,
+        "tokens": 0,
         "duration_s": 0.0,
         "attempts": [],
     }
@@ -147,6 +149,7 @@ def _describe_case(
         "threshold": result.threshold,
         "score": _round(result.score),
         "retried": result.retried,
+        "tokens": result.tokens,
         "duration_s": round(result.duration, 6),
         "attempts": [_describe_attempt(attempt) for attempt in result.attempts],
     }
@@ -391,8 +394,3 @@ def get_answer(case: JSONObject) -> str | None:
     if transformed is None:
         return str(turns[-1]["output"])
     return str(transformed)
-
-
-def tokens(case: JSONObject) -> int:
-    """Return the tokens of all attempts of a case."""
-    return sum(attempt["tokens"] for attempt in case["attempts"])

@@ -16,7 +16,6 @@ from llm_mock.report.suite_document import (
     remark,
     repeats_text,
     suite_name,
-    tokens,
 )
 from llm_mock.support.json_types import JSONObject
 
@@ -97,7 +96,7 @@ def _add_case(
 
 
 def _get_case_properties(suite: JSONObject, case: JSONObject) -> JSONObject:
-    properties: JSONObject = {"tokens": tokens(case)}
+    properties: JSONObject = {"tokens": case["tokens"]}
     cost = get_case_cost(case)
     if cost is not None:
         # Without an exponent, which `str` of a small float has.

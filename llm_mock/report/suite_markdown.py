@@ -15,7 +15,6 @@ from llm_mock.report.suite_document import (
     format_suite_scores,
     is_good,
     repeats_text,
-    tokens,
 )
 from llm_mock.report.suite_grid import Grid, group_variants, to_decimal
 from llm_mock.suites.scores import format_score_cell
@@ -175,7 +174,7 @@ def _render_summary(suite: JSONObject) -> str:
 
 
 def _describe_usage(suite: JSONObject) -> str:
-    total = sum(tokens(case) for case in suite["cases"])
+    total = sum(case["tokens"] for case in suite["cases"])
     cost = format_dollars(to_decimal(suite["cost_usd"]))
     return f"{format_count(total, 'token')}, cost {cost}"
 

@@ -114,7 +114,8 @@ def _describe_agent(suite: JSONObject) -> JSONObject:
         "tool_calls": sum(len(turn["tool_calls"]) for turn in turns),
         "input_tokens": sum(turn["input_tokens"] for turn in turns),
         "output_tokens": sum(turn["output_tokens"] for turn in turns),
-        "cost_usd": suite["cost_usd"],
+        # As the tokens, without those of judges and of runs that were retried.
+        "cost_usd": _sum_costs(turns, "cost_usd"),
         "duration_s": sum(attempt["duration_s"] for attempt in attempts),
     }
 
@@ -152,13 +153,18 @@ def _sum_judges(case: JSONObject) -> JSONObject | None:
     """Return tokens and cost of the models that judged a case; None if none did."""
     attempts = case["attempts"]
     tokens = sum(attempt["judge_tokens"] for attempt in attempts)
-    costs = [attempt["judge_cost_usd"] for attempt in attempts]
-    cost = None
-    if None not in costs:
-        cost = round(sum(costs), 10)
+    cost = _sum_costs(attempts, "judge_cost_usd")
     if not tokens and cost == 0:
         return None
     return {"tokens": tokens, "cost_usd": cost}
+
+
+def _sum_costs(owners: list[JSONObject], key: str) -> float | None:
+    """Return the sum of costs in US dollars; None if one is unknown."""
+    costs: list[float] = [owner[key] for owner in owners]
+    if None in costs:
+        return None
+    return round(sum(costs), 10)
 
 
 def _describe_answers(suite: JSONObject, case: JSONObject) -> JSONObject:

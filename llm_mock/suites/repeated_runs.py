@@ -230,7 +230,10 @@ class RepeatingRunner(ABC):
             return CaseResult(case, tuple(attempts), threshold)
         # Failed attempts that were retried do not count, but they cost money.
         retried_cost = total_cost([attempt.spent for attempt in retried])
-        return CaseResult(case, tuple(attempts), threshold, len(retried), retried_cost)
+        retried_tokens = sum(attempt.tokens for attempt in retried)
+        return CaseResult(
+            case, tuple(attempts), threshold, len(retried), retried_cost, retried_tokens
+        )
 
     def _run_with_retries(self, case: TestCase, number: int) -> list[Attempt]:
         """Return the attempts of one run; only the last counts.

@@ -158,6 +158,8 @@ class CaseResult:
     """The number of failed runs that were run again."""
     retried_cost: Decimal | None = Decimal(0)
     """US dollars of these runs; None if a price is unknown."""
+    retried_tokens: int = 0
+    """Tokens of these runs, input and output together."""
 
     @property
     def status(self) -> Status:
@@ -210,6 +212,11 @@ class CaseResult:
     def cost(self) -> Decimal | None:
         """The cost of all runs in US dollars, with retried ones; None if a price is unknown."""
         return total_cost([self.retried_cost, *(attempt.cost for attempt in self.attempts)])
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of all runs, with retried ones."""
+        return self.retried_tokens + sum(attempt.tokens for attempt in self.attempts)
 
     @property
     def spent(self) -> Decimal | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -106,6 +107,23 @@ def test_a_live_run_asks_the_model_and_says_what_it_took(
     assert result.stdout.startswith("Running greeting-tests (3 cases) against hello-world\n")
     assert result.stdout.endswith("3/3 passed ✓ All tests passed\n36 tokens, cost $0.036\n")
     assert [call["prompt"] for call in mock_llm_responses.calls] == ["Hi there!", "Hi", "How many?"]
+
+
+def test_tokens_of_runs_that_were_retried_are_in_all_totals(
+    project: Project, mock_llm_responses: LLMMock
+) -> None:
+    usage = {"input_tokens": 10, "output_tokens": 2}
+    for answer in ("Goodbye", "Hello"):
+        mock_llm_responses.add(MODEL, Reply(answer, usage=usage))
+    mock_llm_responses.set_price(MODEL, 1000, 1000)
+    outputs = [f"--output=r.{suffix}" for suffix in ("json", "xml", "md")]
+    result = project.test("-k", "hello", "--retry", "2", *outputs)
+    assert result.stdout.endswith("24 tokens, cost $0.024\n")
+    [case] = json.loads((project.path / "r.json").read_text())["suites"][0]["cases"]
+    assert (case["retried"], case["tokens"]) == (1, 24)
+    assert [attempt["tokens"] for attempt in case["attempts"]] == [12]
+    assert 'name="tokens" value="24"' in (project.path / "r.xml").read_text()
+    assert "24 tokens" in (project.path / "r.md").read_text()
 
 
 def test_expected_output_has_no_effect_on_a_live_run(

@@ -311,6 +311,8 @@ def test_a_run_that_failed_is_run_again(
     result = run_case(AGENT, case(contains="yes"), retry=retry)
     assert (result.status, result.retried, len(result.attempts)) == (status, retried, 1)
     assert result.cost == (retried + 1) * (result.decisive_attempt.cost or 0)
+    assert result.decisive_attempt.tokens > 0
+    assert result.tokens == (retried + 1) * result.decisive_attempt.tokens
 
 
 @pytest.mark.parametrize(

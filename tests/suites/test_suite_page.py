@@ -15,6 +15,7 @@ pytest.importorskip("mcp")
 from llm_mock import LLMMock, Reply
 from tests.report.browser import Open
 from tests.report.browser import open_page as open_page
+from tests.report.test_documents import read_page
 from tests.report.test_page_in_browser import LOW_CONTRAST
 from tests.suites.conftest import Project
 
@@ -149,6 +150,25 @@ def test_the_sums_of_the_page_have_the_judges(
     first, second = tab.locator(".numbers").all_text_contents()
     assert first.endswith(f"16 tokens · {judged}")
     assert second.endswith("10 tokens · $0.010")
+    # The row of an agent is about its own calls.
+    row = tab.locator("#agent-totals td").all_text_contents()
+    assert row[6:8] == ["20", "$0.020"]
+
+
+@pytest.mark.parametrize(("price", "cost"), [(None, None), (0.00001234567, 2.46913e-05)])
+def test_the_cost_of_an_agent_is_known_with_its_price(
+    project: Project, mock_llm_responses: LLMMock, price: float | None, cost: float | None
+) -> None:
+    usage = {"input_tokens": 10**6, "output_tokens": 0}
+    mock_llm_responses.set("m-1", Reply("Hello", usage=usage))
+    if price is not None:
+        mock_llm_responses.set_price("m-1", price, 0)
+    case = "{prompt: Hi, assertions: [{type: contains, value: Hello}], name: "
+    project.write("app.yaml", f"{HEAD}cases: [{case}a}}, {case}b}}]\n")
+    ended = project.command("test", "role.yaml", "-s", "app.yaml", "--model=m-1", "-o", "o.html")
+    assert ended.exit_code == 0, ended.output
+    [agent] = read_page(Path("o.html"))["agents"]
+    assert agent["cost_usd"] == cost
 
 
 @pytest.mark.parametrize("arguments", [[], ["-s", "app.yaml"]])
