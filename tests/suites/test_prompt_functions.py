@@ -11,6 +11,7 @@ pytest.importorskip("mcp")
 
 from llm_mock.agents import Agent
 from llm_mock.suites import load_suite, run_suite
+from llm_mock.suites.case import CaseRunner
 from llm_mock.suites.results import CaseResult
 from tests.suites.conftest import HEAD, Project, statuses
 
@@ -44,6 +45,12 @@ def data(context):
 
 def number_text(context):
     return "17"
+
+def prompt_text(context):
+    return "a prompt"
+
+def list_text(context):
+    return "[1, 2]"
 
 def provider(context):
     assert sorted(context) == ["config", "provider", "vars"]
@@ -128,6 +135,8 @@ def says(result: CaseResult) -> str | None:
         ("p.py:settings", "Greet Ada", "Be brief"),
         ("p.py:data", '{"question": "Wer?", "known": ["ä"]}', "Be brief"),
         ("p.py:number_text", "17", "Be brief"),
+        ("p.py:prompt_text", "a prompt", "Be brief"),
+        ("p.py:list_text", "[1, 2]", "Be brief"),
         ("p.py:provider", "{'id': 'm', 'label': 'm'}", "Be brief"),
         pytest.param("p.js", "Greet Ada", "Be brief", marks=needs_node),
         pytest.param("p.js:text", "Greet Ada", "Be brief", marks=needs_node),
@@ -165,6 +174,23 @@ def test_a_function_that_fails_fails_its_case(prompts: Project, function: str, e
     assert (result.error or "").startswith(f"The prompt function {function}{error}")
     assert result.decisive_attempt.turns == ()
     assert result.decisive_attempt.duration > 0
+
+
+def test_a_function_is_in_a_file_beside_the_suite(prompts: Project) -> None:
+    prompts.write("sub/q.py", PYTHON)
+    path = prompts.write("sub/f.yaml", f"{HEAD}  - {{name: c, prompt_function: q.py:list_text}}\n")
+    (result,) = run_suite(AGENT, load_suite(path), dry_run=True).case_results
+    assert says(result) == "[1, 2]"
+
+
+@needs_node
+def test_a_function_opens_no_connection_where_answers_are_replayed(
+    prompts: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CaseRunner, "cassette_state", "replayed")
+    prompts.write("f.yaml", f"{HEAD}  - {{name: c, prompt_function: p.js:ask}}\n")
+    (result,) = run_suite(AGENT, load_suite("f.yaml")).case_results
+    assert result.error == "The prompt function p.js:ask: the code opened a connection"
 
 
 def test_a_target_is_sent_messages_as_json(prompts: Project) -> None:
