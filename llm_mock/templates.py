@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import cycle, islice
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.json_text import to_json_text
@@ -42,6 +43,18 @@ SENTENCES = (
     "There are exceptions, and they are worth a paragraph of their own.",
     "In the end it depends on what comes next.",
 )
+
+
+def __getattr__(name: str) -> Any:
+    """Raise an AttributeError that names the nearest template, or all of them."""
+    from llm_mock.support.text import suggest_name
+
+    functions = [value for value in globals().values() if isinstance(value, FunctionType)]
+    known = [function.__name__ for function in functions if function.__module__ == __name__]
+    known.remove("__getattr__")
+    raise AttributeError(
+        f"module {__name__!r} has no attribute {name!r}{suggest_name(name, known)}"
+    )
 
 
 def classification(

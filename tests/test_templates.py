@@ -32,6 +32,22 @@ def answer(reply: Any, **arguments: Any) -> Any:
     return create_mock_get_model({"m": reply})("m").prompt("Hi", **arguments)
 
 
+NAMES = (
+    "classification, extraction, yes_no, tool_call, refusal, truncated, long_answer, rate_limit, "
+    "overloaded, context_overflow, authentication, timeout, no_connection"
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("rate_limits", "; did you mean 'rate_limit'?"), ("server_error", f"; known are {NAMES}")],
+)
+def test_a_template_that_does_not_exist_is_told_with_those_that_do(name: str, end: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(templates, name)
+    assert str(caught.value) == f"module 'llm_mock.templates' has no attribute {name!r}{end}"
+
+
 @pytest.mark.parametrize(
     ("reply", "data"),
     [

@@ -155,7 +155,7 @@ KINDS = {
     "empty": Kind("the answer is empty", _advise_empty, changed_values.empty_answer),
     "error": Kind("the call fails", _advise_failure, changed_values.fail),
     "no-error": Kind("the call succeeds", _advise_error, changed_values.answer_error),
-    "dropped-call": Kind("the call is not made", _advise_count),
+    "dropped-call": Kind("the call is not recorded", _advise_count),
     "prompt": Kind(
         "the prompt is empty", _advise_prompt, change_request=changed_requests.empty_prompt
     ),
@@ -345,7 +345,7 @@ class MutationObserver:
         return None if change_request is None else change_request(request)
 
     def hide_call(self, mock: Mock, record: Call) -> bool:
-        """Return whether this is the call that is not made."""
+        """Return whether this is the call that the history leaves out."""
         if self._is_ignored(mock):
             return False
         number = self._current.number

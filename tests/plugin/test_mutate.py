@@ -287,7 +287,7 @@ def test_the_table_names_the_line_the_change_and_the_assertion(pytester: pytest.
             "*= Which changes do the tests notice? =*",
             "test_app.py::test_greets  noticed 4 of 7",
             "  call 1 of gpt-4o at app.py:6, not noticed:",
-            "    - the call is not made",
+            "    - the call is not recorded",
             "      assert_llm_called_times(mock, 'gpt-4o', …)",
             "    - the prompt is empty",
             "      mock.assert_called_with(prompt='Greet Ann')",
