@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ from llm_mock.support.text import format_count
 
 RewriteFile = Callable[[FileResult, Findings], FileResult]
 
+# The provider's status, or an argument that the method of a client does not have.
+_REFUSAL = re.compile(r"Error code: 4\d\d|create\(\) got an unexpected keyword argument")
+_NO_SERVER = re.compile(r"\w+\.APIConnectionError")
 SEE_DRY_RUN = "Without --write the command shows the new test."
 
 
@@ -211,13 +215,23 @@ def _is_in_scope(test_path: Path, path: Path) -> bool:
     return path.parent in test_path.parents
 
 
+def _describe_failure(problem: str) -> str:
+    """Return why a rewritten test fails, as far as the message of its exception shows."""
+    if _REFUSAL.search(problem):
+        return f"the real SDK refuses what this test sends: {problem}"
+    if _NO_SERVER.match(problem):
+        hint = "a server on this machine is mocked if ini llm_mock_hosts names it"
+        return f"the rewritten test fails: {problem} ({hint})"
+    return f"the rewritten test fails: {problem}"
+
+
 def _compare(old: TestOutcome, new: TestOutcome) -> str:
     """Return why a rewritten test is not as good as the old one; empty if it is."""
     if not old.passed:
         reason = "the test does not pass as it is, so a change of it cannot be verified"
         return f"{reason}: {old.problem}"
     if not new.passed:
-        return f"the rewritten test fails: {new.problem}"
+        return _describe_failure(new.problem)
     if old.calls is None or new.calls is None:
         return ""
     if old.calls != new.calls:

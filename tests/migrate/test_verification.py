@@ -105,6 +105,53 @@ def test_a_test_that_passes_before_and_after_is_written(folder: Path) -> None:
     assert {path.name for path in folder.iterdir()} <= {"app.py", "test_app.py", "__pycache__"}
 
 
+OPENAI_APP = """
+    import openai
+
+    def ask(**options):
+        client = openai.OpenAI(base_url=options.pop("url", None), max_retries=0)
+        messages = [{"role": "user", "content": "Hi"}]
+        try:
+            response = client.chat.completions.create(model="gpt-4o", messages=messages, **options)
+        except openai.BadRequestError as error:
+            raise RuntimeError(f"No answer: {error}") from error
+        return response.choices[0].message.content
+"""
+OPENAI_TEST = """
+    def test_it():
+        with patch("app.openai.OpenAI") as client_class:
+            create = client_class.return_value.chat.completions.create
+            create.return_value.choices[0].message.content = "Hello"
+            assert app.ask({options}) == "Hello"
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            "temperature=7",
+            "the real SDK refuses what this test sends: RuntimeError: No answer: Error code: 400",
+        ),
+        (
+            "temprature=1",
+            "the real SDK refuses what this test sends: TypeError: Completions.create() got an "
+            "unexpected keyword argument 'temprature'. Without --write",
+        ),
+        (
+            "url='http://localhost:9/v1'",
+            "the rewritten test fails: openai.APIConnectionError: Connection error. (a server on "
+            "this machine is mocked if ini llm_mock_hosts names it). Without --write",
+        ),
+    ],
+)
+def test_what_a_real_client_refuses_is_said(folder: Path, options: str, reason: str) -> None:
+    write(folder / "app.py", OPENAI_APP)
+    write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
+    [line, _] = migrate(".")[1]
+    assert line.startswith(f"test_app.py:8: test_it: {reason}")
+
+
 FIXTURE = """
     @pytest.fixture
     def model():
