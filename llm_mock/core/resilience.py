@@ -17,8 +17,8 @@ FINAL_STATUSES = (400, 401, 403, 404, 422)
 TRANSIENT_STATUSES = (408, 429, 502, 503, 504, 529)
 """The statuses with which a provider may answer the same request a moment later."""
 LEAST_BACKOFF = 0.045
-"""The seconds that a client waits at least before it tries again, even if SDKs are told to be fast
-(`llm_mock_fast_retries`)."""
+"""The seconds that a client waits at least before it tries again, even if SDKs are told to be
+fast."""
 SUFFICIENT_WAIT = 0.9
 """The fraction of a wait that counts as all of it, because clocks differ a little."""
 _WAITS_ADVICE = (

@@ -212,18 +212,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         default="drop",
     )
     parser.addini(
-        "llm_mock_shared_ssl",
-        "Let HTTP clients share their default SSL context, which is faster (default: true).",
-        type="bool",
-        default=True,
-    )
-    parser.addini(
-        "llm_mock_fast_retries",
-        "Tell SDKs to retry after 50 ms, in addition to Retry-After (default: true).",
-        type="bool",
-        default=True,
-    )
-    parser.addini(
         "llm_mock_passthrough",
         "Call these models for real: globs of model ids.",
         type="args",

@@ -61,8 +61,6 @@ class TestRun:
         settings: a function that returns the settings of the mock; called for the first call.
         http: the handling of HTTP requests to providers: `answer`, `error` or `off`.
         hosts: further hosts of providers.
-        fast_retries: whether to tell clients that support it to retry after milliseconds.
-        shared_ssl: whether clients share their default SSL context.
         processes: whether processes that a test starts share its configuration.
         within_opted_out_run: whether the run is for one test of a project that opted out.
         telemetry: the handling of usage reports by frameworks: `drop` or `allow`.
@@ -79,13 +77,11 @@ class TestRun:
         settings: Callable[[], Settings | None] = lambda: None,
         http: str = "answer",
         hosts: Sequence[str] = (),
-        fast_retries: bool = True,
-        shared_ssl: bool = True,
         processes: bool = True,
         within_opted_out_run: bool = False,
         telemetry: str = "drop",
     ) -> None:
-        self._http = http, hosts, fast_retries, shared_ssl, telemetry
+        self._http = http, hosts, telemetry
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
         self.pending: LazyMock | None = None
@@ -281,8 +277,6 @@ def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool =
         settings=read_settings(config),
         http=read_choice(config, "llm_mock_http", MODES),
         hosts=config.getini("llm_mock_hosts"),
-        fast_retries=read_boolean(config, "llm_mock_fast_retries"),
-        shared_ssl=read_boolean(config, "llm_mock_shared_ssl"),
         processes=read_boolean(config, "llm_mock_processes"),
         within_opted_out_run=within_opted_out_run,
         telemetry=read_choice(config, "llm_mock_telemetry", TELEMETRY_MODES),

@@ -295,8 +295,6 @@ OTHER_SETTINGS = """
     llm_mock_passthrough = *
     llm_mock_processes = false
     llm_mock_real_models = error
-    llm_mock_fast_retries = false
-    llm_mock_shared_ssl = false
     llm_mock_telemetry = allow
 """
 LIVE = """

@@ -27,26 +27,18 @@ class HTTPSettings:
         self.telemetry = "drop"
         """The handling of usage reports by frameworks: drop them, or `allow` them."""
         self.fast_retries = True
-        """True if clients that support it are told to retry after milliseconds."""
-        self.shared_ssl = True
-        """True if clients share their default SSL context while the mock answers."""
+        """True if clients that support it are told to retry after milliseconds.
 
-    def configure(
-        self,
-        mode: str,
-        hosts: Sequence[str],
-        fast_retries: bool,
-        shared_ssl: bool,
-        telemetry: str,
-    ) -> None:
+        No project has a reason to change it: what the provider sends is sent, too.
+        """
+
+    def configure(self, mode: str, hosts: Sequence[str], telemetry: str) -> None:
         """Set everything that a project configures.
 
         `is_offline` stays: a run of pytest within a dry run must not reach other machines either.
         """
         self.mode = mode
         self.hosts = tuple(hosts)
-        self.fast_retries = fast_retries
-        self.shared_ssl = shared_ssl
         self.telemetry = telemetry
 
     def copy(self) -> HTTPSettings:

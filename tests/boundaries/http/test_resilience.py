@@ -199,23 +199,6 @@ def test_attempts_is_a_number(attempts: Any, mock: LLMMock) -> None:
         mock.assert_resilient(attempts=attempts)
 
 
-def test_a_project_has_the_seconds_of_the_provider_if_it_wants(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_fast_retries = false")
-    pytester.makepyfile(
-        """
-        import openai, pytest
-
-        def test_it(mock_llm_calls):
-            mock_llm_calls.misbehave("rate-limit")
-            with pytest.raises(openai.RateLimitError) as raised:
-                openai.OpenAI(max_retries=0).responses.create(model="m", input="Hello")
-            assert "retry-after-ms" not in raised.value.response.headers
-            assert mock_llm_calls.calls[0]["retry_after"] == 1
-        """
-    )
-    pytester.runpytest().assert_outcomes(passed=1)
-
-
 # Strict
 
 

@@ -13,7 +13,6 @@ import httpx2
 import openai
 import pytest
 
-from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.core.context import activate, get_activated
 
 LIBRARIES = pytest.mark.parametrize("library", [httpx, httpx2], ids=["httpx", "httpx2"])
@@ -75,29 +74,10 @@ def test_what_a_test_puts_in_place_of_the_context_is_used(monkeypatch: pytest.Mo
 
 
 @LIBRARIES
-def test_nothing_is_shared_where_nothing_is_mocked_or_the_project_says_so(
-    library: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(http_settings, "shared_ssl", False)
-        assert context_of(library.Client()) is not context_of(library.Client())
+def test_nothing_is_shared_where_nothing_is_mocked(library: ModuleType) -> None:
     mock = get_activated()
     activate(None)
     try:
         assert context_of(library.Client()) is not context_of(library.Client())
     finally:
         activate(mock)
-
-
-def test_the_ini_file_says_so(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_shared_ssl = false")
-    pytester.makepyfile(
-        """
-        import httpx
-
-        def test_it():
-            first, second = httpx.Client(), httpx.Client()
-            assert first._transport._pool._ssl_context is not second._transport._pool._ssl_context
-        """
-    )
-    pytester.runpytest().assert_outcomes(passed=1)

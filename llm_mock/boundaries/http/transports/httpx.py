@@ -25,7 +25,6 @@ from llm_mock.boundaries.http.interception import (
     identify_provider,
     is_answering,
 )
-from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.transports import httpcore
 from llm_mock.boundaries.patching import decorate, replace
 from llm_mock.core.context import current_mock, has_passthrough
@@ -178,7 +177,7 @@ def _create_ssl_context(
 ) -> ssl.SSLContext:
     __tracebackhide__ = True
     is_default = verify is True and cert is None
-    if not is_default or not http_settings.shared_ssl or not is_answering():
+    if not is_default or not is_answering():
         return original(verify=verify, cert=cert, trust_env=trust_env)
     environment = [os.environ.get(name) for name in VARIABLES]
     # A test may replace Python's own functions, and must get what they create.
