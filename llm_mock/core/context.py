@@ -15,7 +15,6 @@ from llm_mock.errors import LLMMockError, RealModelCall
 
 if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
-    from llm_mock.support.strictness import Strictness
 
 # The functions below return `Any`, because each boundary knows its own subclass of `Mock`.
 
@@ -116,7 +115,6 @@ class _State:
 
     mock: Any = None
     live = False
-    real_models: Strictness = "off"
     passthrough: Sequence[str] = ()
 
 
@@ -209,19 +207,6 @@ def is_live() -> bool:
     return _State.live
 
 
-def set_real_models(level: Strictness) -> Strictness:
-    """Set the reaction to the execution of real models that bypass the mock.
-
-    Args:
-        level: `off` answers for them, `error` refuses them.
-
-    Returns:
-        The previous level.
-    """
-    previous, _State.real_models = _State.real_models, level
-    return previous
-
-
 def set_passthrough(model_ids: Sequence[str]) -> Sequence[str]:
     """Let some models run for real beside the mock.
 
@@ -254,7 +239,7 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
         RealModelCall: the project refuses real models.
     """
     __tracebackhide__ = True
-    if _State.real_models != "error":
+    if not mock.settings.known_models_only:
         return
     # pytest appends the phase, which says nothing here: only tests call models.
     test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
@@ -262,7 +247,7 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
         f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or "
         "obtained before the mock was there. Ask llm.get_model for it, or mark the test with "
         "@pytest.mark.llm_live, or name the model in ini llm_mock_passthrough; with ini "
-        "llm_mock_real_models = off the mock answers for it."
+        "llm_mock_strict = warn the mock answers for it."
     )
     mock.note_problem(message)
     raise RealModelCall(message)

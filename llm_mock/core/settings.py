@@ -25,8 +25,8 @@ class Settings(NamedTuple):
     """Refuse the requests that the real models and their providers would refuse."""
     disabled_rules: frozenset[str] = frozenset()
     """The rules of providers that are switched off; see `boundaries/http/request_rules`."""
-    unknown_models: Strictness = "off"
-    """The reaction to names that no plugin registers and no test names: `off` or `error`."""
+    known_models_only: bool = False
+    """Refuse names that no plugin registers and no test names, and real models that execute."""
     generate: bool = False
     """Generate the answer to a call for a schema that no configured reply matches."""
     raw_json: bool = False

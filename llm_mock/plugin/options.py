@@ -12,7 +12,7 @@ import pytest
 from llm_mock.cassettes import RECORD_MODES
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin import VERIFY
-from llm_mock.support.strictness import EITHER_LEVEL, STRICTNESS_LEVELS, Strictness
+from llm_mock.support.strictness import STRICTNESS_LEVELS, Strictness
 
 if TYPE_CHECKING:
     from llm_mock.core.settings import Settings
@@ -22,7 +22,6 @@ MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mu
 """The options of `plugin.mutate`, which is imported for them alone."""
 DEFAULTS: Mapping[str, str | bool] = {
     "llm_mock_schema_check": "warn",
-    "llm_mock_unknown_models": "off",
     "llm_mock_response_json": "data",
     "llm_mock_lazy": False,
 }
@@ -33,7 +32,6 @@ They are registered without a default, as `None` alone tells that the project do
 RECOMMENDED: Mapping[str, str | bool] = {
     "llm_mock_strict": "error",
     "llm_mock_schema_check": "error",
-    "llm_mock_unknown_models": "error",
     "llm_mock_response_json": "raw",
     "llm_mock_lazy": True,
 }
@@ -145,7 +143,8 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     parser.addini(
         "llm_mock_strict",
         "React to calls that no configured reply matches: warn (default for models of llm) lists "
-        "them after the run, error (default over HTTP) fails the test, off does neither.",
+        "them after the run, error (default over HTTP) fails the test, off does neither. If set to "
+        "error, also refuse unknown names of models, and real models that execute.",
         default=None,
     )
     parser.addini(
@@ -158,12 +157,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "llm_mock_disabled_rules",
         "Accept the requests that these rules of providers refuse: names of rules.",
         type="args",
-    )
-    parser.addini(
-        "llm_mock_unknown_models",
-        "React to model names that neither a plugin of llm nor the test knows: off (default) "
-        "answers, error raises UnknownModelError.",
-        default=None,
     )
     parser.addini(
         "llm_mock_generate",
@@ -181,12 +174,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "Choose the result of response.json(): data (default) is the data of the reply, raw the "
         "payload of the provider.",
         default=None,
-    )
-    parser.addini(
-        "llm_mock_real_models",
-        "React to real models that execute despite the mock: off (default) answers for them, "
-        "error fails the test.",
-        default="off",
     )
     parser.addini(
         "llm_mock_processes",
@@ -306,14 +293,18 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
     Raises:
         pytest.UsageError: a value is wrong.
     """
-    response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"))
+    defaults = DEFAULTS
+    if read_mode(config) == "strict":
+        defaults = RECOMMENDED
+    response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"), defaults)
+    strict = _read_strict(config, defaults)
     values: dict[str, Any] = {
-        "lazy": read_boolean(config, "llm_mock_lazy"),
-        "strict": _read_strict(config),
-        "schema_check": read_strictness(config, "llm_mock_schema_check"),
+        "lazy": read_boolean(config, "llm_mock_lazy", defaults),
+        "strict": strict,
+        "known_models_only": strict == "error",
+        "schema_check": read_strictness(config, "llm_mock_schema_check", defaults),
         "autospec": read_boolean(config, "llm_mock_autospec"),
         "disabled_rules": _read_disabled_rules(config),
-        "unknown_models": read_strictness(config, "llm_mock_unknown_models", EITHER_LEVEL),
         "generate": read_boolean(config, "llm_mock_generate"),
         "raw_json": response_json == "raw",
         "prices": _read_prices(config),
@@ -358,22 +349,23 @@ def _read_prices(config: pytest.Config) -> Prices:
 
 
 def read_strictness(
-    config: pytest.Config, name: str, levels: Sequence[Strictness] = STRICTNESS_LEVELS
+    config: pytest.Config, name: str, defaults: Mapping[str, str | bool] = DEFAULTS
 ) -> Strictness:
     """Return the level of an ini key.
 
     Raises:
         pytest.UsageError: the value is not one of the levels.
     """
-    return cast("Strictness", read_choice(config, name, levels))
+    return cast("Strictness", read_choice(config, name, STRICTNESS_LEVELS, defaults))
 
 
-def _read_strict(config: pytest.Config) -> Strictness | None:
+def _read_strict(config: pytest.Config, defaults: Mapping[str, str | bool]) -> Strictness | None:
     """Return the level for calls without a reply; None if the project does not set it."""
-    is_set = _read_text(config, "llm_mock_strict") is not None
-    if is_set or read_mode(config) == "strict":
-        return read_strictness(config, "llm_mock_strict")
-    return None
+    name = "llm_mock_strict"
+    has_default = name in defaults
+    if not has_default and _read_text(config, name) is None:
+        return None
+    return read_strictness(config, name, defaults)
 
 
 def read_mode(config: pytest.Config) -> str:
@@ -390,15 +382,26 @@ def read_mode(config: pytest.Config) -> str:
     return mode
 
 
-def read_choice(config: pytest.Config, name: str, choices: Sequence[str]) -> str:
+def read_choice(
+    config: pytest.Config,
+    name: str,
+    choices: Sequence[str],
+    defaults: Mapping[str, str | bool] = DEFAULTS,
+) -> str:
     """Return the value of an ini key.
+
+    Args:
+        config: the configuration.
+        name: the key.
+        choices: the values that it may have.
+        defaults: the defaults of the keys that are registered without one.
 
     Raises:
         pytest.UsageError: the value is not one of the choices.
     """
     value = _read_text(config, name)
     if value is None:
-        value = _get_default(config, name)
+        value = defaults[name]
     if value not in choices:
         raise _build_choice_error(name, value, choices)
     return str(value)
@@ -415,7 +418,9 @@ def _build_choice_error(name: str, value: object, choices: Sequence[str]) -> pyt
     )
 
 
-def read_boolean(config: pytest.Config, name: str) -> bool:
+def read_boolean(
+    config: pytest.Config, name: str, defaults: Mapping[str, str | bool] = DEFAULTS
+) -> bool:
     """Return the value of an ini key that is true or false.
 
     Raises:
@@ -429,12 +434,9 @@ def read_boolean(config: pytest.Config, name: str) -> bool:
             f"ini {name} = {value!r} is not supported: write true or false (also yes/no, on/off, "
             "1/0)."
         ) from None
-    return bool(_get_default(config, name) if value is None else value)
-
-
-def _get_default(config: pytest.Config, name: str) -> str | bool:
-    """Return the value of an ini key that the project does not set."""
-    return (RECOMMENDED if read_mode(config) == "strict" else DEFAULTS)[name]
+    if value is None:
+        value = defaults[name]
+    return bool(value)
 
 
 def _read_text(config: pytest.Config, name: str) -> object:

@@ -22,7 +22,6 @@ from llm_mock.core.context import (
     get_activated,
     set_live,
     set_passthrough,
-    set_real_models,
 )
 from llm_mock.core.ownership import begin_test
 from llm_mock.errors import LLMMockError
@@ -32,16 +31,13 @@ from llm_mock.plugin.options import (
     read_choice,
     read_mode,
     read_settings,
-    read_strictness,
 )
 from llm_mock.support.secret_sources import SECRET_SOURCES
-from llm_mock.support.strictness import EITHER_LEVEL
 from llm_mock.support.temporary_folders import TemporaryFolder
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.settings import Settings
-    from llm_mock.support.strictness import Strictness
 
 RUN = pytest.StashKey["TestRun"]()
 """The run of a configuration."""
@@ -56,8 +52,6 @@ class TestRun:
     Args:
         mocked: whether to mock `llm`; False leaves it alone, whatever `PFLOW_TESTING` says.
         passthrough: globs of the ids of models that run for real.
-        real_models: the reaction to a real model that executes: `off` answers for it, `error`
-            refuses it.
         settings: a function that returns the settings of the mock; called for the first call.
         http: the handling of HTTP requests to providers: `answer`, `error` or `off`.
         hosts: further hosts of providers.
@@ -73,7 +67,6 @@ class TestRun:
         self,
         mocked: bool,
         passthrough: Sequence[str] = (),
-        real_models: Strictness = "off",
         settings: Callable[[], Settings | None] = lambda: None,
         http: str = "answer",
         hosts: Sequence[str] = (),
@@ -89,7 +82,6 @@ class TestRun:
         if mocked:
             self.pending = LazyMock(lambda: _create_mock(standing_only=True, settings=settings()))
         self._passthrough = passthrough
-        self._real_models = real_models
         self._folder: TemporaryFolder | None = None
         self.agents: dict[str, dict[str, Any]] = {}
         """The results of each agent so far; see `llm_mock.agents.summary`."""
@@ -116,7 +108,6 @@ class TestRun:
         self._folder = TemporaryFolder("user") if self.pending else None
         self._previous_mock = activate(self.pending)
         self._previous_passthrough = set_passthrough(self._passthrough)
-        self._previous_real_models = set_real_models(self._real_models)
         self._previous_http = http_settings.copy()
         http_settings.configure(*self._http)
         self._previous_folder = user_folder.set_user_folder(self._folder)
@@ -152,7 +143,6 @@ class TestRun:
 
         activate(self._previous_mock)
         set_passthrough(self._previous_passthrough)
-        set_real_models(self._previous_real_models)
         http_settings.restore(self._previous_http)
         user_folder.set_user_folder(self._previous_folder)
         subprocesses.set_handing_over(self._previous_handing_over)
@@ -273,7 +263,6 @@ def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool =
     return TestRun(
         mocked,
         passthrough=config.getini("llm_mock_passthrough"),
-        real_models=read_strictness(config, "llm_mock_real_models", EITHER_LEVEL),
         settings=read_settings(config),
         http=read_choice(config, "llm_mock_http", MODES),
         hosts=config.getini("llm_mock_hosts"),

@@ -18,10 +18,11 @@ SWALLOWING = """
 def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(
         SWALLOWING
         + """
+    pytestmark = pytest.mark.llm_mock_strict
+
     def test_swallowed(mock_llm_responses):
         mock_llm_responses.set("n", "x")
         assert app() == "fallback"
@@ -83,16 +84,17 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
 def test_a_call_after_the_last_queued_reply_says_which_there_were(
     pytester: pytest.Pytester, configured: str, calls: int, message: str
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(
         f"""
-        import llm
+        import llm, pytest
 
         def test_it(mock_llm_responses):
             mock = mock_llm_responses; mock.{configured}
             for _ in range({calls}):
                 llm.get_model("m").prompt("Hello").text()
             llm.get_model("m").prompt("Hello").text()
+
+        pytestmark = pytest.mark.llm_mock_strict
         """
     )
     result = pytester.runpytest()
@@ -161,7 +163,7 @@ def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pyte
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_strict = error\nllm_mock_schema_check = error")
+    pytester.makeini("[pytest]\nllm_mock_schema_check = error")
     pytester.makepyfile(
         SWALLOWING.replace('"Hello")', '"Hello", schema={"type": "object", "required": ["a"]})')
         + """
@@ -171,6 +173,8 @@ def test_what_the_application_swallowed_stands_whole_beside_another_failure(
     def test_broken_schema(mock_llm_responses):
         mock_llm_responses.set("*", {"b": 1})
         assert app() == "x"
+
+    pytestmark = pytest.mark.llm_mock_strict
         """
     )
     result = pytester.runpytest("-p", "no:randomly")
@@ -354,14 +358,6 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(
             "llm_mock_strict = true",
             "ERROR: ini llm_mock_strict = 'true' is not supported. Write off, warn or error.",
         ),
-        (
-            "llm_mock_unknown_models = warn",
-            "ERROR: ini llm_mock_unknown_models = 'warn' is not supported. Write off or error.",
-        ),
-        (
-            "llm_mock_real_models = raise",
-            "ERROR: ini llm_mock_real_models = 'raise' is not supported. Write off or error.",
-        ),
     ],
 )
 def test_an_unknown_ini_value_is_one_clear_error(
@@ -387,7 +383,7 @@ def test_an_ini_value_of_another_type_is_one_clear_error(pytester: pytest.Pytest
 
 
 def test_real_models_can_be_refused(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_real_models = error")
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(
         """
         import asyncio
@@ -417,8 +413,9 @@ def test_real_models_can_be_refused(pytester: pytest.Pytester) -> None:
                 return await AsyncProvider().prompt("Hello").text()
             asyncio.run(ask())
 
-        def test_mocked():
-            assert llm.get_model("provider").prompt("Hello").json() == {"success": True}
+        def test_mocked(mock_llm_responses):
+            mock_llm_responses.set("provider", "Hi!")
+            assert llm.get_model("provider").prompt("Hello").text() == "Hi!"
         """
     )
     result = pytester.runpytest()

@@ -515,6 +515,7 @@ TRACEBACKS = """
         mock_llm_responses.set("gpt-4o-mini", Reply(tool_calls=[ToolCall("wether", {"city": "Bern"})]))
         by_chain()
 
+    @pytest.mark.llm_mock_strict("warn")
     def test_assertion(mock_llm_calls):
         by_chain()
         assert_llm_called_times(mock_llm_calls, "gpt-4o-mini", 2)
@@ -528,7 +529,7 @@ TRACEBACKS = """
 def test_a_traceback_is_of_the_project_and_a_message_is_there_once(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_unknown_models = error")
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(test_it=TRACEBACKS)
     result = pytester.runpytest("-p", "no:randomly", "-rN", *arguments)
     result.assert_outcomes(failed=11)

@@ -294,7 +294,7 @@ OTHER_SETTINGS = """
     llm_mock_hosts = example.com
     llm_mock_passthrough = *
     llm_mock_processes = false
-    llm_mock_real_models = error
+    llm_mock_strict = error
     llm_mock_telemetry = allow
 """
 LIVE = """

@@ -198,9 +198,6 @@ STRICT_KEYS = """
         mock_llm_responses.set("gpt-4o", {"n": "one"})
         llm.get_model("gpt-4o").prompt("Hi", schema=NUMBER).text()
 
-    def test_unknown_models():
-        llm.get_model("nobody/knows")
-
     def test_response_json(mock_llm_responses):
         mock_llm_responses.set("gpt-4o", {"n": 1})
         assert llm.get_model("gpt-4o").prompt("Hi").json() == {"n": 1}
@@ -211,7 +208,7 @@ STRICT_KEYS = """
             llm.get_model("gpt-4o").prompt("Hi")
 """
 """Tests that pass unless the key of their name has its strict value."""
-ALL_KEYS = {"strict", "schema_check", "unknown_models", "response_json", "lazy"}
+ALL_KEYS = {"strict", "schema_check", "response_json", "lazy"}
 
 
 def find_strict_keys(pytester: pytest.Pytester, *options: str) -> set[str]:
@@ -256,7 +253,6 @@ def test_one_line_sets_all_recommended_settings(
     [
         ("strict", "warn"),
         ("schema_check", "off"),
-        ("unknown_models", "off"),
         ("response_json", "data"),
         ("lazy", "false"),
     ],

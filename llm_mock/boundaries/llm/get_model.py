@@ -311,7 +311,7 @@ class LLMMock(Mock):
         if self.is_unknown(model_id):
             raise build_unknown_model_error(f"Unknown model: {name}")
         if entry is None:
-            is_checked = self.settings.unknown_models == "error"
+            is_checked = self.settings.known_models_only
             if is_checked and not is_named(model_id, self.get_named_ids()):
                 raise build_unknown_model_error(format_unknown_model(name, self.get_named_ids()))
         elif kind == "async_model" and self.settings.autospec and entry.async_model is None:

@@ -210,6 +210,6 @@ def format_unknown_model(name: str, named: set[str]) -> str:
     suggestion = suggest_nearest(name, known_names) or "."
     return (
         f"Unknown model: {name}{suggestion} No installed plugin of llm registers it, and the test "
-        "does not name it (ini llm_mock_unknown_models = error): correct the name, install the "
+        "does not name it (ini llm_mock_strict = error): correct the name, install the "
         "plugin, or set() a reply for it."
     )

@@ -239,7 +239,7 @@ def test_a_direct_call_can_be_refused(pytester: pytest.Pytester) -> None:
         list(Embedding().embed_batch(["Hello"]))
     """
     )
-    result = pytester.runpytest("-o", "llm_mock_real_models=error")
+    result = pytester.runpytest("-o", "llm_mock_strict=error")
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*The real model 'provider' was about to execute*"])
 

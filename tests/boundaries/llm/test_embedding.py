@@ -658,11 +658,12 @@ def test_a_model_from_under_the_mock_is_the_real_one_in_a_live_test(
 
 
 def test_a_real_model_is_refused_where_the_project_wants_that(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_real_models = error")
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(
         LOCAL
         + """
-    def test_it(registered):
+    def test_it(registered, mock_llm_responses):
+        mock_llm_responses.set_embedding("local-embedding", "Hello", [1.0] * 64)
         assert len(registered.embed("Hello")) == 64
         with pytest.raises(RealModelCall, match="local-embedding"):
             Local().embed("Hello")

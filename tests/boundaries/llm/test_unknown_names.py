@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-REFUSE = "[pytest]\nllm_mock_unknown_models = error"
+REFUSE = "[pytest]\nllm_mock_strict = error"
 
 
 def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
@@ -40,15 +40,9 @@ def test_a_name_that_nobody_knows_is_refused(pytester: pytest.Pytester) -> None:
         def test_known_by_a_plugin(name):
             (llm.get_embedding_model if name == "3-small" else llm.get_model)(name)
 
-        def test_a_provider_that_somebody_made_is_answered_for():
-            class Own(llm.Model):
-                model_id = "own"
-                def execute(self, prompt, stream, response, conversation):
-                    raise AssertionError("executed")
-            assert Own().prompt("Hi").text()
         """  # noqa: E501
     )
-    pytester.runpytest().assert_outcomes(passed=9)
+    pytester.runpytest().assert_outcomes(passed=8)
 
 
 @pytest.mark.parametrize(
@@ -121,9 +115,36 @@ def test_the_message_has_the_nearest_name_and_says_what_to_do(pytester: pytest.P
     result.stdout.fnmatch_lines(["*correct the name, install the plugin, or set() a reply for it*"])
 
 
-def test_the_setting_is_one_of_two_words(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_unknown_models = maybe")
-    result = pytester.runpytest()
-    result.stderr.fnmatch_lines(
-        ["*ini llm_mock_unknown_models = 'maybe' is not supported. Write off or error.*"]
+@pytest.mark.parametrize("settings", ["", "llm_mock_strict = warn", "llm_mock_strict = off"])
+def test_any_name_is_a_model_below_that_level(pytester: pytest.Pytester, settings: str) -> None:
+    pytester.makeini(f"[pytest]\n{settings}")
+    pytester.makepyfile(
+        """
+        import llm, pytest
+
+        def test_unknown_name():
+            assert llm.get_model("gpt-4o-mnii").prompt("Hi").text()
+
+        def test_real_model():
+            class Own(llm.Model):
+                model_id = "own"
+                def execute(self, prompt, stream, response, conversation):
+                    raise AssertionError("executed")
+            assert Own().prompt("Hi").text()
+        """
     )
+    pytester.runpytest().assert_outcomes(passed=2)
+
+
+def test_the_marker_is_about_replies_alone(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm, pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("*", "Hello")
+            assert llm.get_model("gpt-4o-mnii").prompt("Hi").text() == "Hello"
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)
