@@ -30,6 +30,8 @@ from llm_mock.migrate.syntax import (
     find_nodes,
     get_arguments,
     get_parameter_names,
+    get_small_statement,
+    get_statements,
 )
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
@@ -45,7 +47,7 @@ class RewrittenFunction:
         node: the new function, or None if it has no mock of `llm`.
         fixtures: the fixtures of the file that it depends on.
         given_value: the value that a fixture gives to its tests, if it is a mock.
-        configures_nothing: whether the new function configures no reply.
+        configures_nothing: whether the new function configures no reply, and does nothing else.
         todos: the reasons why assertions became comments.
     """
 
@@ -158,11 +160,12 @@ class _FunctionRewriter:
         if not state.getters:
             return RewrittenFunction(None, given_value=state.given_value)
         self._check_reached()
+        node = self._assemble(decorators, parts)
         return RewrittenFunction(
-            self._assemble(decorators, parts),
+            node,
             frozenset(self.fixtures),
             state.given_value,
-            configures_nothing=not any(slot.lines for slot in state.slots),
+            configures_nothing=all(map(_does_nothing, get_statements(node))),
             todos=tuple(state.todos),
         )
 
@@ -369,6 +372,10 @@ def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -
         names |= scope.find_hidden_imports(line_from)
     for name in names - closure.values.keys():
         closure.values[name] = TestDouble()
+
+
+def _does_nothing(node: cst.BaseStatement) -> bool:
+    return _is_yield(node) or isinstance(get_small_statement(node), cst.Pass)
 
 
 def _is_yield(node: cst.BaseStatement) -> bool:

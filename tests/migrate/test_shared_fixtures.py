@@ -34,6 +34,14 @@ FILE = """
         model.prompt.return_value.text.return_value = "Hello"
         assert app.ask() is model
 """
+NEW_FIXTURE = """
+    @pytest.fixture(autouse=True)
+    def model():
+        os.environ["KEY"] = "test"
+
+
+    def
+"""
 NEW_TEST = """
     def test_the_answer(mock_llm_responses):
         mock_llm_responses.set("*", "Hello")
@@ -58,6 +66,19 @@ def test_it_stays_for_the_test_that_needs_it(tmp_path: Path) -> None:
     assert result.after == source[:start] + dedent(NEW_TEST).strip() + source[end:]
     [change] = result.manual_changes
     assert (change.name, change.line) == ("test_the_identity", 22)
+
+
+def test_one_that_does_something_else_stays_without_its_patch(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("from llm import get_model\n")
+    setup = 'os.environ["KEY"] = "test"\n            '
+    source = dedent(FILE.format(arguments="(autouse=True)", configuration=setup))
+    source = source.partition("\n\n\ndef test_the_identity")[0]
+    result = rewrite_file(
+        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+    assert result.changed == ("model", "test_the_answer")
+    assert dedent(NEW_FIXTURE).strip() in result.after
+    assert "def test_the_answer(model, mock_llm_responses):" in result.after
 
 
 @pytest.mark.parametrize(
