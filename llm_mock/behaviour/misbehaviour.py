@@ -72,8 +72,10 @@ class Misbehaviour:
                 "call."
             )
         self._fault = CATALOGUE[name]
-        self.name = name
-        self.description = self._fault.description
+        self.name: str = name
+        """The name of the misbehaviour."""
+        self.description: str = self._fault.description
+        """The explanation of the misbehaviour, in one sentence."""
         self.needs = self._fault.needs
         self.times = times
         self.calls = []

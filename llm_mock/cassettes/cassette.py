@@ -59,8 +59,10 @@ class Cassette:
         as_user: AsUser = nullcontext,
         at_once: bool = False,
     ) -> None:
-        self.path = path
-        self.mode = mode
+        self.path: Path = path
+        """The file of the cassette."""
+        self.mode: RecordMode = mode
+        """The record mode."""
         self.config = config or CassetteConfig()
         self._redactor = Redactor(self.config.redact, KNOWN)
         self._as_user = as_user

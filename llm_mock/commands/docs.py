@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
-import pydoc
 import re
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
 import llm_mock
-from llm_mock.errors import LLMMockError, MissingExtra
+from llm_mock.commands.api_reference import describe_objects
+from llm_mock.errors import LLMMockError
 from llm_mock.support.text import shorten_name, suggest_name
 
 MAX_RESULTS = 20
 """The number of search results that are printed."""
 MAX_LINE = 90
 """The longest quotation of a search result, in characters."""
-SIGNATURE_WIDTH = 90
-"""The longest line of a signature, in characters."""
 _HEADING = re.compile(r"^#+ (.+)$")
 _SNIPPET = re.compile(r'^--8<-- "(.+)"$', re.MULTILINE)
-_OBJECT = re.compile(r"^::: ([\w.]+)\n(?: {4}.*\n)*", re.MULTILINE)
 _FENCE = "```"
 
 
@@ -80,53 +75,15 @@ def _get_name(word: str) -> str:
 
 
 def _read_page(path: Path) -> str:
-    return _OBJECT.sub(lambda match: _describe_object(match[1]), _read_source(path))
+    return describe_objects(_read_source(path))
 
 
 def _read_source(path: Path) -> str:
-    """Return a page with the files that it includes; the API is not described, which is slow."""
+    """Return a page with the files that it includes; the API is not described."""
     text = path.read_text(encoding="utf-8")
     # An included file stands beside the folder of the pages.
     included = path.parent.parent
     return _SNIPPET.sub(lambda match: (included / match[1]).read_text(encoding="utf-8"), text)
-
-
-def _describe_object(name: str) -> str:
-    """Return the signature and the docstring of a name of the package, as Markdown."""
-    try:
-        described = pydoc.locate(name)
-    except MissingExtra as error:
-        return f"### {name}\n\n{error}\n"
-    documentation = inspect.getdoc(described) or ""
-    if inspect.ismodule(described):
-        members = [
-            _describe_object(f"{name}.{member}")
-            for member, value in vars(described).items()
-            if getattr(value, "__module__", None) == name and not member.startswith("_")
-        ]
-        documentation = "\n\n".join([documentation, *members])
-    if not callable(described):
-        # A module or a constant has no signature.
-        return f"### {name}\n\n{documentation}\n"
-    short_name = name.rpartition(".")[2]
-    return f"### {name}\n\n{_format_signature(short_name, described)}\n\n{documentation}\n"
-
-
-def _format_signature(name: str, function: Callable[..., object]) -> str:
-    """Return the parameters and their defaults; the docstring describes their types."""
-    try:
-        signature = inspect.signature(function)
-    except ValueError:
-        # Some classes, such as those of `typing`, have none.
-        return f"    {name}"
-    parameters = [
-        parameter.replace(annotation=inspect.Parameter.empty)
-        for parameter in signature.parameters.values()
-    ]
-    bare = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
-    return textwrap.fill(
-        f"{name}{bare}", SIGNATURE_WIDTH, initial_indent="    ", subsequent_indent="        "
-    )
 
 
 def _format_index(pages: dict[str, Path]) -> str:

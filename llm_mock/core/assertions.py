@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 
 class CallAssertions:
-    """Assertions about the calls of one model, or of all models of a mock.
-
-    Args:
-        owner: the owner of the calls in messages, such as `model 'gpt-4o-mini'`.
-        calls: the calls, in order.
-        no_calls: the message for the case that there are no calls.
-    """
+    """Assertions about the calls of one model, or of all models of a mock."""
 
     def __init__(self, owner: str, calls: Sequence[Call], no_calls: str) -> None:
+        """Create assertions about some calls.
+
+        Args:
+            owner: the owner of the calls in messages, such as `model 'gpt-4o-mini'`.
+            calls: the calls, in order.
+            no_calls: the message for the case that there are no calls.
+        """
         self._owner = owner
         self._calls = calls
         self._no_calls = no_calls

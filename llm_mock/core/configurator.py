@@ -76,16 +76,18 @@ class ResponseConfigurator:
     by the most specific standing reply, and else by the model's `default_response`. Of standing
     replies, those with conditions beyond model and schema go first, then those for the schema. Of
     equal ones, an id goes before a glob, a glob before `"*"`, and the latest before earlier ones.
-
-    Args:
-        names: resolves the names of models.
-        changed: called after each change of the configuration.
-        standing_only: whether to refuse queued replies.
     """
 
     def __init__(
         self, names: NameResolver, changed: Callable[[], None], *, standing_only: bool = False
     ) -> None:
+        """Create a configurator without replies.
+
+        Args:
+            names: resolves the names of models.
+            changed: called after each change of the configuration.
+            standing_only: whether to refuse queued replies.
+        """
         self.replies = Script()
         self._names = names
         self._changed = changed

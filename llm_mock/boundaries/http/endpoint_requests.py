@@ -46,26 +46,27 @@ INPUT_FIELDS = ("input", "prompt", "text", "query")
 
 
 class EndpointRequest:
-    """A request to an endpoint, as functions of `mock.on` get it.
-
-    Args:
-        sent: the request.
-        parameters: the named segments of the path.
-    """
+    """A request to an endpoint, as functions of `mock.on` get it."""
 
     def __init__(self, sent: WireRequest, parameters: Mapping[str, str] | None = None) -> None:
+        """Create the request.
+
+        Args:
+            sent: the request.
+            parameters: the named segments of the path.
+        """
         self._sent = sent
-        self.method = sent.method
+        self.method: str = sent.method
         """The method, such as `POST`."""
-        self.url = sent.url
+        self.url: str = sent.url
         """The URL with its query."""
-        self.path = sent.path
+        self.path: str = sent.path
         """The path without the query."""
-        self.headers = sent.headers
+        self.headers: Mapping[str, str] = sent.headers
         """The headers; their names are in lower case."""
-        self.content = sent.body
+        self.content: bytes = sent.body
         """The body as it was sent."""
-        self.parameters = dict(parameters or {})
+        self.parameters: dict[str, str] = dict(parameters or {})
         """The segments of the path that the configured path names, such as `{file_id}`."""
 
     @property
