@@ -101,7 +101,7 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
             "  - n  → raises ValueError('bad')  (test_*.py:6)",
             "    nearest call: 1, but the model is m, not n",
             (
-                "Remove the add(), correct what it wants, or say optional=True for a reply that "
+                "Remove the reply, correct its conditions, or say optional=True for a reply that "
                 "may be unused."
             ),
             "*- LLM calls -*",
