@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -22,6 +23,9 @@ SYNONYMS = {
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 """Python's message, which has no better form: the error has no attributes."""
 MISSING_ARGUMENTS = re.compile(r"([\w.]+)\(\) missing \d+ required .*arguments?: (.+)")
+"""Python's message, likewise."""
+
+CALLED_LIST = "'list' object is not callable"
 """Python's message, likewise."""
 
 
@@ -156,6 +160,8 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     """
     if type(error) is not TypeError:
         return None
+    if str(error) == CALLED_LIST:
+        return _explain_called_list(frame)
     unexpected = UNEXPECTED_ARGUMENT.match(str(error))
     match = unexpected or MISSING_ARGUMENTS.match(str(error))
     if match is None:
@@ -166,6 +172,14 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     if unexpected is None:
         return explain_missing_arguments(function, error)
     return explain_arguments(function, [unexpected[2]])
+
+
+def _explain_called_list(frame: FrameType) -> str | None:
+    """Return a message about `mock.calls()`; None for a call of another list."""
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    if ".calls(" not in line:
+        return None
+    return f"{CALLED_LIST}: calls is a list, not a method. Write .calls"
 
 
 def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., object] | None:

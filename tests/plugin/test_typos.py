@@ -83,6 +83,14 @@ TYPOS = {
     "Reply('x', finish_reason='lenght')": (
         "*InvalidReply: Unknown finish_reason 'lenght'; did you mean 'length'?"
     ),
+    "mock('gpt-4o', 'Hello')": (
+        "*InvalidReply: mock('gpt-4o', …) takes only the name of a model. To set a reply, write "
+        "mock.set('gpt-4o', …); to ask the model, mock('gpt-4o').prompt(…)."
+    ),
+    "mock.calls()": (
+        "*TypeError: 'list' object is not callable: calls is a list, not a method. Write .calls"
+    ),
+    "items = [mock]; items()": "*TypeError: 'list' object is not callable",
     "mock.autospec = 'of'": "*autospec cannot be assigned; it is a method: call mock.autospec().",
     "mock.strict = True": (
         "*AttributeError: strict cannot be assigned; it is a setting of the project or the test: "

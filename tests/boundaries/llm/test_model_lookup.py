@@ -371,3 +371,8 @@ def test_the_provider_that_is_listed_can_be_asked(mock_llm_responses: ResponseCo
         entry.model for entry in llm.get_models_with_aliases() if "4o-mini" in entry.aliases
     )
     assert (str(model), ask(model)) == ("OpenAI Chat: gpt-4o-mini", "listed")
+
+
+def test_a_mock_that_stands_for_get_model_takes_the_flag_of_llm(mock_llm_calls: LLMMock) -> None:
+    model = mock_llm_calls.get_model("gpt-4o")
+    assert [mock_llm_calls("gpt-4o", flag) for flag in (True, False)] == [model, model]
