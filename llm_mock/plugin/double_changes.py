@@ -253,17 +253,15 @@ class DoubleChanges(SilentRuns):
 
     Args:
         changes: the changes to make, by the path and name of a test.
-        changer: makes them.
     """
 
     def __init__(
         self,
         changes: Mapping[tuple[str, str], Sequence[Change]],
-        changer: DoubleChanger,
     ) -> None:
         super().__init__()
         self._changes = changes
-        self._changer = changer
+        self._changer = DoubleChanger()
         self._items: list[pytest.Item] = []
 
     def begin_test(self, item: pytest.Item) -> None:
@@ -278,8 +276,10 @@ class DoubleChanges(SilentRuns):
     @reporting_hook(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
         """Run the changed tests after all others."""
-        result = yield
-        self._run_all(session)
+        with pytest.MonkeyPatch.context() as monkeypatch:
+            self._changer.watch(monkeypatch)
+            result = yield
+            self._run_all(session)
         return result
 
     @guard
@@ -316,8 +316,4 @@ def pytest_configure(config: pytest.Config) -> None:
     for path, name, kind, number in read_plan()["changes"]:
         if kind in KINDS:
             changes[path, name].append((kind, number))
-    changer = DoubleChanger()
-    monkeypatch = pytest.MonkeyPatch()
-    changer.watch(monkeypatch)
-    config.add_cleanup(monkeypatch.undo)
-    config.pluginmanager.register(DoubleChanges(changes, changer), "llm_mock_double_changes")
+    config.pluginmanager.register(DoubleChanges(changes))

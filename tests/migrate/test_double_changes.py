@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 from pathlib import Path
 from textwrap import dedent
+from unittest import mock
 
 import pytest
 
 pytest.importorskip("libcst")
 
-from llm_mock.migrate.test_runs import find_noticed_changes
+# Imported here, where no plan is given: an import of it for a run adds a finder of modules.
+import llm_mock.plugin.double_changes  # noqa: F401
+from llm_mock.migrate.test_runs import RUN_VARIABLE, find_noticed_changes
 
 KINDS = ["text", "data", "empty", "error", "prompt", "system", "schema", "tools", "dropped-call"]
 START = """
@@ -252,42 +255,77 @@ TESTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def noticed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Return the changes that each test notices, by its name."""
-    folder = tmp_path_factory.mktemp("old")
-    (folder / "app.py").write_text(dedent(APP))
-    path = folder / "test_old.py"
-    texts = [dedent(START)]
+def find_changes(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, *bodies: str
+) -> list[list[str]]:
+    """Return the changes that each test notices, as `kind` or `kind/call`."""
+    pytester.makepyfile(app=dedent(APP))
+    lines = [dedent(START)]
     names = []
     # Tests of classes end the fixtures of one before those of the next begin.
-    for number, (code, _) in enumerate(TESTS.values()):
+    for number, code in enumerate(bodies):
         body = dedent(code).strip().replace("\n", "\n        ")
         names.append(f"TestIt{number}::test_it")
-        test = f"    def test_it(self, get_model, prompt):\n        {body}\n"
-        texts.append(f"class TestIt{number}:\n{test}")
-    texts.append('def test_without_changes(prompt):\n    assert app.ask().text() == "Hello"\n')
-    path.write_text("\n".join(texts))
-    changes = [(kind, number) for number in (1, 2) for kind in ("model", *KINDS)]
-    keys = {(str(path), name): changes for name in [*names, "test_that_is_gone"]}
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.chdir(folder)
-        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-        monkeypatch.setenv("PYTEST_ADDOPTS", "-p llm_mock.pytest_plugin")
-        monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-        result = find_noticed_changes([path], keys)
-    return dict(zip(TESTS, [format_all(result.get(key, ())) for key in keys], strict=False))
-
-
-def format_all(changes: Sequence[tuple[str, int]]) -> list[str]:
-    return [kind if number == 1 else f"{kind}/{number}" for kind, number in changes]
+        lines.append(
+            f"class TestIt{number}:\n    def test_it(self, get_model, prompt):\n        {body}\n"
+        )
+    path = pytester.makepyfile(test_old="\n".join(lines))
+    results = pytester.path / "results"
+    results.touch()
+    changes = []
+    for name in [*names, "test_that_is_gone"]:
+        for number in (1, 2):
+            changes += [(str(path), name, kind, number) for kind in ("model", *KINDS)]
+    plan = {"results": str(results), "sources": {}, "names": [], "seconds": 60, "changes": changes}
+    monkeypatch.setenv(RUN_VARIABLE, str(pytester.makefile(".json", plan=json.dumps(plan))))
+    plugins = ("llm_mock.plugin.migration_run", "llm_mock.plugin.double_changes")
+    # The plugin of the outer run watches patches already.
+    pytester.inline_run("-q", "-pno:llm_mock", *(f"-p{plugin}" for plugin in plugins))
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for line in results.read_text().splitlines():
+        entry = json.loads(line)
+        if "noticed" in entry:
+            assert entry["path"] == str(path)
+            kind, number = entry["noticed"]
+            found[entry["name"]].append(kind if number == 1 else f"{kind}/{number}")
+    return list(found.values())
 
 
 @pytest.mark.parametrize("name", TESTS)
 def test_an_old_test_notices_the_changes_that_it_asserts(
-    name: str, noticed: dict[str, list[str]]
+    name: str, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert sorted(noticed[name]) == sorted(TESTS[name][1].split())
+    code, expected = TESTS[name]
+    [noticed] = find_changes(pytester, monkeypatch, code)
+    assert sorted(noticed) == sorted(expected.split())
+
+
+def test_tests_are_changed_one_after_the_other(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = 'assert app.ask().text() == "Hello"'
+    count = "app.ask(); prompt.assert_called_once()"
+    found = find_changes(pytester, monkeypatch, result, count, result)
+    assert list(map(sorted, found)) == [
+        sorted(READ.split()),
+        ["dropped-call"],
+        sorted(READ.split()),
+    ]
+
+
+def test_mocks_are_called_as_ever_after_the_run(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def get_patched() -> list[object]:
+        return [
+            mock.CallableMixin.__call__,
+            mock._patch.__enter__,  # type: ignore[attr-defined]
+            pytest.MonkeyPatch.setattr,
+        ]
+
+    before = get_patched()
+    find_changes(pytester, monkeypatch, "app.ask()")
+    assert get_patched() == before
 
 
 def test_a_fixture_of_a_folder_is_changed_for_the_tests_of_that_folder(
