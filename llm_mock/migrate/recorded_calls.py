@@ -41,9 +41,10 @@ SEE_CALLS = (
 SEE_REQUESTS = f"{REQUESTS} has the names that were given to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema")
+ATTACHMENTS = "attachments"
 UNSUPPORTED_KEYWORDS = (
     "tools",
-    "attachments",
+    ATTACHMENTS,
     "fragments",
     "system_fragments",
     "stream",
@@ -112,8 +113,43 @@ class KeywordArguments:
     call: SingleCall
 
 
-CallValue = CallList | SingleCall | PositionalArguments | KeywordArguments
+@dataclass(frozen=True)
+class AttachmentList:
+    """The attachments of a call."""
+
+    call: SingleCall
+
+    @property
+    def source(self) -> str:
+        """The expression for them in a record."""
+        return f'{self.call.source}["kwargs"]["{ATTACHMENTS}"]'
+
+
+@dataclass(frozen=True)
+class SingleAttachment:
+    """One attachment of a call, of which a record has the fields.
+
+    Attributes:
+        call: the call.
+        source: the expression for the attachment.
+    """
+
+    call: SingleCall
+    source: str
+
+
+CallValue = (
+    CallList
+    | SingleCall
+    | PositionalArguments
+    | KeywordArguments
+    | AttachmentList
+    | SingleAttachment
+)
 """A value that is read from calls and has no expression of its own."""
+
+
+PARTS_OF_CALLS = (PositionalArguments, KeywordArguments, AttachmentList, SingleAttachment)
 
 
 class MockRole(NamedTuple):
@@ -165,7 +201,7 @@ class CallReader:
     def forget_last_calls(self) -> None:
         """Refuse names that stand for the last call from now on, because there may be another."""
         for name, value in self.names.items():
-            if isinstance(value, (PositionalArguments, KeywordArguments)):
+            if isinstance(value, PARTS_OF_CALLS):
                 value = value.call
             if isinstance(value, SingleCall) and value.is_last:
                 self._outdated.add(name)
@@ -309,10 +345,10 @@ class CallReader:
     def _read_attribute(self, node: cst.Attribute) -> CallValue | cst.BaseExpression | None:
         name = node.attr.value
         owner = self.read(node.value)
+        if isinstance(owner, SingleAttachment):
+            return _read_attachment(owner, name)
         if isinstance(owner, SingleCall):
-            if name == "args":
-                return PositionalArguments(owner)
-            return KeywordArguments(owner) if name == "kwargs" else None
+            return _read_arguments(owner, name)
         if owner is not None or not self.table.find_mocks(node.value):
             return None
         double = self.table.evaluate(node.value)
@@ -367,7 +403,9 @@ class CallReader:
         if isinstance(owner, PositionalArguments) and number == 0:
             return _read_first_argument(owner.call)
         if isinstance(owner, KeywordArguments) and name:
-            return _read_keyword(owner, name, node)
+            return _read_item(owner, name, node)
+        if isinstance(owner, AttachmentList):
+            return _read_attachment_at(owner, number)
         return None
 
     def _read_call(self, node: cst.Call) -> cst.BaseExpression | None:
@@ -375,7 +413,7 @@ class CallReader:
         if m.matches(node, _LEN_CALL):
             [argument] = node.args
             calls = self.read(argument.value)
-            if not isinstance(calls, CallList):
+            if not isinstance(calls, (CallList, AttachmentList)):
                 return None
             return parse_expression(f"len({calls.source})")
         if not m.matches(node, _GET_CALL) or not node.args:
@@ -429,6 +467,28 @@ def _read_getter_calls(name: str) -> CallValue | cst.BaseExpression:
     return CallList(REQUESTS, is_of_getter=True)
 
 
+def _read_arguments(call: SingleCall, name: str) -> CallValue | None:
+    """Read `call.args` or `call.kwargs`."""
+    if name == "args":
+        return PositionalArguments(call)
+    return KeywordArguments(call) if name == "kwargs" else None
+
+
+def _read_attachment_at(attachments: AttachmentList, number: int | None) -> CallValue | None:
+    """Read `kwargs["attachments"][0]`."""
+    if number is None:
+        return None
+    source = f"{attachments.source}[{number}]"
+    return SingleAttachment(attachments.call, source)
+
+
+def _read_attachment(attachment: SingleAttachment, name: str) -> cst.BaseExpression | None:
+    """Read `attachment.url`, of which the record has the field unless it is None."""
+    if name not in ("type", "path", "url"):
+        return None
+    return parse_expression(f'{attachment.source}.get("{name}")')
+
+
 def _read_call_item(
     call: SingleCall,
     number: int | None,
@@ -464,6 +524,19 @@ def _read_legacy_field(call: SingleCall, name: str) -> cst.BaseExpression:
 def _get_section(keyword: str) -> str:
     """Return the key of a record under which it has a keyword argument."""
     return "kwargs" if keyword in KWARGS else "options"
+
+
+def _read_item(
+    keywords: KeywordArguments,
+    name: str,
+    node: cst.BaseExpression,
+) -> CallValue | cst.BaseExpression:
+    """Read `kwargs[name]`."""
+    call = keywords.call
+    is_of_model = not call.is_of_getter and not call.is_of_sdk
+    if name == ATTACHMENTS and is_of_model:
+        return AttachmentList(call)
+    return _read_keyword(keywords, name, node)
 
 
 def _read_keyword(
@@ -521,6 +594,10 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
         body = parse_expression(f"{call.source}.request.body")
         new_target = target.with_changes(comparator=body)
         return node.with_changes(comparisons=[new_target])
+    if name == ATTACHMENTS and isinstance(target.operator, cst.In) and not call.is_of_getter:
+        # Not `not in`: a record has no empty list of attachments.
+        comparator = parse_expression(f'{call.source}["kwargs"]')
+        return node.with_changes(comparisons=[target.with_changes(comparator=comparator)])
     # A record always has a prompt and a schema, so `in` says nothing about them.
     is_certain = name in ("prompt", "schema", *UNSUPPORTED_KEYWORDS)
     if name is None or is_certain or call.is_of_getter:

@@ -68,6 +68,16 @@ def warm(text: str) -> str:
     return said(ask(model_of(), f"Warmly: {text}", **options).text())
 
 
+def describe(*images: str) -> str:
+    attachments = []
+    for image in images:
+        place = {"url": image} if image.startswith("https:") else {"path": image}
+        place = broken("place", {"url": "https://example.com/other.png"}, place)
+        attachments.append(llm.Attachment(type=broken("type", "image/gif", "image/png"), **place))
+    options = without("attachments", {"attachments": broken("one", attachments[:1], attachments)})
+    return said(ask(model_of(), "Describe them", **options).text())
+
+
 def name_prompt(text: str) -> str:
     prompt = broken("prompt", "Something else", f"By name: {text}")
     return said(model_of().prompt(prompt=prompt, system="Be brief").text())
