@@ -110,7 +110,8 @@ def _bind_keywords(parameters: cst.Parameters, values: dict[str, Value]) -> None
     named = [*parameters.posonly_params, *parameters.params, *parameters.kwonly_params]
     names = {parameter.name.value for parameter in named}
     elements = []
-    for name in [name for name in values if name not in names]:
+    others = [name for name in values if name not in names]
+    for name in others:
         value = values.pop(name)
         if not isinstance(value, PlainCode):
             raise CannotRewrite(f"the argument {name} of a helper is a mock")

@@ -359,10 +359,14 @@ def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -
     """Make the names that a fixture binds unknown, because its tests do not have them."""
     names = set(get_parameter_names(function))
     targets: list[cst.CSTNode] = []
-    targets += [node.target for node in find_nodes(function, cst.AssignTarget)]
-    targets += [node.target for node in find_nodes(function, cst.AnnAssign)]
-    targets += [node.target for node in find_nodes(function, cst.For)]
-    targets += [node.name for node in find_nodes(function, cst.AsName)]
+    for assignment in find_nodes(function, cst.AssignTarget):
+        targets.append(assignment.target)
+    for annotation in find_nodes(function, cst.AnnAssign):
+        targets.append(annotation.target)
+    for loop in find_nodes(function, cst.For):
+        targets.append(loop.target)
+    for alias in find_nodes(function, cst.AsName):
+        targets.append(alias.name)
     for target in targets:
         # With the names of attributes' owners: one too many only leaves a test as it is.
         names |= collect_names(target)

@@ -471,7 +471,9 @@ def _read_arguments(call: SingleCall, name: str) -> CallValue | None:
     """Read `call.args` or `call.kwargs`."""
     if name == "args":
         return PositionalArguments(call)
-    return KeywordArguments(call) if name == "kwargs" else None
+    if name == "kwargs":
+        return KeywordArguments(call)
+    return None
 
 
 def _read_attachment_at(attachments: AttachmentList, number: int | None) -> CallValue | None:
@@ -597,7 +599,8 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     if name == ATTACHMENTS and isinstance(target.operator, cst.In) and not call.is_of_getter:
         # Not `not in`: a record has no empty list of attachments.
         comparator = parse_expression(f'{call.source}["kwargs"]')
-        return node.with_changes(comparisons=[target.with_changes(comparator=comparator)])
+        new_target = target.with_changes(comparator=comparator)
+        return node.with_changes(comparisons=[new_target])
     # A record always has a prompt and a schema, so `in` says nothing about them.
     is_certain = name in ("prompt", "schema", *UNSUPPORTED_KEYWORDS)
     if name is None or is_certain or call.is_of_getter:

@@ -66,7 +66,8 @@ def add_json_import(body: Sequence[cst.BaseStatement], path: Path) -> list[cst.B
         path: its path, near which the modules of the project are.
     """
     keys = _collect_keys(body, path)
-    return _insert_import(list(body), parse_statement("import json"), _JSON_KEY, keys)
+    line = parse_statement("import json")
+    return _insert_import(list(body), line, _JSON_KEY, keys)
 
 
 def add_library_import(

@@ -89,8 +89,10 @@ class Scope:
 
         The name `json` is not hidden: the rewritten file imports it.
         """
-        known = {*self.imports.items(), (JSON_MODULE, JSON_MODULE)}
-        return {name for name, _ in _collect_bound_names(node).items() - known}
+        known = set(self.imports.items())
+        known.add((JSON_MODULE, JSON_MODULE))
+        bound = _collect_bound_names(node).items()
+        return {name for name, _ in bound - known}
 
     def qualify(self, node: cst.CSTNode) -> str:
         """Return the qualified name of a name or attribute, "" for any other node."""
@@ -117,9 +119,10 @@ class Scope:
         """
         # Constants are shared: a test cannot change those of its file.
         inner = copy.copy(self)
-        inner.functions = {
-            name: function for name, function in self.functions.items() if name not in parameters
-        }
+        inner.functions = {}
+        for name, function in self.functions.items():
+            if name not in parameters:
+                inner.functions[name] = function
         inner.imports = dict(self.imports)
         inner.classes = dict(self.classes)
         return inner

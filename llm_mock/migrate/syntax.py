@@ -327,11 +327,13 @@ def _change_quotes(node: cst.BaseExpression, quote: str) -> cst.BaseExpression:
         CannotRewrite: it has these quotes in a way that cannot change, or a backslash.
     """
     source = to_source(node)
-    if quote not in source and "\\" not in source and "\n" not in source:
+    is_safe = "\\" not in source and "\n" not in source
+    if is_safe and quote not in source:
         return node
     text = get_string(node)
     other = "'" if quote == '"' else '"'
-    if text is None or not text.isprintable() or not {quote, other, "\\"}.isdisjoint(text):
+    unsafe = {quote, other, "\\"}
+    if text is None or not text.isprintable() or not unsafe.isdisjoint(text):
         raise CannotRewrite(f"a helper puts {source} into an f-string", node=node)
     return cst.SimpleString(f"{other}{text}{other}")
 
