@@ -162,8 +162,21 @@ TESTS = {
         'app.ask(tools=[1]); assert prompt.call_args.kwargs["tools"]',
         "tools dropped-call",
     ),
-    "that there is a system prompt": (
-        'app.ask(system="S"); assert isinstance(prompt.call_args.kwargs["system"], str)',
+    "an empty prompt": (
+        'app.ask(); assert prompt.call_args.args[0] in ("Hi", "")',
+        "dropped-call",
+    ),
+    "an empty system prompt": (
+        'app.ask(system="S"); assert prompt.call_args.kwargs["system"] in ("S", "")',
+        "dropped-call",
+    ),
+    "no schema and no tools": (
+        """
+        app.ask(schema={}, tools=[1])
+        given = prompt.call_args.kwargs
+        assert given["schema"] in ({}, None)
+        assert given["tools"] in ([1], None)
+        """,
         "dropped-call",
     ),
     "a reply by its prompt": (
