@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
     from llm_mock.core.settings import Settings
     from llm_mock.core.value_types import ToolCallLike
+    from llm_mock.support.json_types import JSONObject
 
 SHOWN_VIOLATIONS = 10
 """The maximum number of schema violations in a message."""
@@ -62,14 +63,38 @@ def check_reply(
         problem = _check_tool_calls(reply, request, settings, location)
         if problem is not None:
             return problem
-    if not request.schema or settings.schema_check == "off" or reply.invalid:
+    if settings.schema_check == "off" or reply.invalid:
         return None
+    if request.schema:
+        return _check_schema(record, reply, request.schema, settings, location)
+    name = request.find_data_tool(reply.data)
+    for tool in request.tools:
+        if tool.name == name and tool.input_schema:
+            schema_name = f"of the tool {name!r}"
+            return _check_schema(
+                record, reply, tool.input_schema, settings, location, name=schema_name
+            )
+    return None
+
+
+def _check_schema(
+    record: Call,
+    reply: Reply,
+    schema: JSONObject,
+    settings: Settings,
+    location: SourceLocation | None,
+    *,
+    name: str | None = None,
+) -> LLMMockError | None:
+    """Return the error for a reply that breaks a schema, or None; warn if the settings say so."""
     if not _is_final_answer(reply):
         return None
-    problems = find_text_violations(request.schema, reply.content)
+    problems = find_text_violations(schema, reply.content)
     if not problems:
         return None
-    message = _format_schema_violations(record, problems, reply.content, location)
+    if name is None:
+        name = format_schema(record["kwargs"]["schema"])
+    message = _format_schema_violations(record, name, problems, reply.content, location)
     if settings.schema_check == "error":
         return SchemaViolation(message)
     # pytest prints warnings as they are, so API keys in the reply are hidden here.
@@ -127,11 +152,11 @@ def _check_tool_call(
 
 
 def _format_schema_violations(
-    call: Call, problems: Sequence[str], text: str, location: SourceLocation | None
+    call: Call, schema: str, problems: Sequence[str], text: str, location: SourceLocation | None
 ) -> str:
     return (
         f"The reply scripted for {call['model_id']!r}{_format_origin(location)} breaks the schema "
-        f"{format_schema(call['kwargs']['schema'])} that the call asked for:\n"
+        f"{schema} that the call asked for:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."

@@ -640,7 +640,9 @@ class Mock:
     def _check(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply that no model could have given, and note it."""
         __tracebackhide__ = True
-        if not request.schema and not reply.tool_calls and request.tool_choice is None:
+        # Data may be the arguments of a tool.
+        is_plain = not reply.tool_calls and (reply.data is UNSET or not request.tools)
+        if is_plain and not request.schema and request.tool_choice is None:
             return
         # A recorded reply was given by a model, so nothing is checked of it.
         if reply is DEFAULT_REPLY or reply.is_recorded:

@@ -11,6 +11,7 @@ from llm_mock.core.reply import UNSET
 from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidToolCall
+from llm_mock.support.schemas import find_violations
 from llm_mock.support.text import shorten
 
 if TYPE_CHECKING:
@@ -72,4 +73,13 @@ def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> st
     if reply.data is not UNSET and request.find_data_tool(reply.data) is not None:
         return None
     names = ", ".join(demand.callable_tools)
-    return f"calls none of the tools {names}"
+    return f"calls none of the tools {names}{_explain_data(reply, request, demand)}"
+
+
+def _explain_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
+    """Return the reason why data are not the arguments of the only tool, or an empty text."""
+    tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
+    if len(tools) != 1 or not isinstance(reply.data, dict):
+        return ""
+    violations = find_violations(tools[0].input_schema or {}, reply.data, "the data")
+    return f", as it breaks the tool's schema ({'; '.join(violations)})"

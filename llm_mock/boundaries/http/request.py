@@ -274,11 +274,19 @@ class HTTPRequest(Request):
             return self.tool_choice
         if self.schema or self.tool_choice == "none":
             return None
+        return self._find_tool_by_fields(data)
+
+    def _find_tool_by_fields(self, data: JSONObject) -> str | None:
+        """Return the first tool whose properties are the fields of some data, or None."""
+        names = [str(tool.name) for tool in self.tools if _accepts_data(tool, data)]
         # A tool whose result is in the request was called already.
         finished = {result.name for result in self.tool_results}
-        for tool in self.tools:
-            if tool.name not in finished and _accepts_data(tool, data):
-                return str(tool.name)
+        for name in names:
+            if name not in finished:
+                return name
+        # A client that must get a call asks again, with an error as the result of the first one.
+        if names and self.tool_choice == "required":
+            return names[0]
         return None
 
     def encode_event(self, item: JSON) -> bytes:

@@ -407,3 +407,67 @@ def test_a_stream_has_as_many_answers_as_asked(
                 text = choice["delta"].get("content") or ""
             texts[choice["index"]] = texts.get(choice["index"], "") + text
     assert texts == {0: "Hello", 1: "Hello", 2: "Hello"}
+
+
+CALLED = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{}"}}
+WEATHER_WAS_CALLED = [
+    *MESSAGES,
+    {"role": "assistant", "content": None, "tool_calls": [CALLED]},
+    {"role": "tool", "tool_call_id": "c", "content": "The city is missing."},
+]
+FORECAST = {"type": "function", "function": {"name": "forecast", "parameters": CITY}}
+
+
+@pytest.mark.parametrize(
+    ("choice", "tools", "called"),
+    [
+        ("required", CHAT_TOOLS, ["weather"]),
+        ("required", [*CHAT_TOOLS, FORECAST], ["forecast"]),
+        ("auto", CHAT_TOOLS, []),
+    ],
+)
+def test_data_call_a_tool_again_only_where_a_call_is_required(
+    choice: str, tools: list[Any], called: list[str], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", {"city": "Rome"})
+    fields = {"messages": WEATHER_WAS_CALLED, "tools": tools, "tool_choice": choice}
+    calls = read_chat(ask("chat", fields).json())
+    assert calls == [(name, {"city": "Rome"}) for name in called]
+
+
+def test_data_with_a_wrong_type_break_the_schema_of_their_tool(
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.settings = Settings(schema_check="error")
+    mock_llm_responses.set("*", {"city": 5})
+    assert ask("chat", {}).status_code == 400
+    problem = read_problem(mock_llm_responses)
+    assert "breaks the schema of the tool 'weather' that the call asked for:" in problem
+    assert "  - the answer.city: 5 is not of type 'string'" in problem
+
+
+def test_data_that_are_the_arguments_of_no_tool_break_no_schema(
+    mock_llm_responses: LLMMock,
+) -> None:
+    mock_llm_responses.settings = Settings(schema_check="error")
+    mock_llm_responses.set("*", {"town": 5})
+    assert ask("chat", {}).json()["choices"][0]["message"]["content"] == '{"town": 5}'
+
+
+@pytest.mark.parametrize(
+    ("tools", "problem"),
+    [
+        (
+            CHAT_TOOLS[:1],
+            "calls none of the tools weather, as it breaks the tool's schema (the data: 'city' is"
+            " a required property), but",
+        ),
+        (CHAT_TOOLS[:2], "calls none of the tools weather, time, but"),
+    ],
+)
+def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
+    tools: list[Any], problem: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", {"town": "Rome"})
+    assert ask("chat", {"tools": tools, "tool_choice": "required"}).status_code == 400
+    assert problem in read_problem(mock_llm_responses)
