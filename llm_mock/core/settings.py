@@ -27,6 +27,8 @@ class Settings(NamedTuple):
     """The rules of providers that are switched off; see `boundaries/http/request_rules`."""
     known_models_only: bool = False
     """Refuse names that no plugin registers and no test names, and real models that execute."""
+    strict_setting: str = "llm_mock_strict = error"
+    """The ini key that sets `known_models_only`, with its value."""
     generate: bool = False
     """Generate the answer to a call for a schema that no configured reply matches."""
     raw_json: bool = False

@@ -294,14 +294,18 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         pytest.UsageError: a value is wrong.
     """
     defaults = DEFAULTS
+    strict_setting = "llm_mock_strict = error"
     if read_mode(config) == "strict":
         defaults = RECOMMENDED
+        if _read_text(config, "llm_mock_strict") is None:
+            strict_setting = "llm_mock = strict"
     response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"), defaults)
     strict = _read_strict(config, defaults)
     values: dict[str, Any] = {
         "lazy": read_boolean(config, "llm_mock_lazy", defaults),
         "strict": strict,
         "known_models_only": strict == "error",
+        "strict_setting": strict_setting,
         "schema_check": read_strictness(config, "llm_mock_schema_check", defaults),
         "autospec": read_boolean(config, "llm_mock_autospec"),
         "disabled_rules": _read_disabled_rules(config),

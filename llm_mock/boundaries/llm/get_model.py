@@ -318,8 +318,10 @@ class LLMMock(Mock):
             raise build_unknown_model_error(f"Unknown model: {name}")
         if entry is None:
             is_checked = self.settings.known_models_only
-            if is_checked and not is_named(model_id, self.get_named_ids()):
-                raise build_unknown_model_error(format_unknown_model(name, self.get_named_ids()))
+            named = self.get_named_ids()
+            if is_checked and not is_named(model_id, named):
+                message = format_unknown_model(name, named, self.settings.strict_setting)
+                raise build_unknown_model_error(message)
         elif kind == "async_model" and self.settings.autospec and entry.async_model is None:
             # The wording of `llm` itself, which applications may look for.
             raise build_unknown_model_error(f"Unknown async model (sync model exists): {name}")

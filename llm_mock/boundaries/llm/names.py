@@ -199,17 +199,18 @@ def build_unknown_model_error(message: str) -> Exception:
     return llm.UnknownModelError(message)
 
 
-def format_unknown_model(name: str, named: set[str]) -> str:
+def format_unknown_model(name: str, named: set[str], setting: str) -> str:
     """Return the message for a name that is refused, with the nearest known name.
 
     Args:
         name: the name that no plugin registers.
         named: the names that the test configures.
+        setting: the setting of the project that has names checked.
     """
     known_names = list_registered_names() | named
     suggestion = suggest_nearest(name, known_names) or "."
     return (
         f"Unknown model: {name}{suggestion} No installed plugin of llm registers it, and the test "
-        "does not name it (ini llm_mock_strict = error): correct the name, install the "
-        "plugin, or set() a reply for it."
+        f"does not name it (ini {setting}): correct the name, install the plugin, or set() a reply "
+        "for its name; a reply for * names no model."
     )

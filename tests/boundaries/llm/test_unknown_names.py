@@ -97,13 +97,24 @@ def test_a_name_that_the_project_names_is_known(pytester: pytest.Pytester) -> No
     pytester.runpytest().assert_outcomes(passed=1)
 
 
-def test_the_message_has_the_nearest_name_and_says_what_to_do(pytester: pytest.Pytester) -> None:
-    pytester.makeini(REFUSE)
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ("llm_mock_strict = error", "llm_mock_strict = error"),
+        ("llm_mock = strict", "llm_mock = strict"),
+        ("llm_mock = strict\nllm_mock_strict = error", "llm_mock_strict = error"),
+    ],
+)
+def test_the_message_has_the_nearest_name_and_says_what_to_do(
+    pytester: pytest.Pytester, settings: str, named: str
+) -> None:
+    pytester.makeini(f"[pytest]\n{settings}")
     pytester.makepyfile(
         """
         import llm
 
-        def test_it():
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("*", "anything")
             llm.get_model("gpt-4o-mnii")
         """
     )
@@ -112,7 +123,11 @@ def test_the_message_has_the_nearest_name_and_says_what_to_do(pytester: pytest.P
     result.stdout.fnmatch_lines(
         ["*Unknown model: gpt-4o-mnii; did you mean 'gpt-4o-mini'? No installed plugin of llm*"]
     )
-    result.stdout.fnmatch_lines(["*correct the name, install the plugin, or set() a reply for it*"])
+    advice = "correct the name, install the plugin, or set() a reply for its name; "
+    assert (
+        f"registers it, and the test does not name it (ini {named}): {advice}"
+        "a reply for * names no model."
+    ) in result.stdout.str()
 
 
 @pytest.mark.parametrize("settings", ["", "llm_mock_strict = warn", "llm_mock_strict = off"])
