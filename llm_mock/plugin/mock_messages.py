@@ -16,6 +16,13 @@ import pytest
 from llm_mock.core.call import Call
 from llm_mock.core.records import MESSAGE_ATTRIBUTE, get_shown_calls
 
+CAUGHT = (
+    "The application or the test caught this error, but the test fails all the same: otherwise the "
+    "mistake would go unnoticed. Correct it as described above. To test how your code handles an "
+    "error, configure one with set_error()."
+)
+"""The end of the failure of a test to which no error came."""
+
 
 def make_failure(text: str, message: str | None = None) -> BaseException:
     """Return the exception that fails a test, and is shown without a traceback.

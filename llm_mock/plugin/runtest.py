@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -96,7 +96,9 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         mock: Any = current_mock_if_created()
         if mock is not None:
             # The first problem, because later ones often follow from it.
-            message = next(iter(mock.problems), None) or mock.unused_replies()
+            if mock.problems:
+                _fail_for_problem(mock.problems[0], mock.calls)
+            message = mock.unused_replies()
             if message:
                 _fail(message)
             misbehaviour = mock.misbehaviour
@@ -120,6 +122,17 @@ def _fail(message: str) -> None:
     from llm_mock.plugin.mock_messages import make_failure
 
     raise make_failure(message)
+
+
+def _fail_for_problem(problem: str, calls: Sequence[Call]) -> None:
+    """Fail a test that no error failed, although the mock noted a problem."""
+    from llm_mock.plugin.mock_messages import CAUGHT, make_failure
+
+    text = problem
+    # Other problems were answered with a response, or concern no call.
+    if any(call.error == problem for call in calls):
+        text = f"{problem}\n{CAUGHT}"
+    raise make_failure(text, problem)
 
 
 def _raise_refusal(error: Exception, item: pytest.Item) -> None:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+CAUGHT = (
+    "The application or the test caught this error, but the test fails all the same: otherwise the "
+    "mistake would go unnoticed. Correct it as described above. To test how your code handles an "
+    "error, configure one with set_error()."
+)
 SWALLOWING = """
     import llm, pytest
 
@@ -55,6 +60,83 @@ def test_an_unexpected_call_fails_the_test_though_the_application_went_on(
         ]
     )
     assert sum("No reply was configured before this call" in line for line in result.outlines) >= 1
+
+
+@pytest.mark.parametrize(
+    ("marker", "call", "problem"),
+    [
+        ("llm_mock_strict", "app()", "No reply was configured for this call:"),
+        ("llm_mock_cassette(record='none')", "app()", "*test_it*yaml*"),
+        ("llm_mock_strict", "app_of_openai()", "No reply was configured for this call:"),
+    ],
+    ids=["unexpected", "not recorded", "HTTP"],
+)
+def test_the_failure_says_that_an_error_was_caught(
+    pytester: pytest.Pytester, marker: str, call: str, problem: str
+) -> None:
+    pytester.makepyfile(
+        test_it=f"""{SWALLOWING}
+    def app_of_openai():
+        import openai
+        message = {{"role": "user", "content": "Hello"}}
+        client = openai.OpenAI(api_key="any")
+        try:
+            client.chat.completions.create(model="gpt-4o", messages=[message])
+        except openai.OpenAIError:
+            return "fallback"
+
+    @pytest.mark.{marker}
+    def test_caught():
+        assert {call} == "fallback"
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([problem, CAUGHT])
+    assert result.stdout.str().count(CAUGHT) == 1
+    assert result.stdout.str().count("raised: see above") == 1
+
+
+def test_a_problem_of_no_call_is_not_called_caught(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm, openai, pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("*", "x")
+            assert llm.get_model("m").prompt("Hello").text() == "x"
+            try:
+                openai.OpenAI(api_key="any").files.retrieve("f")
+            except openai.OpenAIError:
+                pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["* is not supported by llm_mock; nothing was sent.*"])
+    result.stdout.no_fnmatch_line("*caught this error*")
+
+
+@pytest.mark.parametrize("end", ["", "raise", "assert not 'handled'"])
+def test_an_error_that_failed_the_test_is_not_called_caught(
+    pytester: pytest.Pytester, end: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import llm, pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_it():
+            try:
+                llm.get_model("m").prompt("Hello").text()
+            except Exception:
+                {end or "raise RuntimeError('own')"}
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*caught this error*")
 
 
 @pytest.mark.parametrize(
