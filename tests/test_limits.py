@@ -815,8 +815,8 @@ def _(number: int) -> bool:
     from llm_mock.core.call import Call
     from llm_mock.core.checks import _format_schema_violations
 
-    call = Call({"model_id": "m", "kwargs": {"schema": {"title": "t"}}})
-    text = _format_schema_violations(call, names(number), "text", None)
+    call = Call({"model_id": "m"})
+    text = _format_schema_violations(call, "t", names(number), "text", None)
     return text.count("\n  - ") == number
 
 

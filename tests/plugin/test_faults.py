@@ -12,6 +12,7 @@ from tests.plugin.files import write
 
 STARTS_THE_RUN = {
     "llm_mock.plugin.options:pytest_addoption",
+    "llm_mock.plugin.double_changes:pytest_configure",
     "llm_mock.plugin.hooks:HookSpecs.pytest_llm_mock_configure",
     "llm_mock.plugin.hooks:pytest_addhooks",
     "llm_mock.plugin.hooks:pytest_plugin_registered",
@@ -46,10 +47,14 @@ OF_XDIST = {
     "llm_mock.plugin.summary:pytest_configure_node",
     "llm_mock.plugin.summary:pytest_testnodedown",
 }
-OF_MUTATION = {hook for hook in HOOKS if hook.startswith("llm_mock.plugin.mutate:")}
+MUTATION_MODULES = ("llm_mock.plugin.mutate:", "llm_mock.plugin.silent_runs:")
+OF_MUTATION = {hook for hook in HOOKS if hook.startswith(MUTATION_MODULES)}
 """These are called with an option only."""
 OF_AN_INTERRUPT = "llm_mock.plugin.report:ReportWriter.pytest_keyboard_interrupt"
-OF_MIGRATE = {hook for hook in HOOKS if ":MigrationRun." in hook or ":LearnedModels." in hook}
+MIGRATION_PLUGINS = ("DoubleChanges", "LearnedModels", "MigrationRun")
+OF_MIGRATE = {
+    hook for hook in HOOKS if hook.partition(":")[2].partition(".")[0] in MIGRATION_PLUGINS
+}
 ELSEWHERE = {OF_AN_INTERRUPT, *OF_MIGRATE}
 
 
@@ -167,7 +172,7 @@ UNDER_XDIST = sorted(
         (UNDER_XDIST, "after"),
         ([NODE_DOWN], "before"),
         *(([hook], "before") for hook in sorted(OF_MUTATION & OF_XDIST)),
-        (["llm_mock.plugin.mutate:MutationRun._plan"], "before"),
+        (["llm_mock.plugin.mutate:MutationRun.end_test"], "before"),
     ],
     ids=["all but one", "all but one, after the others", "the one", "ends", "begins", "plans"],
 )
