@@ -117,6 +117,22 @@ def test_the_tokens_of_a_minute_are_limited(mock_llm_responses: LLMMock) -> None
     ask(text="x" * 80)
 
 
+def test_the_wait_ends_as_soon_as_the_tokens_that_are_left_suffice(
+    mock_llm_responses: LLMMock,
+) -> None:
+    first = Reply("Hi!", usage={"input_tokens": 50, "output_tokens": 0})
+    second = Reply("Hi!", usage={"input_tokens": 40, "output_tokens": 0})
+    mock_llm_responses.script("gpt-4o", first, second)
+    mock_llm_responses.set_quota("gpt-4o", tpm=100)
+    ask()
+    mock_llm_responses.advance_clock(20)
+    ask()
+    with pytest.raises(openai.RateLimitError) as raised:
+        ask(text="x" * 240)
+    assert "Limit 100, Used 90, Requested 60. " in str(raised.value)
+    assert round(float(raised.value.response.headers["retry-after"])) == 40
+
+
 def embed(base_url: str | None = None, retries: int = 0, text: str = "Hello") -> Any:
     """Embed a text by the SDK of OpenAI, and return the headers of the response."""
     with openai.OpenAI(api_key="any", base_url=base_url, max_retries=retries) as client:

@@ -339,7 +339,8 @@ def test_an_error_of_the_provider_fails_the_response(
     validate(events)
     failed, done = [event["response"] for event in events if event["type"] == "response.done"]
     assert failed["status"] == "failed"
-    assert failed["status_details"]["error"]["code"] == "rate_limit_exceeded"
+    error = failed["status_details"]["error"]
+    assert (error["type"], error["code"]) == ("requests", "rate_limit_exceeded")
     assert done["status"] == "completed"
 
 
