@@ -133,6 +133,19 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
 
 
 @pytest.mark.parametrize(
+    ("threshold", "types"), [("", ["contains"]), (", threshold: 0.5", ["skipped"])]
+)
+def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
+    threshold: str, types: list[str], folder: Path
+) -> None:
+    each = "{type: assert-set, assert: [{type: contains, value: a}]" + threshold + "}"
+    code, _ = run(folder, f"prompts: [a]\ntests:\n  - assert: [{each}]\n")
+    assert code == 0
+    suite = load_suite(folder / "promptfooconfig.suite.yaml")
+    assert [assertion.type for assertion in suite.cases[0].assertions] == types
+
+
+@pytest.mark.parametrize(
     ("theirs", "ours"),
     [
         ("type: contains, value: a", {"type": "contains", "value": "a"}),
