@@ -419,6 +419,13 @@ tests: [{vars: {a: Hi}, providerOutput: Hi}]
 """
 
 
+def test_a_description_keeps_what_looks_like_a_variable(folder: Path) -> None:
+    text = 'prompts: ["{{a}}"]\ntests: [{description: "costs ${a}", vars: {a: Hi}}]\n'
+    assert run(folder, text)[0] == 0
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert case.name == "costs ${a}"
+
+
 def test_template_literals_of_the_default_test_are_no_variables(folder: Path) -> None:
     assert run(folder, TEMPLATES)[0] == 0
     (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
