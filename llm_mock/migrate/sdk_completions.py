@@ -7,6 +7,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply, get_node
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
+    format_tool_call,
     format_usage,
     get_items,
     get_literal,
@@ -31,57 +32,50 @@ _FIELDS = {
 _USUAL_ENDS = ("stop", "tool_calls")
 
 
-class Completion:
-    """Converts the double of a chat completion.
+def convert_completion(double: TestDouble, table: SymbolTable) -> str | None:
+    """Return the source of the reply for the double of a chat completion.
 
     Args:
         double: the double.
         table: the values of the test's names.
+
+    Returns:
+        The source; None if the test configures no reply.
     """
+    fields = read_fields(double, "response", _FIELDS["response"])
+    choices = fields.get("choices")
+    if choices is None:
+        refuse_empty(double)
+        return None
+    choice = read_fields(_get_only_item(choices, "choices"), "choice", _FIELDS["choice"])
+    message = read_fields(choice.get("message"), "message", _FIELDS["message"])
+    text = get_text(message.get("content"), "message.content", table)
+    calls = [
+        _convert_tool_call(call) for call in get_items(message.get("tool_calls"), "tool_calls")
+    ]
+    arguments = [] if text is None else [text]
+    if calls:
+        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    arguments += _format_end(choice.get("finish_reason"))
+    arguments += format_usage(fields.get("usage"), "prompt_tokens", "completion_tokens")
+    if text is None and not calls:
+        refuse_empty(double)
+    if not arguments:
+        return None
+    if arguments == [text]:
+        return text
+    return format_reply(arguments, table)
 
-    def __init__(self, double: TestDouble, table: SymbolTable) -> None:
-        self.double = double
-        self.table = table
 
-    def convert(self) -> str | None:
-        """Return the source of the reply, or None if the test configures none."""
-        fields = read_fields(self.double, "response", _FIELDS["response"])
-        choices = fields.get("choices")
-        if choices is None:
-            refuse_empty(self.double)
-            return None
-        choice = read_fields(_get_only_item(choices, "choices"), "choice", _FIELDS["choice"])
-        message = read_fields(choice.get("message"), "message", _FIELDS["message"])
-        text = get_text(message.get("content"), "message.content", self.table)
-        calls = self._format_tool_calls(message.get("tool_calls"))
-        arguments = [] if text is None else [text]
-        if calls:
-            arguments.append(f"tool_calls=[{', '.join(calls)}]")
-        arguments += _format_end(choice.get("finish_reason"))
-        arguments += format_usage(fields.get("usage"), "prompt_tokens", "completion_tokens")
-        if text is None and not calls:
-            refuse_empty(self.double)
-        if not arguments:
-            return None
-        if arguments == [text]:
-            return text
-        return format_reply(arguments, self.table)
-
-    def _format_tool_calls(self, value: Value | None) -> list[str]:
-        return [self._format_tool_call(call) for call in get_items(value, "tool_calls")]
-
-    def _format_tool_call(self, value: Value) -> str:
-        call = read_fields(value, "tool call", _FIELDS["tool call"])
-        function = read_fields(call.get("function"), "function", _FIELDS["function"])
-        name = get_literal(function.get("name"), "function.name")
-        arguments = get_literal(function.get("arguments"), "function.arguments")
-        if name is None or arguments is None:
-            raise CannotRewrite("a tool call has no name or no arguments", SEE_REPLY)
-        source = f"{to_source(name)}, {to_source(arguments)}"
-        number = get_literal(call.get("id"), "tool_call.id")
-        if number is not None:
-            source += f", {to_source(number)}"
-        return f"ToolCall({source})"
+def _convert_tool_call(value: Value) -> str:
+    call = read_fields(value, "tool call", _FIELDS["tool call"])
+    function = read_fields(call.get("function"), "function", _FIELDS["function"])
+    name = get_literal(function.get("name"), "function.name")
+    arguments = get_literal(function.get("arguments"), "function.arguments")
+    if name is None or arguments is None:
+        raise CannotRewrite("a tool call has no name or no arguments", SEE_REPLY)
+    call_id = get_literal(call.get("id"), "tool_call.id")
+    return format_tool_call(name, arguments, call_id)
 
 
 def _get_only_item(value: Value, name: str) -> Value | None:

@@ -125,6 +125,18 @@ def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
     return to_source(node)
 
 
+def format_tool_call(
+    name: cst.BaseExpression,
+    arguments: cst.BaseExpression,
+    call_id: cst.BaseExpression | None,
+) -> str:
+    """Return the source of a tool call of a reply; the id is left out if the test sets none."""
+    source = f"{to_source(name)}, {to_source(arguments)}"
+    if call_id is not None:
+        source += f", {to_source(call_id)}"
+    return f"ToolCall({source})"
+
+
 def format_usage(usage: Value | None, prompt: str, completion: str) -> list[str]:
     """Return the argument of a reply for its usage, if there is one.
 

@@ -17,17 +17,17 @@ from llm_mock.migrate.sdk_clients import (
     find_other_configuration,
     find_other_part,
 )
-from llm_mock.migrate.sdk_completions import Completion
-from llm_mock.migrate.sdk_messages import Message
+from llm_mock.migrate.sdk_completions import convert_completion
+from llm_mock.migrate.sdk_messages import convert_message
 from llm_mock.migrate.sdk_parts import SEE_REPLY
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import to_source
 
-RESPONSES: dict[str, type[Completion] | type[Message]] = {
-    "openai": Completion,
-    "anthropic": Message,
+CONVERTERS = {
+    "openai": convert_completion,
+    "anthropic": convert_message,
 }
-"""The responses of each SDK."""
+"""The function that converts the double of a response of each SDK."""
 
 
 def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[ConfiguredReply]:
@@ -59,7 +59,7 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
         )
     replies = []
     for method in find_methods(client):
-        reply = _CreateMethod.of_client(patched, method, table).convert()
+        reply = _CreateMethod(patched, method, table).convert()
         if reply is not None:
             replies.append(reply)
     if any(reply != replies[0] for reply in replies):
@@ -70,29 +70,24 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
 class _CreateMethod(PromptMethod):
     """Converts the double of a method such as `chat.completions.create`."""
 
-    response_type: type[Completion] | type[Message] = Completion
-
     async_problem = (
         "create() of a synchronous client is awaited",
         "Patch the asynchronous client, which the application must use.",
     )
 
-    @classmethod
-    def of_client(
-        cls,
+    def __init__(
+        self,
         patched: PatchedClient,
         method: TestDouble,
         table: SymbolTable,
-    ) -> _CreateMethod:
-        """Return the converter for a method of a client."""
-        converter = cls(ANY_MODEL, method, patched.returns_async_models, table)
-        converter.response_type = RESPONSES[patched.library]
-        return converter
+    ) -> None:
+        super().__init__(ANY_MODEL, method, patched.returns_async_models, table)
+        self._convert_double = CONVERTERS[patched.library]
 
     def convert_response(self, value: Value) -> str | None:
         """Return a completion as an argument of `set`, or None if it is not configured."""
         if isinstance(value, TestDouble):
-            return self.response_type(value, self.table).convert()
+            return self._convert_double(value, self.table)
         node = get_node(value)
         source = "several mocks" if node is None else to_source(node)
         raise CannotRewrite(
