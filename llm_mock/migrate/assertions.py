@@ -66,9 +66,20 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
         reader.check_only_getter(role, node)
         return [_convert_getter_assertion(name, node, role, reader)]
     call_owner = reader.find_call_owner(role)
+    without_arguments = {
+        "assert_called": f"assert {format_history(call_owner)}",
+        "assert_called_once": f"{call_owner}.assert_called_once()",
+        "assert_not_called": f"{call_owner}.assert_not_called()",
+    }
+    if name in without_arguments:
+        return [without_arguments[name]]
     if role.is_of_sdk:
-        return _convert_sdk_assertion(name, node, call_owner, reader)
-    return _convert_call_assertion(name, node, call_owner, reader)
+        statements = _convert_sdk_assertion(name, node, call_owner, reader)
+    else:
+        statements = _convert_call_assertion(name, node, call_owner, reader)
+    if name == "assert_called_once_with":
+        statements.insert(0, without_arguments["assert_called_once"])
+    return statements
 
 
 def _convert_getter_assertion(
@@ -103,14 +114,6 @@ def _convert_getter_assertion(
     return f"assert {REQUESTS} == [{model}]"
 
 
-def _get_assertions_without_arguments(owner: str) -> dict[str, str]:
-    return {
-        "assert_called": f"assert {format_history(owner)}",
-        "assert_called_once": f"{owner}.assert_called_once()",
-        "assert_not_called": f"{owner}.assert_not_called()",
-    }
-
-
 def _convert_sdk_assertion(
     name: str,
     node: cst.Call,
@@ -118,9 +121,6 @@ def _convert_sdk_assertion(
     reader: CallReader,
 ) -> list[str]:
     """Return the statements that assert the whole body of a request."""
-    without_arguments = _get_assertions_without_arguments(owner)
-    if name in without_arguments:
-        return [without_arguments[name]]
     arguments = get_arguments(node)
     if arguments is None or arguments[0] or name == "assert_has_calls":
         raise new_no_equivalent(node)
@@ -133,10 +133,7 @@ def _convert_sdk_assertion(
     body = f"{{{', '.join(items)}}}"
     if name == "assert_any_call":
         return [f"assert {body} in [call.request.body for call in {format_history(owner)}]"]
-    statements = [f"assert {owner}.last_call.request.body == {body}"]
-    if name == "assert_called_once_with":
-        statements.insert(0, without_arguments["assert_called_once"])
-    return statements
+    return [f"assert {owner}.last_call.request.body == {body}"]
 
 
 def _convert_call_assertion(
@@ -145,19 +142,13 @@ def _convert_call_assertion(
     owner: str,
     reader: CallReader,
 ) -> list[str]:
-    without_arguments = _get_assertions_without_arguments(owner)
-    if name in without_arguments:
-        return [without_arguments[name]]
     arguments = get_arguments(node)
     # Without a prompt, a call that has one would pass.
     if arguments is None or len(arguments[0]) + ("prompt" in arguments[1]) != 1:
         raise new_no_equivalent(node)
     if name not in ("assert_called_with", "assert_called_once_with"):
         raise new_no_equivalent(node)
-    statements = _convert_arguments(node, arguments, f"{owner}.last_call", reader)
-    if name == "assert_called_once_with":
-        statements.insert(0, without_arguments["assert_called_once"])
-    return statements
+    return _convert_arguments(node, arguments, f"{owner}.last_call", reader)
 
 
 def _convert_arguments(
