@@ -12,6 +12,7 @@ import inspect
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from pathlib import Path
 from unittest import mock
 
 import llm
@@ -253,13 +254,16 @@ class DoubleChanges(SilentRuns):
 
     Args:
         changes: the changes to make, by the path and name of a test.
+        results: the file to which the noticed ones are added.
     """
 
     def __init__(
         self,
         changes: Mapping[tuple[str, str], Sequence[Change]],
+        results: Path,
     ) -> None:
         super().__init__()
+        self._results = results
         self._changes = changes
         self._changer = DoubleChanger()
         self._items: list[pytest.Item] = []
@@ -306,14 +310,16 @@ class DoubleChanges(SilentRuns):
                     "name": name,
                     "noticed": change,
                 }
-                write_result(result)
+                write_result(self._results, result)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin; its changes are those of the plan of the run."""
     begin(config)
     changes = defaultdict(list)
-    for path, name, kind, number in read_plan()["changes"]:
+    plan = read_plan()
+    for path, name, kind, number in plan["changes"]:
         if kind in KINDS:
             changes[path, name].append((kind, number))
-    config.pluginmanager.register(DoubleChanges(changes))
+    results = Path(plan["results"])
+    config.pluginmanager.register(DoubleChanges(changes, results))

@@ -101,6 +101,7 @@ class MigrationRun:
         plan: JSONObject,
         is_worker: bool,
     ) -> None:
+        self._results = Path(plan["results"])
         self._names = {tuple(name) for name in plan["names"]}
         self._seconds = plan["seconds"]
         self._is_worker = is_worker
@@ -138,7 +139,7 @@ class MigrationRun:
     @reporting_hook(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Say that a test begins, and limit its time."""
-        write_result({})
+        write_result(self._results, {})
         with _limit_seconds(self._seconds):
             return (yield)
 
@@ -183,14 +184,14 @@ class MigrationRun:
             problem = _find_problem(report)
             if problem and entry["hidden"]:
                 problem = f"{problem} {entry['hidden']}"
-            write_result({**entry, "when": report.when, "problem": problem})
+            write_result(self._results, {**entry, "when": report.when, "problem": problem})
 
     @reporting_hook()
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Write that a file cannot be collected."""
         if report.failed and not self._is_worker:
             path = os.path.realpath(report.fspath)
-            write_result({"broken": path, "problem": _get_message(report)})
+            write_result(self._results, {"broken": path, "problem": _get_message(report)})
 
 
 def get_function_name(item: pytest.Item) -> str:
@@ -278,10 +279,10 @@ def read_plan() -> JSONObject:
     return plan
 
 
-def write_result(entry: JSONObject) -> None:
+def write_result(results: Path, entry: JSONObject) -> None:
     """Add a line to the results of the run."""
     # Appended to, because several workers of pytest-xdist may write.
-    with Path(read_plan()["results"]).open("a", encoding="utf-8") as file:
+    with results.open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
 
 
