@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from coverage import Coverage
+from coverage.exceptions import CoverageException
 
 DURATIONS = f"{os.environ['MUTATION_DURATIONS']}.{os.getpid()}"
 """The file of this process. Tests may change the environment."""
@@ -39,6 +41,31 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         if not measured:
             coverage.start()
         coverage.switch_context("")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest
+) -> Generator[None, object, object]:
+    """Measure what the tests of a file or class share, such as a server, under its name."""
+    if fixturedef.scope not in ("class", "module"):
+        return (yield)
+    test = os.environ["MUTATION_TEST"]
+    switch_context(request.node.nodeid)
+    try:
+        return (yield)
+    finally:
+        switch_context(test)
+
+
+def switch_context(name: str) -> None:
+    """Measure what follows, in this process and those that it starts, under a name."""
+    os.environ["MUTATION_TEST"] = name
+    coverage = Coverage.current()
+    if coverage is not None:
+        # It is stopped during a test of time.
+        with suppress(CoverageException):
+            coverage.switch_context(name)
 
 
 @pytest.hookimpl(wrapper=True)

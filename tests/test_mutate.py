@@ -73,3 +73,44 @@ def test_a_mutant_has_the_line_where_it_begins(mutate: ModuleType) -> None:
     finder.visit(mutate.ast.parse(source))
     assert [(mutant.line, mutant.new) for mutant in finder.mutants] == [(2, b"'bX'"), (4, b"<=")]
     assert finder.mutants[1].describe(source) == "< d,\n      \N{RIGHTWARDS ARROW} <= d,"
+
+
+def find_line(path: str, text: str) -> int:
+    """Return the number of the first line of a file with a text."""
+    lines = (ROOT / path).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "users"),
+    [
+        ("llm_mock/agents/supervisor.py", "self._reap()", ["agents/supervised_process.py"]),
+        ("llm_mock/agents/rate_limit.py", "MINUTE = ", ["agents/retry.py"]),
+        ("llm_mock/specs/mcp_server.py", "headers = dict(", []),
+    ],
+)
+def test_lines_that_coverage_cannot_see_are_tested_by_what_uses_them(
+    mutate: ModuleType, path: str, text: str, users: list[str]
+) -> None:
+    mutant = mutate.Mutant(path, find_line(path, text), 0, 0, b"")
+    others = mutate.files_to_measure([mutant]) - {path}
+    assert others >= {f"llm_mock/{user}" for user in users}
+    assert bool(others) == bool(users)
+
+
+@pytest.mark.parametrize(
+    ("name", "tests"),
+    [
+        ("tests/a.py::B::c", {"tests/a.py::B::c"}),
+        ("tests/a.py::B", {"tests/a.py::B::c"}),
+        ("tests/a.py", {"tests/a.py::B::c", "tests/a.py::d"}),
+        ("tests/a.py::failed", set()),
+        ("", {""}),
+    ],
+)
+def test_what_a_fixture_of_a_file_starts_is_tested_by_the_tests_of_the_file(
+    mutate: ModuleType, tmp_path: Path, name: str, tests: set[str]
+) -> None:
+    layer = mutate.Layer(tmp_path)
+    layer.durations = dict.fromkeys(["tests/a.py::B::c", "tests/a.py::d", "tests/ab.py::d"], 1.0)
+    assert layer.tests_within(name) == tests
