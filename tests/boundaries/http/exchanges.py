@@ -405,13 +405,19 @@ def list_all_apis() -> Iterator[Exchange]:
             if api in asked:
                 send = partial(send_any_reply, api, reply, asked[api])
                 yield Exchange(f"{api}, any: {name}", host, send)
-        yield Exchange(f"{api}: unknown model", host, partial(send_unknown_model, api))
         yield Exchange(f"{api}: quota", host, partial(send_too_many, api))
-        yield Exchange(f"{api}: unfit reply", host, partial(send_unfit_reply, api))
         if api in ("chat", "google", "mistral"):
             yield Exchange(f"{api}: candidates", host, partial(send_candidates, api))
         for kind in MISBEHAVIOURS:
             yield Exchange(f"{api}: {kind}", host, partial(send_misbehaviour, api, kind))
+
+
+def list_errors() -> Iterator[Exchange]:
+    """Yield the exchanges in which an API answers with an error."""
+    for api, (url, _) in BODIES.items():
+        host = httpx.URL(url).host
+        yield Exchange(f"{api}: unknown model", host, partial(send_unknown_model, api))
+        yield Exchange(f"{api}: unfit reply", host, partial(send_unfit_reply, api))
         for kind in ERROR_KINDS:
             yield Exchange(f"{api}: {kind}", host, partial(send_error, api, kind))
         if api != "google":
@@ -441,6 +447,7 @@ def list_refused() -> Iterator[Exchange]:
 def ask_for_settings_of_chat(ask: Ask, mock: LLMMock) -> None:
     """Ask OpenAI for completions with settings that change the answer."""
     url, body = BODIES["chat"]
+    mock.set("m", "Hello!")
     for more in (
         {"stream": True, "stream_options": {"include_usage": True}},
         {"n": 3},
@@ -462,7 +469,7 @@ def ask_for_settings_of_responses(ask: Ask, mock: LLMMock) -> None:
     url, body = BODIES["responses"]
     schema = {**SCHEMA, "additionalProperties": False}
     text_format = {"type": "json_schema", "name": "City", "schema": schema, "strict": True}
-    mock.set("*", {"city": "Bern"}, schema=schema)
+    mock.set("*", "Hello!")
     for more in (
         {"instructions": "Be brief.", "metadata": {"a": "b"}, "temperature": 0.5, "top_p": 0.5},
         {"reasoning": {"effort": "low", "summary": "auto"}, "model": "gpt-5"},
@@ -478,6 +485,8 @@ def ask_for_settings_of_responses(ask: Ask, mock: LLMMock) -> None:
     ):
         if "tool_choice" in more:
             mock.add("*", WEATHER)
+        elif "text" in more:
+            mock.add("*", {"city": "Bern"})
         ask("POST", url, json={**body, **more})
 
 
@@ -497,6 +506,7 @@ def ask_for_settings_of_anthropic(ask: Ask, mock: LLMMock) -> None:
 def ask_for_settings_of_gemini(ask: Ask, mock: LLMMock) -> None:
     """Ask Google for content with settings that change the answer."""
     _, body = BODIES["google"]
+    mock.set("m", "Hello!")
     for config in (
         {"candidateCount": 2},
         {"thinkingConfig": {"includeThoughts": True}},
@@ -509,6 +519,7 @@ def ask_for_settings_of_gemini(ask: Ask, mock: LLMMock) -> None:
 def ask_for_settings_of_mistral(ask: Ask, mock: LLMMock) -> None:
     """Ask Mistral for completions with settings that change the answer."""
     url, body = BODIES["mistral"]
+    mock.set("m", "Hello!")
     for more in ({"n": 2}, {"n": 2, "stream": True}, {"response_format": {"type": "json_object"}}):
         ask("POST", url, json={**body, **more})
 
@@ -721,5 +732,11 @@ def list_others() -> Iterator[Exchange]:
             yield Exchange(name, host, function)
 
 
-EXCHANGES = [*list_replies(), *list_all_apis(), *list_refused(), *list_others()]
+EXCHANGES = [
+    *list_replies(),
+    *list_all_apis(),
+    *list_errors(),
+    *list_refused(),
+    *list_others(),
+]
 """All exchanges."""
