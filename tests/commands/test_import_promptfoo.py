@@ -103,8 +103,13 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
     model = {"provider": "openai", "name": "gpt-4o-mini", "temperature": 0, "options": {"top_p": 1}}
     assert role["spec"] == {"role": "", "model": model}
+    assert role["metadata"] == {"name": "promptfooconfig"}
 
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
+    assert written["metadata"] == {
+        "name": "promptfooconfig",
+        "description": "Answers of the shop",
+    }
     assert (written["defaults"]["repeat"], written["defaults"]["judge"]) == (2, "gpt-judge")
     sonnet = "anthropic/claude-sonnet"
     assert written["matrix"] == {
@@ -169,6 +174,14 @@ def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
         ("type: llm-rubric, value: kind", {"type": "judge", "criteria": "kind"}),
         ("type: model-graded-closedqa, value: kind", {"type": "judge", "criteria": "kind"}),
         ("type: g-eval, value: [kind, true]", {"type": "judge", "criteria": "kind\ntrue"}),
+        (
+            "type: llm-rubric, value: kind, threshold: 0.5, weight: 2, metric: tone",
+            {"type": "judge", "criteria": "kind", "weight": 2, "metric": "tone", "threshold": 0.5},
+        ),
+        (
+            "type: python, value: 'file://c.py', threshold: 0.5",
+            {"type": "python", "function": "c.py:get_assert", "threshold": 0.5},
+        ),
         ("type: similar, value: a", {"type": "similar", "value": "a", "threshold": 0.75}),
         (
             "type: similar, value: a, threshold: 1",
@@ -662,6 +675,26 @@ def test_a_cell_of_expected_is_an_assertion(
     assert {key: getattr(assertion, key) for key in expected} == expected
 
 
+ALONE = """
+is-json contains-json is-sql contains-sql is-xml contains-xml is-html contains-html is-refusal
+is-valid-openai-tools-call is-valid-openai-function-call is-valid-function-call latency cost
+moderation guardrails perplexity perplexity-score
+"""
+WITH_VALUE = """
+contains icontains starts-with regex contains-any contains-all icontains-any icontains-all similar
+llm-rubric model-graded-closedqa model-graded-factuality g-eval factuality answer-relevance
+context-recall context-relevance context-faithfulness classifier select-best javascript python ruby
+webhook levenshtein rouge-n bleu gleu meteor word-count finish-reason pi
+"""
+
+
+@pytest.mark.parametrize("cell", [*ALONE.split(), *(f"{kind}: x" for kind in WITH_VALUE.split())])
+def test_a_cell_may_have_each_type_of_promptfoo(folder: Path, cell: str) -> None:
+    (case,), _ = convert_table(folder, f"question,__expected\nWhere?,{cell}\n")
+    (assertion,) = case.assertions
+    assert assertion.type != "equals"
+
+
 def test_the_other_columns_of_a_table_are_read_or_named(folder: Path) -> None:
     header = "question,__expected1,__expected2,__description,__metric,__threshold,__providerOutput"
     more = "__metadata:topic,__metadata:who[],__of_our_own"
@@ -767,7 +800,8 @@ def test_a_transform_of_an_assertion_keeps_its_template_literals(folder: Path) -
 def test_a_table_of_variables_alone_stays_a_file_of_rows(folder: Path) -> None:
     cases, _ = convert_table(folder, "question,place\nWhere?,Bonn\nWho?,We\n")
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
-    assert written["cases"][0]["rows_file"] == "table.csv"
+    (case,) = written["cases"]
+    assert (case["name"], case["rows_file"]) == ("table", "table.csv")
     assert len(cases) == 2
 
 
@@ -1066,3 +1100,234 @@ def test_a_single_prompt_may_be_a_mapping(folder: Path, entry: str) -> None:
     assert run(folder, f"prompts: {{{entry}, label: brief}}\n{tests}", "--strict")[0] == 0
     (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
     assert case.prompt == "a Be short."
+
+
+def import_lines(folder: Path, text: str) -> list[str]:
+    """Import a configuration, and return the lines about what has no counterpart."""
+    code, output = run(folder, text)
+    assert code == 0, output
+    lines = output.splitlines()
+    assert lines[-1].startswith("Run them: ")
+    start = "promptfooconfig.yaml:"
+    return [line.removeprefix(start) for line in lines[:-2]]
+
+
+SCENARIO = """\
+prompts: ["{{a}}{{b}}"]
+defaultTest: {vars: {a: 1, b: 1}}
+scenarios:
+  - description: a scenario
+    config: [{description: theirs, vars: {a: 2, b: 2}, metadata: {of: config}}, 5]
+    tests: [{vars: {b: 3}, metadata: {of: test}}, {description: own}]
+    extra: 1
+"""
+
+
+def test_the_tests_of_a_scenario_run_with_each_part_of_its_configuration(folder: Path) -> None:
+    assert import_lines(folder, SCENARIO) == [
+        "5: this part of a scenario is not imported: it must be a mapping",
+        "7: extra of a scenario has no counterpart",
+    ]
+    first, second = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert (first.name, first.prompt, first.tags) == ("theirs", "23", ("of=config", "of=test"))
+    assert (second.name, second.prompt) == ("own", "22")
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("targets: [openai:gpt-4o]", []),
+        ("tests: [{providerOutput: Hi, threshold: 1}]", []),
+        ("scenarios: [{config: [{}], tests: [{}]}]", []),
+        (
+            "providers: [openai:gpt-4o, https://a.test/x]",
+            ["2: HTTP endpoints beside models are not imported: write them into another suite"],
+        ),
+        (
+            "providers: [{id: https, config: {url: a.test}}]",
+            ["2: the HTTP provider is not imported: it has no url"],
+        ),
+        (
+            "providers: [{id: https, config: {}}]",
+            ["2: the HTTP provider is not imported: it has no url"],
+        ),
+        ("defaultTest: {threshold: 0.5, metadata: {a: 1}}", []),
+        ("defaultTest: {extra: 1}", ["2: extra of the default test has no counterpart"]),
+        (
+            "defaultTest: {options: {provider: 'exec:a', extra: 1, prefix: a, suffix: b}}",
+            [
+                "2: extra of the default test has no counterpart",
+                "2: provider of the default test has no counterpart",
+            ],
+        ),
+        ("defaultTest: {options: {provider: 'openai:a', transform: output}}", []),
+        ("defaultTest: 'file://default.yaml'", ["default.yaml:1: key of the default test"]),
+        ("evaluateOptions: {repeat: 1}", []),
+        ("evaluateOptions: {repeat: 10000}", []),
+        *[
+            (
+                f"evaluateOptions: {{repeat: {number}}}",
+                ["2: repeat is not imported: it must be a whole number from 1 to 10,000"],
+            )
+            for number in (0, 10001, 2.5)
+        ],
+        *[
+            (
+                f"{owner}{{threshold: {number}}}{end}",
+                ["2: the threshold is not imported: a score must be above 0 and at most 1"],
+            )
+            for owner, end in [("tests: [", "]"), ("defaultTest: ", "")]
+            for number in (0, 1.1, -1, "few")
+        ],
+        (
+            "tests: [{metadata: {a: [1, x, true, 0.5], b: {c: 1}}}]",
+            ["2: the metadata b are not imported: they must be texts"],
+        ),
+        ("tests: [{}, 5]", ["2: this test is not imported: it must be a mapping"]),
+        (
+            "tests: [{}, file://broken.csv]",
+            ["2: broken.csv:2: expected 1 values, one for each column, "],
+        ),
+        (
+            "tests: [{}, file:///none.yaml]",
+            [
+                "2: file:///none.yaml is not imported: expected files that end in .yaml, .yml, "
+                ".json, .csv, .jsonl"
+            ],
+        ),
+        ("tests: [{vars: {'a b': 1}}]", ["2: invalid name of a variable: a b"]),
+        ("tests: [{vars: {a: file://short.md}}]", []),
+        (
+            "tests: [{vars: {a: file://none.txt}}]",
+            ["2: file://none.txt is not imported: expected files that end in .txt, .md"],
+        ),
+        (
+            "tests: [{assert: [{type: assert-set, extra: 1, assert: [{type: is-json}]}]}]",
+            ["2: extra of assert-set has no counterpart"],
+        ),
+        (
+            "tests: [{assert: [{type: assert-set, threshold: 1, assert: []}]}]",
+            [
+                "2: the assertion assert-set has no counterpart: a set with a threshold needs "
+                "scores; write its assertions one by one"
+            ],
+        ),
+        (
+            "tests: [{assert: [{type: is-json, extra: 1}]}]",
+            ["2: extra of is-json has no counterpart"],
+        ),
+    ],
+)
+def test_only_keys_and_values_without_a_counterpart_are_told(
+    folder: Path, text: str, lines: list[str]
+) -> None:
+    (folder / "default.yaml").write_text("key: 1\n")
+    (folder / "short.md").write_text("Short\n")
+    (folder / "broken.csv").write_text("a\n1,2\n")
+    found = import_lines(folder, f"prompts: [Hi]\n{text}\n")
+    assert [line[: len(start)] for line, start in zip(found, lines, strict=True)] == lines
+
+
+def test_the_default_test_may_be_in_a_file(folder: Path) -> None:
+    (folder / "default.yaml").write_text(
+        "vars: {a: 1, b: file://value.txt}\nmetadata: {topic: shop}\nthreshold: 0.5\n"
+        "assert: [{type: cost, threshold: 1}]\n"
+    )
+    (folder / "value.txt").write_text(" two\n")
+    text = "prompts: ['{{a}} {{b}} {{c}}']\ndefaultTest: file://default.yaml\n"
+    tests = "tests: [{vars: {a: 3, c: []}, providerOutput: '{{a}}!'}]\n"
+    assert import_lines(folder, text + tests) == []
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert (case.prompt, case.expected_output) == ("3 two ", "3!")
+    assert (case.tags, case.min_score) == (("topic=shop",), 0.5)
+    assert [each.type for each in case.assertions] == ["max_cost"]
+
+
+def test_the_cost_of_a_target_is_not_checked_and_that_is_told(folder: Path) -> None:
+    cost = "assert: [{type: latency, threshold: 1}, {type: cost, threshold: 1}]"
+    text = f"targets: [https://a.test/x]\nprompts: [Hi]\ndefaultTest: {{{cost}}}\n"
+    assert import_lines(folder, f"{text}tests: [{{{cost}}}]\n") == [
+        "1: max_cost needs a role: the calls of a target are not known"
+    ]
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert [each.type for each in case.assertions] == ["max_latency", "skipped"] * 2
+
+
+def test_tests_with_the_same_description_are_numbered(folder: Path) -> None:
+    text = "prompts: [Hi]\ntests: [{description: a}, {}, {description: a}, {description: a}]\n"
+    assert import_lines(folder, text) == []
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert [case.name for case in cases] == ["a", "test 2", "a (2)", "a (3)"]
+
+
+def test_scenarios_alone_are_a_configuration(folder: Path) -> None:
+    text = "scenarios: [{config: [{vars: {prompt: Hi}}], tests: [{}]}]\n"
+    assert import_lines(folder, text) == []
+
+
+@pytest.mark.parametrize(
+    ("prompts", "tests", "code"),
+    [
+        (["a", "b"], [{}, {}], 0),
+        (["a", "b"], [{}, {}, {}], 1),
+        (["a"], [{"vars": {"a": [1, 2], "b": [1, 2]}}], 0),
+        (["a"], [{"vars": {"a": [1, 2, 3], "b": [1, 2]}}], 1),
+    ],
+)
+def test_only_more_cases_than_the_limit_are_refused(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    prompts: list[str],
+    tests: list[Any],
+    code: int,
+) -> None:
+    monkeypatch.setattr("llm_mock.suites.promptfoo.configuration._MAX_CASES", 4)
+    assert run(folder, yaml.safe_dump({"prompts": prompts, "tests": tests}))[0] == code
+
+
+def test_many_prompts_with_many_tests_are_refused(folder: Path) -> None:
+    text = yaml.safe_dump({"prompts": ["a"] * 101, "tests": [{}] * 100})
+    code, output = run(folder, text)
+    problem = "this makes more than 10,000 cases: name the rows in a file, rows_file"
+    assert (code, problem in output) == (1, True)
+
+
+PROVIDERS = """
+anthropic azure bedrock cerebras cohere deepseek fireworks google groq huggingface mistral ollama
+openrouter perplexity togetherai vertex xai
+"""
+KINDS = "chat responses messages completion completions embedding embeddings"
+
+
+@pytest.mark.parametrize(
+    "provider_id",
+    [
+        *(f"{provider}:m:1" for provider in PROVIDERS.split()),
+        *(f"openai:{kind}:m:1" for kind in KINDS.split()),
+    ],
+)
+def test_each_model_provider_and_kind_of_api_is_known(folder: Path, provider_id: str) -> None:
+    assert import_lines(folder, f"prompts: [Hi]\nproviders: ['{provider_id}']\n") == []
+    role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
+    provider = provider_id.partition(":")[0]
+    assert role["spec"]["model"] == {"provider": provider, "name": "m:1"}
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md", ".j2", ".TXT"])
+def test_a_file_of_text_has_prompts_between_lines_of_dashes(folder: Path, suffix: str) -> None:
+    (folder / f"p{suffix}").write_bytes(b"\r\nOne\r\n---\r\nTwo\r\n")
+    assert import_lines(folder, f"prompts: file://p{suffix}\n") == []
+    cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    assert {case.name: case.prompt for case in cases} == {
+        "test 1 [p 1]": "One",
+        "test 1 [p 2]": "Two",
+    }
+
+
+def test_the_body_of_a_target_may_be_json_in_a_text(folder: Path) -> None:
+    config = """{url: "https://a.test/x", body: '{"q": "{{-prompt -}}"}'}"""
+    providers = f"providers: [{{id: http, config: {config}}}]"
+    assert import_lines(folder, f"prompts: [Hi]\n{providers}\n") == []
+    target = load_suite(folder / "promptfooconfig.suite.yaml").target
+    assert target is not None
+    assert (target.url, target.body) == ("https://a.test/x", {"q": "{prompt}"})

@@ -57,9 +57,9 @@ _TEST_KEYS = (
 )
 _OPTIONS = ("prefix", "suffix", "transform")
 _DEFAULT_KEYS = ("vars", "assert", "options", "threshold", "metadata")
+_AGENT_ASSERTION = "max_cost"
+"""The only imported assertion about the calls of models, which are not known of an endpoint."""
 # More would make a file that nobody reads, and that takes minutes to write.
-_AGENT_ASSERTIONS = ("tool_calls", "not_tool_calls", "max_tokens", "max_cost")
-"""Assertions about the calls of models, which are not known of an endpoint."""
 _MAX_CASES = 10_000
 
 
@@ -181,9 +181,9 @@ class _Importer:
         for owner in owners:
             assertions = owner.get("assertions", [])
             for position, assertion in enumerate(assertions):
-                if assertion["type"] not in _AGENT_ASSERTIONS:
+                if assertion["type"] != _AGENT_ASSERTION:
                     continue
-                reason = f"{assertion['type']} needs a role: the calls of a target are not known"
+                reason = f"{_AGENT_ASSERTION} needs a role: the calls of a target are not known"
                 self.findings.report(self.top, reason)
                 assertions[position] = {"type": "skipped", "reason": reason}
 
