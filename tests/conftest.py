@@ -10,8 +10,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 # Imported here, because inner runs forget the modules that they import themselves.
 import llm.cli  # noqa: F401
@@ -149,6 +151,37 @@ def short_ids() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(llm_mock.core.history, "_make_id_prefix", lambda test: "")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def frames_are_hidden() -> Iterator[None]:
+    """Fail a test, also one of an inner run, if its error shows a frame that is to be hidden."""
+    caught = pytest.ExceptionInfo
+    from_current, fill_unfilled = caught.from_current, caught.fill_unfilled
+
+    def check_current() -> Any:
+        current = from_current()
+        check_frames(current.value)
+        return current
+
+    def check_expected(expected: Any, exc_info: Any) -> None:
+        fill_unfilled(expected, exc_info)
+        check_frames(expected.value)
+
+    with pytest.MonkeyPatch.context() as patch:
+        # The errors of tests and fixtures, and those of `pytest.raises`.
+        patch.setattr(caught, "from_current", staticmethod(check_current))
+        patch.setattr(caught, "fill_unfilled", check_expected)
+        yield
+
+
+def check_frames(error: BaseException) -> None:
+    """Raise an AssertionError for a function that lets pytest show its frame."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        is_local = "__tracebackhide__" in frame.f_code.co_varnames
+        names = frame.f_locals if is_local else frame.f_globals
+        is_hidden = names.get("__tracebackhide__", True)
+        assert is_hidden, f"{frame.f_code.co_name} is shown in the traceback of {error!r}"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -16,6 +16,8 @@ from llm_mock.errors import InvalidFile
 from llm_mock.support import yaml_files
 from llm_mock.support.files import read_file
 
+# For the whole module: an invalid skill is reported on the line that reads it.
+__tracebackhide__ = True
 SKILL_FILE = "SKILL.md"
 REFERENCES = "references"
 MAX_REFERENCES = 1_000

@@ -17,6 +17,8 @@ from llm_mock.support.text import described, indent_text
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+# For the whole module: an invalid check is reported on the line that makes it.
+__tracebackhide__ = True
 _NOT_GIVEN = object()
 
 

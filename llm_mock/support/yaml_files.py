@@ -25,6 +25,8 @@ else:
     SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+# For the whole module: an invalid file is reported on the line that reads it.
+__tracebackhide__ = True
 WIDTH = 110
 LARGEST = 200_000
 """The maximum number of nodes of a file when each reference is written out."""

@@ -557,6 +557,45 @@ def test_the_whole_traceback_is_there_for_who_asks(pytester: pytest.Pytester) ->
     assert "llm/models.py" in result.stdout.str()
 
 
+INVALID_AT_IMPORT = {
+    "agents": {
+        "Agent('a', max_turns=0)": "max_turns of Agent(…) is 0",
+        "CLIServer('c', '')": "CLIServer('c'): give the command that it runs.",
+        "Skill.from_path('none')": "none: cannot be read",
+        "Provider('m', retries=-1)": "retries of Provider(…) is -1",
+    },
+    "checks": {"contains('')": "1 validation error for ContainsAssertion"},
+    "suites": {
+        "load_role('none.yaml')": "none.yaml: cannot be read",
+        "load_suite('none.yaml')": "none.yaml: cannot be read",
+    },
+    "specs": {"load_spec('none.yaml')": "none.yaml: cannot be read"},
+    "templates": {"long_answer(True)": "words=True: give a whole number from 0."},
+    "": {
+        "Latency(jitter=2)": "Latency(jitter=2): give a fraction from 0 to 1.",
+        "Reply(tool_calls=5)": "This is not a tool call: 5.",
+    },
+}
+"""What fails when a test file is imported, and its error, by the package."""
+
+
+def test_an_error_at_the_import_of_a_test_file_shows_only_its_line(
+    pytester: pytest.Pytester,
+) -> None:
+    expected = []
+    for package, lines in INVALID_AT_IMPORT.items():
+        for line, message in lines.items():
+            name = f"test_{len(expected)}"
+            place = f"llm_mock.{package}".removesuffix(".")
+            pytester.makepyfile(**{name: f"from {place} import *\n\nVALUE = {line}"})
+            expected += [f"{name}.py:3: in <module>", f"*VALUE = {line}*", f"E   *{message}*"]
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(errors=len(expected) // 3)
+    for line in expected:
+        result.stdout.fnmatch_lines([line.replace("[", "[[]")])
+    assert "llm_mock/" not in result.stdout.str()
+
+
 @pytest.mark.parametrize("arguments", [(), ("-n1",)], ids=["here", "xdist"])
 def test_a_message_of_ours_has_the_colour_of_an_error(
     pytester: pytest.Pytester, arguments: tuple[str, ...]
