@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from email.utils import format_datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import llm
@@ -222,12 +223,30 @@ def caused(cause: BaseException) -> BaseException:
     return error
 
 
+def circular(error: BaseException) -> BaseException:
+    error.__cause__ = caused(error)
+    return error
+
+
+CONNECTION_ERRORS = """
+APIConnectionError ClientConnectionError ConnectionError IncompleteRead TransportError Timeout
+TimeoutError
+"""
+
+
 @pytest.mark.parametrize(
     ("error", "transient"),
     [
         (WithStatus(status_code=429), True),
         (WithStatus(status_code=529), True),
         (WithStatus(status_code=409), False),
+        (WithStatus(status_code=499), False),
+        (WithStatus(status_code=500), True),
+        (WithStatus(status_code=599), True),
+        (WithStatus(status_code=600), False),
+        (WithStatus(status_code=100, code=503), False),
+        (WithStatus(status_code=99, code=503), True),
+        (WithStatus(status_code=True, code=429), True),
         (WithStatus(code=503), True),
         (WithStatus(code="rate_limit_exceeded"), False),
         (WithStatus(response=Answered(502, {})), True),
@@ -240,6 +259,8 @@ def caused(cause: BaseException) -> BaseException:
         (type("ReadTimeout", (type("TransportError", (Exception,), {}),), {})(), True),
         (caused(ConnectionError()), True),
         (caused(WithStatus(status_code=400)), False),
+        (circular(WithStatus()), False),
+        *((type(name, (Exception,), {})(), True) for name in CONNECTION_ERRORS.split()),
         (RuntimeError("anything else"), False),
     ],
 )
@@ -255,6 +276,10 @@ def test_what_is_retried(error: BaseException, transient: bool) -> None:
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": "-3"}, 0),
         ({"retry-after": "soon"}, None),
+        ({"Retry-After": "7"}, 7),
+        ({"retry-after-ms": "-250"}, 0),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
+        ({"retry-after": "Wed, 21 Oct 2099 07:28:00 -0000"}, None),
         ({}, None),
     ],
 )
@@ -262,6 +287,7 @@ def test_how_long_the_provider_wants_to_be_left_alone(
     headers: dict[str, str], seconds: float | None
 ) -> None:
     assert retry.retry_after(WithStatus(response=Answered(429, headers))) == seconds
+    assert retry.retry_after(WithStatus(headers=headers)) == seconds
 
 
 def test_a_date_to_come_again_is_understood() -> None:
@@ -269,6 +295,53 @@ def test_a_date_to_come_again_is_understood() -> None:
     seconds = retry.retry_after(caused(WithStatus(response=Answered(429, {"retry-after": then}))))
     assert seconds is not None
     assert 25 < seconds <= 30
+
+
+@pytest.mark.parametrize(
+    ("attempt", "left", "headers", "seconds"),
+    [
+        (1, 60.0, {}, 0.75),
+        (2, 60.0, {}, 1.25),
+        (4, 60.0, {}, 4.25),
+        (9, 60.0, {}, 8.25),
+        (9, 5.0, {}, 5.0),
+        (1, 60.0, {"retry-after": "7"}, 7.0),
+        (1, 60.0, {"retry-after": "0"}, 0.0),
+    ],
+)
+def test_each_wait_is_twice_as_long_and_ends_with_the_run(
+    attempt: int,
+    left: float,
+    headers: dict[str, str],
+    seconds: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The longest random part.
+    monkeypatch.setattr("random.random", lambda: 1.0)
+    error = WithStatus(response=Answered(429, headers))
+    state = SimpleNamespace(
+        outcome=SimpleNamespace(exception=lambda: error),
+        attempt_number=attempt,
+    )
+    retries = retry.Retries(3, lambda: False, Deadline(left))
+    assert retries._get_wait(state) == pytest.approx(seconds, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("headers", "number"),
+    [
+        ({"x-stainless-retry-count": "2"}, 2),
+        ({"x-stainless-retry-count": "two"}, 0),
+        ({"x-stainless-retry-count": 2}, 0),
+        ({}, 0),
+        (None, 0),
+    ],
+)
+def test_retries_of_an_sdk_are_those_in_its_header(
+    headers: dict[str, object] | None, number: int
+) -> None:
+    request = SimpleNamespace(headers=headers)
+    assert retry.get_sdk_retries(WithStatus(request=request)) == number
 
 
 def test_what_an_sdk_retried_by_itself_counts() -> None:

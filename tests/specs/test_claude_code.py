@@ -135,7 +135,8 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
     claude: Claude, task: Callable[..., Task], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-${NOT_REPLACED} $${NOR_THIS} ${")
-    monkeypatch.setenv("PFLOW_TESTING", "1")
+    for variable in ("LLM_MOCK", "PFLOW_TESTING", "CLAUDECODE"):
+        monkeypatch.setenv(variable, "1")
     claude(
         f"""
         config = sys.argv[sys.argv.index("--mcp-config") + 1]
@@ -152,19 +153,29 @@ def test_the_command_gets_the_prompt_the_tools_and_nothing_else(
 
     seen: dict[str, Any] = json.loads((tmp_path / "seen").read_text())
     arguments = seen["arguments"]
-    assert arguments[:3] == ["-p", "--output-format", "stream-json"]
-    assert "--setting-sources=" in arguments
+    configuration = arguments[arguments.index("--mcp-config") + 1]
+    expected = """
+    -p --output-format stream-json --verbose --no-session-persistence --setting-sources=
+    --mcp-config FILE --strict-mcp-config --tools NONE --allowedTools mcp__llm_mock --model opus
+    """
+    words = {"FILE": configuration, "NONE": ""}
+    assert arguments == [words.get(word, word) for word in expected.split()]
+    assert Path(configuration).name == "servers.json"
     assert not any(given.spec.test.name in argument for argument in arguments), (
         "a list of processes has no prompt"
     )
-    assert arguments[-2:] == ["--model", "opus"]
-    assert "--strict-mcp-config" in arguments
     assert (seen["stdin"], seen["mode"], seen["folder"]) == (given.prompt, 0o600, str(given.root))
     assert seen["variables"]["ANTHROPIC_API_KEY"] == "sk-${NOT_REPLACED} $${NOR_THIS} ${"
-    assert not seen["variables"]["PFLOW_TESTING"]
+    for variable in ("LLM_MOCK", "PFLOW_TESTING", "CLAUDECODE"):
+        assert seen["variables"][variable] == ""
     (server,) = seen["config"]["mcpServers"].values()
     assert server == {"type": "http", "url": given.tools.url, "headers": dict(given.tools.headers)}
-    assert not Path(arguments[arguments.index("--mcp-config") + 1]).exists()
+    assert not Path(configuration).exists()
+
+
+def test_the_model_is_that_of_the_option_or_of_the_command() -> None:
+    assert ClaudeCodeDriver().model_id == "claude-code"
+    assert ClaudeCodeDriver(model="opus").model_id == "opus"
 
 
 def test_the_command_calls_the_tools_of_the_test(
@@ -181,6 +192,8 @@ def test_the_command_calls_the_tools_of_the_test(
     [
         ('{"item": "plum", "number": 1}', {"item": "plum", "number": 1}),
         ([{"type": "text", "text": "sold"}, {"type": "text", "text": "out"}], "sold\nout"),
+        # More than a pipe passes on at once.
+        ("sold " * 50_000, "sold " * 50_000),
     ],
 )
 def test_the_calls_that_the_command_tells_of_stand_in_the_verdict(

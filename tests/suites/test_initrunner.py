@@ -102,6 +102,9 @@ def test_values_have_our_units(tmp_path: Path) -> None:
         'type: llm_judge, criteria: [Short, Polite], model: "anthropic:claude"', tmp_path
     )
     assert (judge.criteria, judge.model) == ("Short\nPolite", "anthropic/claude")
+    for model in ("openai:gpt-5", "gpt-5"):
+        text = f'type: llm_judge, criteria: Short, model: "{model}"'
+        assert assertion(text, tmp_path).model == "gpt-5"
 
 
 @pytest.mark.parametrize(
@@ -174,7 +177,7 @@ def test_a_role_without_a_model_runs_dry_and_says_live_what_is_missing(
         resolve_model(role)
 
 
-@pytest.mark.parametrize("kind", ["Flow", "Team", "Compose", "Service"])
+@pytest.mark.parametrize("kind", ["Flow", "Team", "Compose", "Pipeline", "Service"])
 def test_kinds_without_a_counterpart_are_named(kind: str, tmp_path: Path) -> None:
     (path := tmp_path / "other.yaml").write_text(
         f"apiVersion: initrunner/v1\nkind: {kind}\nmetadata: {{name: n}}\n"
@@ -222,6 +225,42 @@ def test_a_flat_agent_is_a_role(tmp_path: Path) -> None:
         run_suite(load_role(path), load_suite(suite), dry_run=True).case_results[0].status
         == "passed"
     )
+
+
+def test_what_only_describes_a_flat_agent_is_ignored_in_silence(tmp_path: Path) -> None:
+    keys = "description tags author team version dependencies bundle spec_version"
+    lines = "".join(f"{key}: [a]\n" for key in keys.split())
+    (path := tmp_path / "flat.yaml").write_text(f"name: helper\nprompt: Help.\n{lines}")
+    assert load_role(path).warning is None
+
+
+@pytest.mark.parametrize(
+    ("key", "problem"),
+    [
+        ("apiVersion: initrunner/v1", "1: 'kind' is missing\n"),
+        ("kind: Agent", "1: 'apiVersion' is missing\n"),
+        ("spec: {role: a}", "1: 'apiVersion' is missing\n"),
+        ("agents: {}", "1: this has several agents"),
+        ("kind: Robot\nagents: {}", "3: kind is 'Robot'; a role has kind: Agent"),
+    ],
+)
+def test_a_file_with_keys_of_another_kind_is_no_flat_agent(
+    key: str, problem: str, tmp_path: Path
+) -> None:
+    (path := tmp_path / "flat.yaml").write_text(f"name: helper\nprompt: Help.\n{key}\n")
+    with pytest.raises(InvalidFile) as raised:
+        load_role(path)
+    assert str(raised.value).startswith(f"{path}:{problem}")
+
+
+@pytest.mark.parametrize("key", ["name: helper", "agents: {}"])
+def test_only_names_and_agents_together_are_a_team(key: str, tmp_path: Path) -> None:
+    (path := tmp_path / "flat.yaml").write_text(f"{key}\n")
+    missing = ("apiVersion", "kind", "metadata", "spec")
+    lines = [f"{path}:1: {name!r} is missing" for name in missing]
+    with pytest.raises(InvalidFile) as raised:
+        load_role(path)
+    assert str(raised.value).splitlines() == lines
 
 
 @pytest.mark.parametrize(

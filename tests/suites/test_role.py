@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,16 @@ def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
       tool_prefix: git
       timeout: 3
       description: Runs git.
+      cwd: repository
+      env: {A: b}
+    - type: mcp
+      transport: sse
+      url: https://example.com/sse
+      tool_exclude: []
+    - type: function
+      function: tools.py:add
+      name: sum
+      env: {A: b}
 """
         )
     )
@@ -145,9 +156,23 @@ def test_tools_become_servers(write: Write, tmp_path: Path) -> None:
             name="elsewhere",
         ),
         MCPServer(["python", "-m", "bank.server"]),
+        MCPServer(url="https://example.com/sse", transport="sse"),
+        MCPServer(
+            [sys.executable, "-m", "llm_mock.specs.function_server"],
+            ["tools.py:add", "sum"],
+            {"A": "b"},
+            tmp_path,
+            name="tools.py:add",
+        ),
     ]
     git = CLIServer(
-        "repository", ["git", "-C", "project"], "git", timeout=3, description="Runs git."
+        "repository",
+        ["git", "-C", "project"],
+        "git",
+        timeout=3,
+        description="Runs git.",
+        cwd=tmp_path / "repository",
+        env={"A": "b"},
     )
     assert list(role.agent.cli_servers) == [git]
     assert role.warning is None
@@ -247,6 +272,15 @@ def test_what_a_file_says_cannot_act_on_a_terminal(write: Write) -> None:
             "  tools:\n    - {type: cli, name: git}\n",
             "13: a tool of type cli needs a 'name' and a 'command'",
         ),
+        *[
+            (f"  tools:\n    - {{type: {tool}}}\n", f"13: a tool of type {problem}")
+            for tool, problem in [
+                ("cli, command: git", "cli needs a 'name' and a 'command'"),
+                ("cli, name: git, command: ' '", "cli needs a 'name' and a 'command'"),
+                ("mcp, command: ' '", "mcp needs a 'command' (or transport: "),
+                ("function", "function needs a 'function': file.py:name"),
+            ]
+        ],
         (
             "  tools:\n    - {type: cli, name: 'a b', command: c}\n",
             "13: CLIServer: the tool_prefix is 'a b'",
@@ -421,6 +455,23 @@ def test_a_model_that_llm_does_not_know_is_told_with_its_plugin(
     )
     _, _, installed = message.partition(" The plugin for it is installed by: llm install ")
     assert installed == (plugin or "")
+
+
+def test_at_most_five_near_models_are_listed(
+    write: Write, mock_llm_responses: ResponseConfigurator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mock_llm_responses.set_unknown("*")
+    path = write()
+    path.write_text(path.read_text().replace("openai", "anthropic"))
+    near = [f"{prefix}gpt-4o-mini{digit}" for prefix in ("anthropic/", "") for digit in "123"]
+    monkeypatch.setattr("llm.get_model_aliases", lambda: dict.fromkeys(near))
+    with pytest.raises(InvalidFile) as caught:
+        resolve_model(load_role(path))
+    suggested = str(caught.value).partition(" Did you mean ")[2].partition("?")[0]
+    names = suggested.split(" or ")
+    assert len(names) == 5
+    assert sorted(names[:3]) == near[:3]
+    assert {*names[3:]} < {*near[3:]}
 
 
 def test_without_the_mock_near_models_of_llm_are_listed(

@@ -95,7 +95,10 @@ def test_the_words_of_a_command_can_have_the_session(application: Project) -> No
     for output in outputs:
         assert output["words"][0] == output["id"]
     assert outputs[0]["words"][1:] == ["[]", "as One"]
-    assert json.loads(outputs[1]["words"][1])[0] == {"role": "user", "content": "One"}
+    assert json.loads(outputs[1]["words"][1]) == [
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": result.attempts[0].turns[0].output},
+    ]
     # What stands in a prompt is no place.
     assert outputs[1]["words"][2] == "as Two {history}"
 

@@ -15,6 +15,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from llm_mock.suites import load_suite, run_suite, target_client
+from llm_mock.suites.results import CaseResult
 from llm_mock.support.json_paths import get_value
 from tests.suites.conftest import Project, statuses
 
@@ -345,3 +346,194 @@ def test_cases_at_once_have_no_reply_of_each_other(project: Project) -> None:
     assert {result.case.name for result in found if result.passed} == {
         f"known-{n}" for n in range(20)
     }
+
+
+# What goes wrong
+
+
+def run_target(project: Project, target: str, *, prompt: str = "Hi", **options: Any) -> CaseResult:
+    """Run a suite of one case with a target."""
+    case = json.dumps({"name": "c", "prompt": prompt})
+    project.write("t.yaml", f"{HEAD}target: {target}\ncases: [{case}]\n")
+    (result,) = run_suite(None, load_suite("t.yaml"), **options).case_results
+    return result
+
+
+def python(code: str, *words: str) -> str:
+    """Return the command of a target that runs some code, as YAML."""
+    return json.dumps([sys.executable, "-c", code, *words])
+
+
+@pytest.mark.parametrize(
+    ("target", "prompt", "problem"),
+    [
+        (
+            f"{{command: {python('import time; time.sleep(60)')}, timeout: 0.2}}",
+            "Hi",
+            "did not end within 0.2 s",
+        ),
+        (
+            f"{{command: {python('pass', '{prompt}')}}}",
+            "a\0b",
+            "cannot be given the prompt: embedded null byte",
+        ),
+        (f"{{command: {python('exit(3)')}}}", "Hi", "ended with exit code 3, and said: (nothing)"),
+        (
+            f"{{command: {python('import sys; sys.stderr.write(chr(10)); exit(3)')}}}",
+            "Hi",
+            "ended with exit code 3, and said: (nothing)",
+        ),
+        (
+            f"{{command: {python('import os; os.write(2, bytes([255, 10, 98])); exit(1)')}}}",
+            "Hi",
+            "ended with exit code 1, and said: b\n\ufffd\nb",
+        ),
+    ],
+)
+def test_a_command_that_fails_is_told_with_its_words(
+    project: Project, target: str, prompt: str, problem: str
+) -> None:
+    assert run_target(project, target, prompt=prompt, dry_run=True).error == (
+        f"the command {sys.executable!r} {problem}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "output"),
+    [
+        (b"a\r\nb\r\n", "a\nb"),
+        (b"a\n\n", "a\n"),
+        (b"a\xff", "a\ufffd"),
+        (b"", ""),
+    ],
+)
+def test_the_output_of_a_command_has_no_last_line_end(
+    project: Project, written: bytes, output: str
+) -> None:
+    code = f"import os; os.write(1, {written!r})"
+    result = run_target(project, f"{{command: {python(code)}}}", dry_run=True)
+    (turn,) = result.decisive_attempt.turns
+    assert turn.output == output
+
+
+class Failing(BaseHTTPRequestHandler):
+    """An endpoint that fails as its path says."""
+
+    def do_POST(self) -> None:
+        assert self.headers["Content-Type"] == self.headers.get("X-Type", "application/json")
+        length = int(self.headers["Content-Length"])
+        assert json.loads(self.rfile.read(length)) == {"prompt": "Hi"}
+        if self.path == "/slow":
+            self.close_connection = True
+            self.server.given_up.wait(30)  # type: ignore[attr-defined]
+        elif self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "http://models.example.com/a")
+            self.end_headers()
+        else:
+            self.send_response(int(self.path[1:]), "As Asked")
+            self.end_headers()
+            self.wfile.write(b"no \xff\x1b[2J such model")
+
+    def log_message(self, *args: Any) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def failing() -> Iterator[str]:
+    server = HTTPServer(("127.0.0.1", 0), Failing)
+    server.given_up = threading.Event()  # type: ignore[attr-defined]
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.given_up.set()  # type: ignore[attr-defined]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("path", "more", "error"),
+    [
+        ("/500", "", "URL answered 500 As Asked: no \ufffd\\x1b[2J such model"),
+        ("/404", "", "URL answered 404 As Asked: no \ufffd\\x1b[2J such model"),
+        ("/slow", ", timeout: 0.2", "URL gave no answer: TimeoutError: timed out"),
+        (
+            "/200",
+            ", headers: {Key: '${NO_KEY_OF_APP}'}",
+            "the header needs the environment variable NO_KEY_OF_APP, which is not set",
+        ),
+    ],
+)
+def test_an_endpoint_that_fails_is_told_with_its_answer(
+    project: Project, failing: str, path: str, more: str, error: str
+) -> None:
+    found = run_target(project, f"{{url: '{failing}{path}'{more}}}").error or ""
+    assert found.startswith(error.replace("URL", f"{failing}{path}"))
+
+
+def test_an_answer_that_is_no_text_is_read_with_marks(project: Project, failing: str) -> None:
+    headers = "{Content-Type: text/plain, X-Type: text/plain}"
+    result = run_target(project, f"{{url: '{failing}/200', headers: {headers}}}")
+    (turn,) = result.decisive_attempt.turns
+    assert turn.output == "no \ufffd\x1b[2J such model"
+
+
+@pytest.mark.parametrize(
+    ("url", "error"),
+    [
+        ("URL/moved", "the target redirects to http://models.example.com/a, which is not asked. "),
+        (
+            "http://models.example.com/a",
+            "a dry run does not ask http://models.example.com/a, which is not on this machine. ",
+        ),
+    ],
+)
+def test_a_dry_run_asks_no_endpoint_elsewhere(
+    project: Project, failing: str, url: str, error: str
+) -> None:
+    url = url.replace("URL", failing)
+    result = run_target(project, f"{{url: '{url}', mocked: true}}", dry_run=True)
+    assert (result.error or "").startswith(error)
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [
+        ("{command: [a], headers: {a: b}}", "headers is only supported with a url"),
+        ("{command: [a], mocked: true}", "mocked is only supported with a url"),
+        ("{command: [a], mocked: true, body: 1}", "body is only supported with a url"),
+        (
+            "{function: 'a.py:f', timeout: 1}",
+            "timeout is only supported with a command or a url",
+        ),
+        ("{command: [a], url: 'http://a'}", "got command and url"),
+        ("{url: 'ftp://a'}", "target.url: "),
+        ("{url: 'http:///a'}", "target.url: "),
+        ("{command: []}", "target.command: "),
+    ],
+)
+def test_keys_that_do_not_belong_to_a_target_are_told(
+    project: Project, target: str, problem: str
+) -> None:
+    project.write("t.yaml", f"{HEAD}target: {target}\ncases: [{{name: c, prompt: Hi}}]\n")
+    ended = project.command("validate", "t.yaml")
+    assert ended.exit_code == 1
+    assert problem in " ".join(ended.output.split())
+
+
+@pytest.mark.parametrize(
+    ("target", "label"),
+    [
+        ("{function: 'a.py:f'}", "a.py:f"),
+        ("{url: 'http://a/b', timeout: 3}", "http://a/b"),
+        ("{command: [run, 'a b'], timeout: 3}", "run 'a b'"),
+    ],
+)
+def test_a_target_is_named_in_reports_by_what_it_is(
+    project: Project, target: str, label: str
+) -> None:
+    project.write("t.yaml", f"{HEAD}target: {target}\ncases: [{{name: c, prompt: Hi}}]\n")
+    suite = load_suite("t.yaml")
+    assert suite.target is not None
+    assert suite.target.label == label
