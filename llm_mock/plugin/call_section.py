@@ -14,6 +14,7 @@ from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.mock_messages import find_reported, follow_library_chain, shows_calls
+from llm_mock.plugin.unawaited import explain_unawaited
 from llm_mock.support.exceptions import get_exception_text
 
 LONGEST_REPEATED = 60
@@ -64,9 +65,11 @@ class CallSection:
             problem = next(iter(mock.problems), "")
         shown = [*reported, problem]
         parts = [problem, *self._list_refusals(shown), self._list_calls(shown)]
-        if self._calls and mock.settings.raw_json:
+        # Calls over HTTP have an `api`, and responses of an SDK another `json()`.
+        if mock.settings.raw_json and any("api" not in call for call in self._calls):
             parts.append(explain_payload(self._error))
         if self._is_call_phase:
+            parts.append(explain_unawaited(self._error))
             parts += [self._list_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))
         elif self._calls:

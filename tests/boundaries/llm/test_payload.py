@@ -111,3 +111,34 @@ def test_a_project_asks_for_it_by_ini(pytester: pytest.Pytester) -> None:
             ),
         ]
     )
+
+
+@pytest.mark.parametrize(
+    ("call", "is_shown"),
+    [
+        ('llm.get_model("gpt-4o").prompt("Which?")', True),
+        ('openai.OpenAI().chat.completions.create(model="gpt-4o", messages=MESSAGES)', False),
+    ],
+)
+def test_the_hint_is_for_responses_of_llm(
+    call: str, is_shown: bool, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import llm, openai
+
+        MESSAGES = [{{"role": "user", "content": "Which?"}}]
+
+        class Saved:
+            def json(self):
+                return {{}}
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("*", "bug")
+            {call}
+            assert Saved().json()["category"] == "bug"
+        """
+    )
+    result = pytester.runpytest("-o", "llm_mock_response_json=raw")
+    result.assert_outcomes(failed=1)
+    assert ("response.json() of llm is" in result.stdout.str()) is is_shown

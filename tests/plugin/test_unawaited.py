@@ -1,0 +1,84 @@
+"""A failed test names the coroutines that nobody awaited.
+
+The runs are processes of their own, because Python warns of a coroutine when it is removed.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+TESTS = """
+import pytest
+
+async def app():
+    return "Hi"
+
+class Client:
+    async def ask(self):
+        return await app()
+
+@pytest.fixture(autouse=True)
+def reply(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Hi")
+
+def test_it(mock_llm_responses):
+    {statement}
+"""
+NEVER = "was never awaited, so its code did not run: write await before the call"
+
+
+@pytest.mark.parametrize(
+    ("statement", "line"),
+    [
+        ("assert app() == 'Hi'", f"The coroutine app() {NEVER}."),
+        ("answer = Client().ask(); answer.text", f"The coroutine Client.ask() {NEVER}."),
+        ("assert app().text", f"The coroutine app() {NEVER}."),
+        ("app(); mock_llm_responses.assert_called_once()", f"*app() {NEVER} (test_it.py:15)."),
+        ("mock_llm_responses.add('m', 'x'); app()", f"The *app() {NEVER} (test_it.py:15)."),
+    ],
+    ids=["compared", "held", "attribute", "dropped", "unused reply"],
+)
+def test_a_coroutine_that_nobody_awaited_is_named_once(
+    statement: str, line: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_it=TESTS.format(statement=statement))
+    result = pytester.runpytest_subprocess("-Wdefault")
+    result.assert_outcomes(failed=1, warnings=result.parseoutcomes().get("warnings", 0))
+    result.stdout.fnmatch_lines(["*- LLM calls -*", line])
+    assert result.stdout.str().count(NEVER) == 1
+
+
+def test_each_coroutine_has_a_line(pytester: pytest.Pytester) -> None:
+    statement = "held = app(); Client().ask(); assert held == 'Hi'"
+    pytester.makepyfile(test_it=TESTS.format(statement=statement))
+    lines = pytester.runpytest_subprocess("-Wdefault").outlines
+    heading = next(number for number, line in enumerate(lines) if "- LLM calls -" in line)
+    assert lines[heading + 1 : heading + 3] == [
+        f"The coroutine Client.ask() {NEVER} (test_it.py:15).",
+        f"The coroutine app() {NEVER}.",
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import asyncio; assert asyncio.run(app()) == 'Hello'",
+        "held = app(); held.close(); assert held == 'Hi'",
+        "import warnings; warnings.warn('app was awaited'); raise ValueError",
+    ],
+    ids=["awaited", "closed", "another warning"],
+)
+def test_no_other_coroutine_and_warning_is(statement: str, pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=TESTS.format(statement=statement))
+    result = pytester.runpytest_subprocess("-Wdefault")
+    assert result.parseoutcomes()["failed"] == 1
+    result.stdout.fnmatch_lines(["*- LLM calls -*", "No model was called, but *"], consecutive=True)
+
+
+def test_without_the_warnings_of_pytest_a_dropped_coroutine_is_not_named(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(test_it=TESTS.format(statement="app(); assert not 'called'"))
+    result = pytester.runpytest_subprocess("-pno:warnings")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*- LLM calls -*", "No model was called, but *"], consecutive=True)
