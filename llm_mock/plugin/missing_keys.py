@@ -66,7 +66,11 @@ BY_TYPE: dict[str, Sequence[str]] = {
     "google.auth.exceptions.DefaultCredentialsError": ("GOOGLE_APPLICATION_CREDENTIALS",),
 }
 """The variables for types of errors whose messages name none."""
-BY_TEXT = {"log in with `hf auth login`": ("HF_TOKEN",)}
+BY_TEXT = {
+    "log in with `hf auth login`": ("HF_TOKEN",),
+    # LangChain's clients of OpenAI make no sync client without a key, and find the mistake late.
+    "Sync client is not available": ("OPENAI_API_KEY",),
+}
 """The variables for parts of messages that name none, and whose errors have a type of Python's."""
 NAME = re.compile(r"\b[A-Z][A-Z0-9_]{6,39}\b")
 NEEDS_KEY = "llm.errors.NeedsKeyException"
@@ -86,8 +90,8 @@ def explain_missing_key(error: BaseException | None) -> str:
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]
     if not missing:
         return ""
-    value = PLACES.get(missing[0], "test")
-    example = f'monkeypatch.setenv("{missing[0]}", "{value}")'
+    name = missing[0]
+    value = PLACES.get(name, "test")
     *others, last = missing
     listed = f"{', '.join(others)} or {last}" if others else last
     if has_passthrough():
@@ -96,7 +100,8 @@ def explain_missing_key(error: BaseException | None) -> str:
         need = "No real key is needed."
     return (
         f"{listed} is not set, and llm_mock leaves the environment as it is. Set it in the test: "
-        f"{example}. {need}"
+        f'monkeypatch.setenv("{name}", "{value}"). For a client that is made at import, set it in '
+        f'conftest.py: os.environ["{name}"] = "{value}". {need}'
     )
 
 

@@ -56,6 +56,8 @@ def name_nearest(error: BaseException) -> None:
         _name_nearest_argument(error)
     elif type(error) is AttributeError:
         _name_nearest_attribute(error)
+    elif type(error) is NameError:
+        _name_fixture(error)
     elif isinstance(error, ImportError):
         _name_nearest_import(error)
 
@@ -75,6 +77,16 @@ def _name_nearest_attribute(error: AttributeError) -> None:
         error.args = (message,)
         # Python from 3.12 on adds a suggestion of its own to an error with a name.
         error.name = None
+
+
+def _name_fixture(error: NameError) -> None:
+    """Let the error for a fixture that is no parameter of the test say so."""
+    nearest = find_nearest(str(error.name), FIXTURES, CERTAIN)
+    if nearest is not None:
+        error.args = (
+            f"{error}: {nearest} is a fixture. Add it to the parameters of the test, as in "
+            f"def test_it({nearest}):",
+        )
 
 
 def _name_nearest_import(error: ImportError) -> None:

@@ -29,6 +29,8 @@ OWN_FIXTURES = {
     "llm_mock_server",
 }
 """The public fixtures of the plugin that a project's own may hide by their names."""
+KEYS = "LLM keys"
+"""The title of the section with the variables to set."""
 AGENT_RUNS = pytest.StashKey[Any]()
 
 
@@ -213,7 +215,7 @@ def _prepare_failure(
     if isinstance(error, pytest.skip.Exception):
         return None
     # Before the frames are hidden, because they tell which function was called.
-    if isinstance(error, (TypeError, AttributeError, ImportError)):
+    if isinstance(error, (TypeError, AttributeError, NameError, ImportError)):
         from llm_mock.plugin.misspelt_names import name_nearest
 
         name_nearest(error)
@@ -253,11 +255,11 @@ def _add_sections(
     misbehaviour = None if mock is None else mock.misbehaviour
     if misbehaviour is not None:
         report.sections.append(("LLM misbehaviour", str(misbehaviour)))
-    sections = {"LLM keys": "", "Fixtures of the project": _hidden_fixtures(item), "LLM calls": ""}
+    sections = {KEYS: "", "Fixtures of the project": _hidden_fixtures(item), "LLM calls": ""}
     if call.excinfo is not None and is_mocked():
         from llm_mock.plugin.missing_keys import explain_missing_key
 
-        sections["LLM keys"] = explain_missing_key(call.excinfo.value)
+        sections[KEYS] = explain_missing_key(call.excinfo.value)
     # Items of suites show their calls in the text of the failure.
     if mock is not None and not hasattr(item, "failure_shows_calls"):
         from llm_mock.plugin.call_section import CallSection
@@ -292,6 +294,18 @@ def pytest_exception_interact(
         from llm_mock.plugin.misspelt_names import explain_failed_import
 
         explain_failed_import(report, call.excinfo.value)
+        _add_missing_key(report, call.excinfo.value)
+
+
+def _add_missing_key(report: pytest.CollectReport, error: BaseException) -> None:
+    """Name the variable for a file whose import makes a client without a key."""
+    if not is_mocked():
+        return
+    from llm_mock.plugin.missing_keys import explain_missing_key
+
+    explanation = explain_missing_key(error)
+    if explanation:
+        report.sections.append((KEYS, explanation))
 
 
 @reporting_hook(wrapper=True)

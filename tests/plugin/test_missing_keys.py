@@ -67,7 +67,8 @@ def test_a_variable_that_an_error_names_is_to_be_set(
     error = ValueError(f"Set {variable}, please")
     assert explain_missing_key(error) == (
         f"{variable} is not set, and llm_mock leaves the environment as it is. Set it in the test: "
-        f'monkeypatch.setenv("{variable}", "test"). No real key is needed.'
+        f'monkeypatch.setenv("{variable}", "test"). For a client that is made at import, set it in '
+        f'conftest.py: os.environ["{variable}"] = "test". No real key is needed.'
     )
     for other in (f"{variable}X", f"X{variable}", variable.lower()):
         assert explain_missing_key(ValueError(f"Set {other}, please")) == ""
@@ -104,12 +105,38 @@ def test_a_place_that_an_error_names_has_a_value_for_tests(
     monkeypatch.delenv(variable, raising=False)
     shown = explain_missing_key(ValueError(f"Set {variable}"))
     assert f'Set it in the test: monkeypatch.setenv("{variable}", "{value}").' in shown
+    assert f'conftest.py: os.environ["{variable}"] = "{value}". No' in shown
 
 
 def test_an_error_of_llm_names_the_variable_of_any_plugin() -> None:
     message = "No key found - add one using 'llm keys set acme' or set the ACME_SECRET variable"
     assert explain_missing_key(llm.NeedsKeyException(message)).startswith("ACME_SECRET is not set")
     assert explain_missing_key(llm.ModelError(message)) == ""
+
+
+def test_the_late_error_of_langchain_has_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    text = "Sync client is not available. This happens when an async callable was provided."
+    assert explain_missing_key(ValueError(text)).startswith("OPENAI_API_KEY is not set")
+
+
+@pytest.mark.parametrize(("mode", "is_named"), [("true", True), ("false", False)])
+def test_a_key_that_an_import_misses_is_named(
+    mode: str, is_named: bool, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    pytester.makeini(f"[pytest]\nllm_mock = {mode}")
+    pytester.makepyfile(
+        test_agent="raise ValueError('Set the OPENAI_API_KEY environment variable')",
+        test_other="raise ValueError('no key')",
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=2)
+    lines = ["*- LLM keys -*", 'OPENAI_API_KEY is not set, *os.environ["OPENAI_API_KEY"] = "test"*']
+    titles = [line for line in result.outlines if "- LLM keys -" in line]
+    assert len(titles) == is_named
+    if is_named:
+        result.stdout.fnmatch_lines([line.replace("[", "[[]") for line in lines], consecutive=True)
 
 
 def test_a_model_that_passes_through_needs_a_real_key(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +147,7 @@ def test_a_model_that_passes_through_needs_a_real_key(monkeypatch: pytest.Monkey
         shown = explain_missing_key(error)
     finally:
         context.set_passthrough(previous)
-    assert shown.endswith('"test"). Only models of ini llm_mock_passthrough need a real key.')
+    assert shown.endswith('"test". Only models of ini llm_mock_passthrough need a real key.')
 
 
 def ask_hub() -> None:
