@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llm_mock.behaviour.provider_errors import make_status_error
 from llm_mock.behaviour.refusals import FREE_REQUESTS, REFUSALS, Refusal, get_refusals
+from llm_mock.core.call import get_told_wait
 from llm_mock.core.script import ByModel
 from llm_mock.core.tokens import count_input_tokens
 from llm_mock.support.locks import Lock
@@ -149,7 +150,7 @@ class Quotas:
             return
         moment, seconds, record = self._refusal
         self._refusal = None
-        told = record.get("retry_after") or seconds
+        told = get_told_wait(record) or seconds
         waited = time.monotonic() - moment
         # A client that was told the whole wait lets it pass in reality.
         if told < seconds and waited >= SUFFICIENT_WAIT * told:

@@ -64,8 +64,8 @@ class Call(dict[str, Any]):
     `timestamp`, `number`, `model_id`, `turn`, `prompt`, `prompt_length`, `kwargs`, `schema`,
     `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
     `configured`; with a misbehaviour `misbehaviour`; over HTTP also `api`, `provider`, `sdk`,
-    `stream`, `tool_choice`, `fingerprint`, `status`, `retry_after`, `cut_off`, `malformed`
-    and `finish_reason`.
+    `stream`, `tool_choice`, `fingerprint`, `status`, `retry_after`, `shortened_wait`, `cut_off`,
+    `malformed` and `finish_reason`.
     """
 
     # Slots without a value read as None; see `__getattr__`.
@@ -230,6 +230,12 @@ class Call(dict[str, Any]):
         """The HTTP request; None through `llm`."""
         sent = self.describe_request()["request"]
         return None if sent is None else SentRequest(*sent)
+
+
+def get_told_wait(call: Mapping[str, Any]) -> float | None:
+    """Return the seconds that a client was told to wait before a retry; None if it was not."""
+    wait: float | None = call.get("shortened_wait", call.get("retry_after"))
+    return wait
 
 
 def _attributes() -> list[str]:

@@ -9,7 +9,7 @@ import types
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from llm_mock.core.call import Call
+from llm_mock.core.call import Call, get_told_wait
 from llm_mock.core.records import format_request
 
 FINAL_STATUSES = (400, 401, 403, 404, 422)
@@ -96,7 +96,7 @@ def _find_attempts_at_once(request: Attempts) -> Iterator[str]:
     """Yield a sentence for each attempt right after a failure that named no wait."""
     for call, following in itertools.pairwise(request):
         waited = _get_time(following) - _get_time(call)
-        if call.get("retry_after") is None and waited < LEAST_BACKOFF:
+        if get_told_wait(call) is None and waited < LEAST_BACKOFF:
             yield (
                 f"Call {following['number']} came {waited:.3f} s after call {call['number']} "
                 "failed. Wait before each further attempt, and longer each time. "
@@ -126,7 +126,7 @@ def group_attempts(calls: Sequence[Call]) -> list[Attempts]:
 def _find_early_attempts(request: Attempts) -> Iterator[str]:
     """Yield a sentence for each attempt before the end of `Retry-After`."""
     for call, following in itertools.pairwise(request):
-        required = call.get("retry_after")
+        required = get_told_wait(call)
         waited = _get_time(following) - _get_time(call)
         if required is not None and waited < SUFFICIENT_WAIT * required:
             yield (
@@ -164,7 +164,7 @@ def format_attempts(calls: Sequence[Call]) -> str:
 def _format_outcome(call: Call) -> str:
     status = call.get("status")
     if status is not None:
-        wait = call.get("retry_after")
+        wait = get_told_wait(call)
         retry = "" if wait is None else f", to be tried again after {wait:g} s"
         return f"status {status}{retry}"
     if call.get("cut_off"):

@@ -321,12 +321,14 @@ class HTTPRequest(Request):
         if isinstance(wire_error, ConnectionFailure):
             return {}
         fields: JSONObject = {"status": wire_error.status}
+        seconds = parse_retry_after(wire_error.headers)
         # The fast retry is recorded only where the provider asks for a retry in production too.
-        if parse_retry_after(wire_error.headers) is not None:
+        if seconds is not None:
+            fields["retry_after"] = seconds
             headers = add_fast_retry_header(wire_error, self.provider)
-            seconds = parse_retry_after(headers)
-            if seconds is not None:
-                fields["retry_after"] = seconds
+            wait = parse_retry_after(headers)
+            if wait != seconds:
+                fields["shortened_wait"] = wait
         return fields
 
 
