@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from llm.models import EmbeddingModel, EmbeddingModelWithAliases, ModelWithAliases
 
     from llm_mock.boundaries.llm.get_model import LLMMock
+
+FAILED_LOOKUP = "llm_mock_failed_lookup"
+"""The attribute of the error for a name that was not found, which `llm` handles at first."""
 
 
 def list_mocked_models(original: Callable[[], list[ModelWithAliases]]) -> list[ModelWithAliases]:
@@ -116,8 +120,14 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
         if model is None:
             raise KeyError(name)
         return model
-    mock.requested_models.append(name)
-    return mock.resolve_model(kind, name, model_id, entry)
+    # `llm` looks for a name that it does not find among the models of the other kind, too.
+    if not hasattr(sys.exc_info()[1], FAILED_LOOKUP):
+        mock.requested_models.append(name)
+    try:
+        return mock.resolve_model(kind, name, model_id, entry)
+    except KeyError as error:
+        setattr(error, FAILED_LOOKUP, name)
+        raise
 
 
 def _is_used_as_it_is(model: Any) -> bool:
