@@ -122,7 +122,7 @@ def _check_ini_keys(config: pytest.Config) -> None:
     """Raise a pytest.UsageError for an ini key that is surely a misspelt one of the plugin."""
     # Private from pytest 9 on, which warns of the public name. Without it no key is checked.
     written = vars(config).get("_inicfg") or vars(config).get("inicfg") or {}
-    keys = [key for key in written if key.startswith("llm")]
+    keys = [key for key in written if key.startswith("llm") or "mock" in key]
     if keys:
         from llm_mock.plugin.misspelt_names import check_ini_keys
 

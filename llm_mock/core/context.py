@@ -243,11 +243,12 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
         return
     # pytest appends the phase, which says nothing here: only tests call models.
     test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
+    setting = mock.settings.format_ini("llm_mock_strict", "warn")
     message = (
         f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or "
         "obtained before the mock was there. Ask llm.get_model for it, or mark the test with "
         "@pytest.mark.llm_live, or name the model in ini llm_mock_passthrough; with ini "
-        "llm_mock_strict = warn the mock answers for it."
+        f"{setting} the mock answers for it."
     )
     mock.note_problem(message)
     raise RealModelCall(message)

@@ -31,6 +31,10 @@ class ExplainedMock(Protocol):
     def parent(self) -> ExplainedMock | None:
         """The mock below."""
 
+    @property
+    def has_embedded(self) -> bool:
+        """True if an embedding model was called."""
+
     def explain_left_alone(self) -> str:
         """Return why no call reached the mock; empty if it left no server alone."""
 
@@ -68,22 +72,35 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
         lines += _format_rest(replies)
     elif not used_up:
         lines.append("No reply was configured before this call.")
-    lines += _advise_reply(mock.settings, call)
+    lines += _advise_reply(mock.settings, call, bool(used_up))
     return "\n".join(lines)
 
 
-def _advise_reply(settings: Settings, call: Call) -> list[str]:
-    """Return the lines that say how to configure a reply to an unmatched call."""
+def _advise_reply(settings: Settings, call: Call, is_used_up: bool) -> list[str]:
+    """Return the lines that say how to configure a reply to an unmatched call.
+
+    Args:
+        settings: the settings of the mock.
+        call: the call.
+        is_used_up: whether queued replies matched earlier calls of this kind.
+    """
     if settings.missing_reply_advice is not None:
         return [settings.missing_reply_advice]
     model = call["model_id"]
-    lines = [
+    advice = (
         "Configure one with the fixture mock_llm_responses: "
         f'mock_llm_responses.set("{model}", "…"), or set("*", "…") for any model.'
-    ]
+    )
+    if is_used_up:
+        advice = (
+            f'Queue one more: mock_llm_responses.add("{model}", "…"), or a further reply in '
+            "script(). Where the application should not call again, correct it."
+        )
+    lines = [advice]
     # Where the project or the test set the level, they know it.
     if settings.strict is None:
-        lines.append('Ini llm_mock_strict = "warn" answers such calls with {"success": true}.')
+        setting = settings.format_ini("llm_mock_strict", "warn")
+        lines.append(f'Ini {setting} answers such calls with {{"success": true}}.')
     return lines
 
 
@@ -130,6 +147,15 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
     )
 
 
+def explain_reply_to_embedding(model_id: str) -> str:
+    """Return a message about an embedding model for which a reply is configured."""
+    return (
+        f"The replies for {model_id!r} are not used, because it is an embedding model. Write "
+        f"set_embedding({model_id!r}, text, [0.1, …]), or for an error "
+        f"get_embedding_model({model_id!r}).set_error(…)."
+    )
+
+
 def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     """Return what a failed test shows of its replies; empty if each call and reply has a match.
 
@@ -159,7 +185,11 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
 
 def _format_heading(mock: ExplainedMock) -> str:
     """Return the first line about the replies of a test without calls."""
-    problem = "No call reached the mock" if mock.explain_left_alone() else "No model was called"
+    problem = "No model was called"
+    if mock.explain_left_alone():
+        problem = "No call reached the mock"
+    elif mock.has_embedded:
+        problem = "Only embedding models were called"
     return f"{problem}, but replies were configured:"
 
 

@@ -11,6 +11,7 @@ from llm_mock.core.call import Call, new_call
 from llm_mock.core.checks import check_reply
 from llm_mock.core.configurator import PlainNames, ResponseConfigurator, check_name
 from llm_mock.core.diagnostics import (
+    explain_reply_to_embedding,
     explain_unexpected_call,
     explain_unexpected_embedding,
     explain_unused,
@@ -377,12 +378,26 @@ class Mock:
                     raise UnexpectedCall(message)
                 is_generated = True
                 self.history.generated_embeddings += 1
+                self._hint_at_replies(model_id)
             try:
                 vectors.append(state.embed(item, dimensions))
             except InvalidReply as error:
                 self.note_problem(str(error))
                 raise
         return vectors
+
+    def _hint_at_replies(self, model_id: str) -> None:
+        """Let a failing test say that the replies to an embedding model are never used."""
+        script = self.responses.replies
+        configured = [reply.model for reply in script.get_configured()]
+        hint = explain_reply_to_embedding(model_id)
+        if model_id in configured and hint not in script.hints:
+            script.hints += (hint,)
+
+    @property
+    def has_embedded(self) -> bool:
+        """True if an embedding model was called."""
+        return any(state.calls for state in self._embedding_states.values())
 
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""

@@ -15,7 +15,7 @@ from llm_mock.core.tokens import count_input_tokens, estimate_tokens, measure_to
 from llm_mock.core.tool_calls import check_tool_calls, is_tool_call
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_number, is_whole
-from llm_mock.support.text import described, shorten, shorten_name
+from llm_mock.support.text import described, shorten, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.events import Chunk
@@ -43,6 +43,10 @@ FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 """The finish reasons of Chat Completions; other providers have further ones."""
 OTHER_FINISH_REASONS = ("content_filtered", "model_length")
 """Finish reasons of Bedrock and Mistral that could be taken for misspelt ones."""
+USAGE_NAMES = ("input_tokens", "output_tokens", "details")
+"""The names in the usage of a reply."""
+USAGE_SYNONYMS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
+"""The names of Chat Completions."""
 NO_DETAILS = (None, (), None, None)
 """The arguments `logprobs`, `citations`, `service_tier` and `headers` of most replies."""
 
@@ -844,23 +848,36 @@ def _check_usage(usage: Any) -> Any:
     if isinstance(usage, Mapping):
         names = ("input_tokens", "output_tokens")
         usage = _expand_usage_names(usage)
-        is_usage = usage.keys() <= {*names, "details"}
+        _check_usage_names(usage)
         values = usage
     else:
         # By attributes, because `llm` is not imported here.
         names = ("input", "output")
-        is_usage = all(hasattr(usage, name) for name in names)
         values = {name: getattr(usage, name, None) for name in (*names, "details")}
-    if not is_usage:
-        raise InvalidReply(
-            f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
-            "input_tokens, output_tokens and, if wanted, details; None for no usage."
-        )
+        if not all(hasattr(usage, name) for name in names):
+            raise InvalidReply(
+                f"This is not usage: {described(usage)}. Give an llm.Usage, or a dict with "
+                "input_tokens, output_tokens and, if wanted, details; None for no usage."
+            )
     if all(value is None for value in values.values()):
         return None
     _check_counts(names, values)
     _check_details(values.get("details"))
     return usage
+
+
+def _check_usage_names(usage: Mapping[str, object]) -> None:
+    """Raise an InvalidReply for usage with a name that it does not have."""
+    __tracebackhide__ = True
+    for name in usage:
+        if name in USAGE_NAMES:
+            continue
+        meant = USAGE_SYNONYMS.get(name, str(name))
+        nearest = suggest_nearest(meant, USAGE_NAMES) or "."
+        raise InvalidReply(
+            f"The usage has an unknown name {name!r}{nearest} Its names: input_tokens, "
+            "output_tokens and, if wanted, details."
+        )
 
 
 def _check_counts(names: Iterable[str], values: Mapping[str, object]) -> None:

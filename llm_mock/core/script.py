@@ -159,9 +159,9 @@ class QueuedReply(StandingReply):
 
     def text(self, *notes: str) -> str:
         """Return the reply on one line, with the number of its remaining uses."""
-        uses = f"{self.remaining} times" if self.remaining > 1 else ""
-        if self.times == UNLIMITED:
-            uses = ""
+        uses = ""
+        if 1 < self.times < UNLIMITED:
+            uses = f"{self.remaining} of {self.times} uses left"
         return super().text(uses, *notes)
 
 

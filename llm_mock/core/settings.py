@@ -27,12 +27,14 @@ class Settings(NamedTuple):
     """The rules of providers that are switched off; see `boundaries/http/request_rules`."""
     known_models_only: bool = False
     """Refuse names that no plugin registers and no test names, and real models that execute."""
-    strict_setting: str = "llm_mock_strict = error"
-    """The ini key that sets `known_models_only`, with its value."""
+    strict_setting: tuple[str, str] = ("llm_mock_strict", "error")
+    """The ini key that sets `known_models_only`, and its value."""
     generate: bool = False
     """Generate the answer to a call for a schema that no configured reply matches."""
     raw_json: bool = False
     """Let `response.json()` give the provider's payload, as in production, not the reply's data."""
+    has_quoted_ini: bool = False
+    """Whether the project's configuration file is TOML, which has its texts in quotes."""
     prices: tuple[Any, ...] = ()
     """The prices of models that the project sets; see `llm_mock.cost`."""
     missing_reply_advice: str | None = None
@@ -42,3 +44,12 @@ class Settings(NamedTuple):
         "unused."
     )
     """The fix at the end of the message about an unused reply."""
+
+    def format_ini(self, key: str, value: str) -> str:
+        """Return an ini key with its value, as the project's configuration file has it."""
+        return format_ini(key, value, self.has_quoted_ini)
+
+
+def format_ini(key: str, value: str, is_quoted: bool) -> str:
+    """Return an ini key with its value as a file has it: TOML has texts in quotes."""
+    return f'{key} = "{value}"' if is_quoted else f"{key} = {value}"

@@ -25,7 +25,7 @@ class ToolCall:
         tool_call_id: the id of the call; None is filled in.
 
     Raises:
-        InvalidReply: the text is not a JSON object; `BrokenToolCall` takes any text.
+        InvalidReply: the arguments are not a JSON object; `BrokenToolCall` takes any text.
     """
 
     def __init__(
@@ -83,12 +83,13 @@ def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject
     """Return the arguments of a tool call, which may be given as text.
 
     Raises:
-        InvalidReply: the text is not a JSON object.
+        InvalidReply: they are not a JSON object.
     """
     __tracebackhide__ = True
     if arguments is None:
         return {}
     if not isinstance(arguments, str):
+        _check_arguments(name, arguments)
         return arguments
     try:
         parsed = json.loads(arguments)
@@ -102,10 +103,21 @@ def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject
     return parsed
 
 
+def _check_arguments(name: str, arguments: object) -> None:
+    """Raise an InvalidReply for the arguments of a tool call that are not a dict."""
+    __tracebackhide__ = True
+    if not isinstance(arguments, dict):
+        raise InvalidReply(
+            f"The arguments of the tool call {name!r} must be a dict, but got "
+            f"{described(arguments)}. Write the name of each argument and its value, as in "
+            'ToolCall("weather", {"city": "Rome"}).'
+        )
+
+
 def is_tool_call(value: object) -> bool:
     """Return whether a value is a `ToolCall`, or a tool call of a library."""
     # By attributes, because calls of `llm` are welcome, and `llm` is not imported here.
-    return hasattr(value, "name") and isinstance(getattr(value, "arguments", None), dict)
+    return hasattr(value, "name") and hasattr(value, "arguments")
 
 
 def _parse_arguments(text: str) -> JSONObject:
@@ -153,6 +165,7 @@ def _check_call(call: ToolCallLike) -> None:
         )
     if isinstance(call, BrokenToolCall):
         return
+    _check_arguments(call.name, call.arguments)
     try:
         check_finite(call.arguments)
     except ValueError as error:

@@ -294,11 +294,11 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         pytest.UsageError: a value is wrong.
     """
     defaults = DEFAULTS
-    strict_setting = "llm_mock_strict = error"
+    strict_setting = ("llm_mock_strict", "error")
     if read_mode(config) == "strict":
         defaults = RECOMMENDED
         if _read_text(config, "llm_mock_strict") is None:
-            strict_setting = "llm_mock = strict"
+            strict_setting = ("llm_mock", "strict")
     response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"), defaults)
     strict = _read_strict(config, defaults)
     values: dict[str, Any] = {
@@ -312,6 +312,7 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         "generate": read_boolean(config, "llm_mock_generate"),
         "raw_json": response_json == "raw",
         "prices": _read_prices(config),
+        "has_quoted_ini": has_quoted_ini(config),
     }
 
     def make_settings() -> Settings:
@@ -320,6 +321,11 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         return Settings(**values)
 
     return make_settings
+
+
+def has_quoted_ini(config: pytest.Config) -> bool:
+    """Return whether the configuration file is TOML, which has its texts in quotes."""
+    return config.inipath is not None and config.inipath.suffix == ".toml"
 
 
 def _read_disabled_rules(config: pytest.Config) -> frozenset[str]:

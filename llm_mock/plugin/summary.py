@@ -21,6 +21,7 @@ from llm_mock.plugin import (
     VERIFY,
 )
 from llm_mock.plugin.guard import SHIPPED_FAULTS, report_faults_of_worker, reporting_hook
+from llm_mock.plugin.options import has_quoted_ini
 from llm_mock.plugin.run import RUN
 
 if TYPE_CHECKING:
@@ -307,7 +308,8 @@ def _write_totals(terminalreporter: pytest.TerminalReporter, config: pytest.Conf
     if mock.history.totals:
         terminalreporter.write_line(_format_totals(mock.history.totals, costs))
     if answered_by_default:
-        terminalreporter.write_line(_format_default_replies(answered_by_default))
+        replies = _format_default_replies(answered_by_default, has_quoted_ini(config))
+        terminalreporter.write_line(replies)
 
 
 def _format_totals(
@@ -337,8 +339,14 @@ def _format_totals(
     return "\n".join(format_columns(rows, leading=1))
 
 
-def _format_default_replies(tests: Mapping[str, int]) -> str:
-    """Return the tests with calls that got the default reply, those with the most calls first."""
+def _format_default_replies(tests: Mapping[str, int], is_quoted: bool) -> str:
+    """Return the tests with calls that got the default reply, those with the most calls first.
+
+    Args:
+        tests: the number of these calls of each test.
+        is_quoted: whether the configuration file has texts in quotes.
+    """
+    from llm_mock.core.settings import format_ini
     from llm_mock.support.text import format_count, shorten_name
 
     ordered = sorted(tests, key=lambda test: (-tests[test], test))
@@ -347,8 +355,10 @@ def _format_default_replies(tests: Mapping[str, int]) -> str:
         lines.append(f"  {shorten_name(test)}  ({format_count(tests[test], 'call')})")
     if len(ordered) > SHOWN_TESTS:
         lines.append(f"  … {format_count(len(ordered) - SHOWN_TESTS, 'more test')}")
+    level = format_ini("llm_mock_strict", "error", is_quoted)
+    mode = format_ini("llm_mock", "strict", is_quoted)
     lines.append(
-        "With ini llm_mock_strict = error such calls fail their test; with off they are not "
-        "listed. Ini llm_mock = strict sets all recommended settings."
+        f"With ini {level} such calls fail their test; with off they are not listed. Ini {mode} "
+        "sets all recommended settings."
     )
     return "\n".join(lines)

@@ -14,10 +14,14 @@ from llm_mock.support.text import suggest_name, suggest_nearest
 
 SYNONYMS = {
     "exception": ("error", "side_effect"),
+    "finish_reason": ("stop_reason",),
+    "latency": ("delay",),
     "prompt": ("prompt_contains",),
     "provider": ("model",),
     "response": ("answer", "content", "error", "reply", "return_value", "side_effect", "text"),
     "responses": ("answers", "replies", "side_effect"),
+    "text": ("content",),
+    "usage": ("tokens", "input_tokens", "output_tokens"),
 }
 """Words for an argument that are too far from its name to find it by its letters."""
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
@@ -160,10 +161,12 @@ def test_data_that_contains_itself_is_refused() -> None:
         ({"error": ValueError, "error_after": "1"}, "error_after='1'"),
         ({"text": {"a": 1}}, r"not text: {"),
         ({"text": b"x"}, "not text: b'x'"),
-        ({"usage": {"prompt": 3}}, "not usage: {"),
+        ({"usage": {"prompt": 3}}, "unknown name 'prompt'"),
         ({"usage": 5}, "not usage: 5"),
         ({"tool_calls": [{"name": "x"}]}, "not a tool call: {"),
         ({"tool_calls": 5}, "not a tool call: 5"),
+        ({"tool_calls": SimpleNamespace(name="x")}, "not a tool call: an object of type Simple"),
+        ({"tool_calls": [SimpleNamespace(arguments={})]}, "not a tool call: an object of type "),
         ({"chunks": "Hello"}, "not a chunk: 'Hello'"),
         ({"response_json": object()}, "not a JSON value"),
         ({"data": float("nan")}, "Out of range float"),

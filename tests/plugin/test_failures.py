@@ -96,7 +96,7 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
         [
             "*_ test_unused _*",
             "2 queued replies were not asked for:",
-            '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 times)',
+            '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 of 2 uses left)',
             "    nearest call: 1, but the schema is none, not Discovery",
             "  - n  → raises ValueError('bad')  (test_*.py:6)",
             "    nearest call: 1, but the model is m, not n",
@@ -139,12 +139,38 @@ def test_unused_replies_are_shown_beside_another_failure_and_not_as_one(
             "*- LLM calls -*",
             "  1. m  'Hello'  → 'x'",
             "Configured replies:",
-            '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 times, not used)',
+            '  - m  schema Discovery  → {"found": true}  (test_*.py:5, 2 of 2 uses left, not used)',
             "    nearest call: 1, but the schema is none, not Discovery",
             "  - n  → raises ValueError('bad')  (test_*.py:6, not used)",
             "*- LLM calls -*",
             "No model was called, but replies were configured:",
             "  - m  → 'unused'  (test_*.py:15, not used)",
+        ]
+    )
+
+
+def test_a_queued_reply_shows_how_often_it_can_still_be_used(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm, sys
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.add("m", "a", times=3)
+            mock_llm_responses.add("m", "b", times=2)
+            mock_llm_responses.add("m", "c", times=sys.maxsize)
+            mock_llm_responses.add("m", "d")
+            for _ in range(4):
+                llm.get_model("m").prompt("Hello")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "3 queued replies were not asked for:",
+            "  - m  → 'b'  (test_*.py:5, 1 of 2 uses left)",
+            "  - m  → 'c'  (test_*.py:6)",
+            "  - m  → 'd'  (test_*.py:7)",
         ]
     )
 

@@ -120,6 +120,40 @@ TYPOS = {
     "mock.assert_called()": "*'assert_called'. Use assert_any_call() or assert_called_once().",
     "mock.call_args": "*object has no attribute 'call_args'. Use last_call.",
     "mock.reset_mock()": "*object has no attribute 'reset_mock'. Use reset().",
+    "mock.prompt('Hello')": "*no attribute 'prompt'. Use get_model('gpt-4o').prompt(…).",
+    "mock('Say hello')": (
+        "*InvalidReply: mock('Say hello') returns the model of this name, and no model has such a "
+        "name. To ask a model, write mock('gpt-4o').prompt(…)."
+    ),
+    "ToolCall('weather', ['Rome'])": (
+        "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got "
+        '[[]"Rome"]. Write the name of each argument and its value, as in ToolCall("weather", '
+        '{"city": "Rome"}).'
+    ),
+    "mock.set('m', llm.ToolCall('weather', ['Rome']))": (
+        "*InvalidReply: The arguments of the tool call 'weather' must be a dict, but got [[]*"
+    ),
+    "Reply(tokens=1)": "*no argument 'tokens'; did you mean 'usage'? *",
+    "Reply(input_tokens=1)": "*no argument 'input_tokens'; did you mean 'usage'? *",
+    "Reply(output_tokens=1)": "*no argument 'output_tokens'; did you mean 'usage'? *",
+    "Reply(content='x')": "*no argument 'content'; did you mean 'text'? *",
+    "Reply(delay=1)": "*no argument 'delay'; did you mean 'latency'? *",
+    "Reply(stop_reason='x')": "*no argument 'stop_reason'; did you mean 'finish_reason'? *",
+    "Reply(usage={'prompt_tokens': 1})": (
+        "*InvalidReply: The usage has an unknown name 'prompt_tokens'; did you mean "
+        "'input_tokens'? Its names: input_tokens, output_tokens and, if wanted, details."
+    ),
+    "Reply(usage={'input_tokens': 1, 'completion_tokens': 1})": (
+        "*unknown name 'completion_tokens'; did you mean 'output_tokens'? *"
+    ),
+    "Reply(usage={'detail': {}})": "*unknown name 'detail'; did you mean 'details'? *",
+    "Reply(usage={'zzz': 1})": "*unknown name 'zzz'. Its names: *",
+    "mock_llm_responses.set('m', 'x') if 0 else mock_llm_calls": (
+        "*NameError: name 'mock_llm_calls' is not defined: mock_llm_calls is a fixture. Add it to "
+        "the parameters of the test, as in def test_it(mock_llm_calls):"
+    ),
+    "llm_mock_servr": "*'llm_mock_servr' is not defined: llm_mock_server is a fixture. Add it to *",
+    "database": "*NameError: name 'database' is not defined",
     "mock.misbehave('rate-limit').zzz": "*object has no attribute 'zzz'; known are *",
     "ask(); llm_mock.assert_llm_called_times(mock, 'sonnet', 1)": (
         "*Model 'sonnet' was never called. Models that were called: gpt-4o."
@@ -174,6 +208,7 @@ def test_a_typo_in_a_setting_is(setting: str, message: str, pytester: pytest.Pyt
     [
         ("llm_mock_hst", "llm_mock_hst; did you mean 'llm_mock_hosts'? The command *"),
         ("llm_mok_strict", "llm_mok_strict; did you mean 'llm_mock_strict'? *"),
+        ("lm_mock_strict", "lm_mock_strict; did you mean 'llm_mock_strict'? *"),
         ("llm_mock_zzzzzzzzzzzzzzzz", "llm_mock_zzzzzzzzzzzzzzzz. The command *lists the keys."),
     ],
 )

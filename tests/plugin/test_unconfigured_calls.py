@@ -51,7 +51,7 @@ def test_openai():
 def test_anthropic():
     assert app.ask_anthropic() == '{"success": true}'
 """
-LEVEL = 'Ini llm_mock_strict = "warn" answers such calls with {"success": true}.'
+LEVEL = 'Ini llm_mock_strict = warn answers such calls with {"success": true}.'
 ADVICE = (
     "Configure one with the fixture mock_llm_responses: "
     'mock_llm_responses.set("gpt-4o", "…"), or set("*", "…") for any model.'
@@ -130,6 +130,55 @@ def test_the_failure_says_how_to_configure_a_reply(project: pytest.Pytester) -> 
         ],
         consecutive=True,
     )
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "quote"),
+    [
+        ("pytest.ini", "[pytest]", ""),
+        ("tox.ini", "[pytest]", ""),
+        ("pyproject.toml", "[tool.pytest.ini_options]", '"'),
+    ],
+)
+def test_a_setting_is_written_as_the_file_of_the_project_has_it(
+    project: pytest.Pytester, file: str, text: str, quote: str
+) -> None:
+    (project.path / file).write_text(f"{text}\nverbosity_test_cases = 0\n")
+    project.makepyfile(TESTS)
+    output = project.runpytest().stdout.str()
+    assert f"\nIni llm_mock_strict = {quote}warn{quote} answers such calls with" in output
+    assert f"\nWith ini llm_mock_strict = {quote}error{quote} such calls fail" in output
+    assert f". Ini llm_mock = {quote}strict{quote} sets all recommended settings." in output
+
+
+@pytest.mark.parametrize(
+    ("times", "advice"),
+    [
+        (0, ADVICE),
+        (
+            1,
+            'Queue one more: mock_llm_responses.add("gpt-4o", "…"), or a further reply in '
+            "script(). Where the application should not call again, correct it.",
+        ),
+    ],
+)
+def test_the_advice_is_about_the_kind_of_reply_that_is_missing(
+    project: pytest.Pytester, times: int, advice: str
+) -> None:
+    project.makepyfile(
+        f"""
+        import app
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.script("gpt-4o", *["Hi!"] * {times}) if {times} else None
+            for _ in range({times + 1}):
+                app.ask_openai()
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    lines = [line for line in result.outlines if line.startswith(("Queue", "Configure one"))]
+    assert lines == [advice]
 
 
 @pytest.mark.parametrize("settings", ["llm_mock_strict = error", "llm_mock = strict"])

@@ -30,7 +30,7 @@ from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.forwarding import forward_method
 from llm_mock.support.misspelling import MisspeltAttribute, NotAssignable
-from llm_mock.support.text import described
+from llm_mock.support.text import described, shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
@@ -50,12 +50,13 @@ DOCUMENTED_NAMES = (
 )
 """The names of `LLMMock` for users, which `docs/api.md` documents."""
 
-UNITTEST_NAMES = {
+OTHER_NAMES = {
     "assert_called": "assert_any_call() or assert_called_once()",
     "call_args": "last_call",
+    "prompt": "get_model('gpt-4o').prompt(…)",
     "reset_mock": "reset()",
 }
-"""Names of `unittest.mock` whose nearest name here would be wrong, with what to use."""
+"""Names of `unittest.mock` and of models that would find a wrong nearest name, with what to use."""
 
 
 class LLMMock(Mock):
@@ -182,6 +183,11 @@ class LLMMock(Mock):
             get_default_model: Callable[[], str] = llm.get_default_model
             name = get_default_model()
         self.requested_models.append(name)
+        if isinstance(name, str) and " " in name and find_registered(name, MODELS) is None:
+            raise InvalidReply(
+                f"mock({shorten(name)}) returns the model of this name, and no model has such a "
+                "name. To ask a model, write mock('gpt-4o').prompt(…)."
+            )
         return self.get_model(name)
 
     # Hidden from type checkers, which would otherwise accept any attribute.
@@ -192,10 +198,10 @@ class LLMMock(Mock):
             # A property that failed comes here too, and shows its own error.
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
-            if name in UNITTEST_NAMES:
+            if name in OTHER_NAMES:
                 raise AttributeError(
                     f"{type(self).__name__!r} object has no attribute {name!r}. Use "
-                    f"{UNITTEST_NAMES[name]}."
+                    f"{OTHER_NAMES[name]}."
                 )
             if name.startswith("call"):
                 raise AttributeError(
@@ -320,7 +326,8 @@ class LLMMock(Mock):
             is_checked = self.settings.known_models_only
             named = self.get_named_ids()
             if is_checked and not is_named(model_id, named):
-                message = format_unknown_model(name, named, self.settings.strict_setting)
+                setting = self.settings.format_ini(*self.settings.strict_setting)
+                message = format_unknown_model(name, named, setting)
                 raise build_unknown_model_error(message)
         elif kind == "async_model" and self.settings.autospec and entry.async_model is None:
             # The wording of `llm` itself, which applications may look for.

@@ -671,3 +671,64 @@ def test_a_real_model_is_refused_where_the_project_wants_that(pytester: pytest.P
     )
     result = pytester.runpytest("-Werror")
     result.stdout.fnmatch_lines(["*The real model 'local-embedding' was about to execute*"])
+
+
+UNUSED_REPLIES = """
+    import llm, openai, pytest
+
+    def ask_llm():
+        return llm.get_embedding_model("embedder").embed("Hello")
+
+    def ask_openai():
+        return openai.OpenAI().embeddings.create(model="embedder", input="Hello")
+
+    @pytest.mark.parametrize("ask", [ask_llm, ask_openai])
+    def test_it(ask, mock_llm_responses):
+        {configuration}
+        ask()
+        ask()
+        assert not "passed"
+"""
+NOT_USED = (
+    "The replies for 'embedder' are not used, because it is an embedding model. Write "
+    "set_embedding('embedder', text, [[]0.1, …]), or for an error "
+    "get_embedding_model('embedder').set_error(…)."
+)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "is_hinted"),
+    [
+        ("mock_llm_responses.set('embedder', 'Hi')", True),
+        ("mock_llm_responses.add('embedder', 'Hi', optional=True)", True),
+        ("mock_llm_responses.set_error('embedder', ValueError)", True),
+        ("mock_llm_responses.set('gpt-4o', 'Hi')", False),
+    ],
+)
+def test_a_reply_to_an_embedding_model_is_explained_where_the_test_fails(
+    configuration: str, is_hinted: bool, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(UNUSED_REPLIES.format(configuration=configuration))
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "Only embedding models were called, but replies were configured:",
+            "  - * (test_*.py:11, not used)",
+            *([NOT_USED] if is_hinted else []),
+        ],
+        consecutive=True,
+    )
+    assert result.stdout.str().count("The replies for 'embedder'") == 2 * is_hinted
+
+
+def test_a_known_vector_needs_no_hint(pytester: pytest.Pytester) -> None:
+    configuration = (
+        "mock_llm_responses.set('embedder', 'Hi')\n"
+        "        mock_llm_responses.set_embedding('embedder', 'Hello', [0.5])"
+    )
+    pytester.makepyfile(UNUSED_REPLIES.format(configuration=configuration))
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["Only embedding models were called, *"])
+    result.stdout.no_fnmatch_line("The replies for 'embedder' *")

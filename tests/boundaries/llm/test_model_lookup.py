@@ -16,6 +16,7 @@ from llm import get_async_model, get_model
 from llm.cli import cli, load_conversation
 
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
+from llm_mock.errors import InvalidReply
 
 BOUND_AT_IMPORT = llm.get_model("gpt-4o-mini")
 ASYNC_BOUND_AT_IMPORT = llm.get_async_model("gpt-4o-mini")
@@ -376,3 +377,32 @@ def test_the_provider_that_is_listed_can_be_asked(mock_llm_responses: ResponseCo
 def test_a_mock_that_stands_for_get_model_takes_the_flag_of_llm(mock_llm_calls: LLMMock) -> None:
     model = mock_llm_calls.get_model("gpt-4o")
     assert [mock_llm_calls("gpt-4o", flag) for flag in (True, False)] == [model, model]
+
+
+@pytest.mark.parametrize("kind", ["model", "async_model", "embedding_model"])
+def test_a_name_that_is_not_found_is_listed_once(kind: str, mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set_unknown("nowhere")
+    get = getattr(llm, f"get_{kind}")
+    for _ in range(2):
+        with pytest.raises(llm.UnknownModelError):
+            get("nowhere")
+    assert mock_llm_calls.requested_models == ["nowhere", "nowhere"]
+
+
+def test_a_name_is_listed_each_time_that_the_application_asks(mock_llm_calls: LLMMock) -> None:
+    mock_llm_calls.set_unknown("nowhere")
+    try:
+        llm.get_model("nowhere")
+    except llm.UnknownModelError:
+        llm.get_model("gpt-4o")
+    assert mock_llm_calls.requested_models == ["nowhere", "gpt-4o"]
+
+
+def test_an_alias_may_have_a_space(mock_llm_calls: LLMMock) -> None:
+    llm.set_alias("my model", "gpt-4o-mini")
+    try:
+        assert mock_llm_calls("my model").model_id == "gpt-4o-mini"
+    finally:
+        llm.remove_alias("my model")
+    with pytest.raises(InvalidReply, match="no model has such a name"):
+        mock_llm_calls("your model")

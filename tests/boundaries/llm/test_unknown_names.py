@@ -100,15 +100,17 @@ def test_a_name_that_the_project_names_is_known(pytester: pytest.Pytester) -> No
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ("llm_mock_strict = error", "llm_mock_strict = error"),
-        ("llm_mock = strict", "llm_mock = strict"),
-        ("llm_mock = strict\nllm_mock_strict = error", "llm_mock_strict = error"),
+        ("[pytest]\nllm_mock_strict = error", "llm_mock_strict = error"),
+        ("[pytest]\nllm_mock = strict", "llm_mock = strict"),
+        ("[pytest]\nllm_mock = strict\nllm_mock_strict = error", "llm_mock_strict = error"),
+        ("[tool.pytest.ini_options]\nllm_mock = 'strict'", 'llm_mock = "strict"'),
     ],
 )
 def test_the_message_has_the_nearest_name_and_says_what_to_do(
     pytester: pytest.Pytester, settings: str, named: str
 ) -> None:
-    pytester.makeini(f"[pytest]\n{settings}")
+    file = "pyproject.toml" if "tool" in settings else "pytest.ini"
+    (pytester.path / file).write_text(settings)
     pytester.makepyfile(
         """
         import llm
@@ -121,7 +123,7 @@ def test_the_message_has_the_nearest_name_and_says_what_to_do(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["*Unknown model: gpt-4o-mnii; did you mean 'gpt-4o-mini'? No installed plugin of llm*"]
+        ["*Unknown model: gpt-4o-mnii; did you mean *gpt-4o-mini*? No installed plugin of llm*"]
     )
     advice = "correct the name, install the plugin, or set() a reply for its name; "
     assert (
