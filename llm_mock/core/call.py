@@ -232,7 +232,7 @@ class Call(dict[str, Any]):
         return None if sent is None else SentRequest(*sent)
 
 
-def get_told_wait(call: Mapping[str, Any]) -> float | None:
+def get_told_wait(call: Call) -> float | None:
     """Return the seconds that a client was told to wait before a retry; None if it was not."""
     wait: float | None = call.get("shortened_wait", call.get("retry_after"))
     return wait

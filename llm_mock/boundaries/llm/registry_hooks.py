@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
     from llm_mock.boundaries.llm.get_model import LLMMock
 
+LISTINGS = {
+    "model": (MODELS, "model"),
+    "async_model": (MODELS, "async_model"),
+    "embedding_model": (EMBEDDING_MODELS, "model"),
+}
+"""The function of `llm` that lists the models of a kind, and the attribute of its entries."""
 FAILED_LOOKUP = "llm_mock_failed_lookup"
 """The attribute of the error for a name that was not found, which `llm` handles at first."""
 
@@ -105,12 +111,8 @@ def _resolve_alias(kind: str, mock: LLMMock, name: str) -> Any:
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():
         raise KeyError(name)
-    if kind == "embedding_model":
-        entry = find_registered(name, EMBEDDING_MODELS)
-        attribute = "model"
-    else:
-        entry = find_registered(name, MODELS)
-        attribute = kind
+    listing, attribute = LISTINGS[kind]
+    entry = find_registered(name, listing)
     model = None if entry is None else getattr(entry, attribute)
     model_id = name if entry is None else get_model_id(entry)
     if is_mock(model):
