@@ -14,6 +14,7 @@ import re
 import textwrap
 from ast import (
     AnnAssign,
+    Assign,
     AsyncFunctionDef,
     ClassDef,
     Constant,
@@ -39,6 +40,7 @@ EMPTY_MAPPINGS = ("dict", "RedactedMapping")
 # The line in a docstring that is meant for pytest alone.
 _PYTEST_LINE = "PYTEST_DONT_REWRITE"
 _ANNOTATED = re.compile(r"^Annotated\[(.+?), [A-Z]\w+\(.*")
+_HEADING = re.compile(r"^(###?) (.+)$", re.MULTILINE)
 _BLOCK = re.compile(r"^::: ([\w.]+)\n((?: {4}.*\n)*)", re.MULTILINE)
 
 _Function = FunctionDef | AsyncFunctionDef
@@ -64,8 +66,33 @@ class Member(NamedTuple):
 
 
 def describe_objects(page: str) -> str:
-    """Replace the blocks of mkdocstrings on a page by the signatures and docstrings they name."""
-    return _BLOCK.sub(lambda match: _describe_block(match[1], match[2]), page)
+    """Replace the blocks of mkdocstrings on a page by the signatures and docstrings they name.
+
+    The page of the API is long, so it gets a table of contents before its first section.
+    """
+    described = _BLOCK.sub(lambda match: _describe_block(match[1], match[2]), page)
+    if described == page:
+        return page
+    introduction, heading, sections = described.partition("## ")
+    contents = _list_contents(heading + sections)
+    return f"{introduction}{contents}\n{heading}{sections}"
+
+
+def _list_contents(sections: str) -> str:
+    """Return the names that the sections of a page describe, as a list of the sections."""
+    names: dict[str, list[str]] = {}
+    title = ""
+    for level, heading in _HEADING.findall(sections):
+        if level == "##":
+            title = heading
+            names[title] = []
+        else:
+            names[title].append(heading.removeprefix("llm_mock."))
+    lines = ["To find an entry, search for its heading, such as `### llm_mock.Reply`.", ""]
+    for section, entries in names.items():
+        text = f"- {section}: {', '.join(entries)}"
+        lines.append(textwrap.fill(text, SIGNATURE_WIDTH, subsequent_indent="  "))
+    return "\n".join(lines) + "\n"
 
 
 def _describe_block(name: str, block: str) -> str:
@@ -260,8 +287,8 @@ def _format_parameters(arguments: ast.arguments) -> str:
         if isinstance(node, ast.arg):
             node.annotation = None
     source = ast.unparse(bare)
-    # A private default stands for an argument that is not given.
-    return re.sub(r"=_\w+", "=...", source)
+    # The name of a private object, or of a public constant that is no plain value.
+    return re.sub(r"=(_\w+|[A-Z_]{3,}\b)", "=...", source)
 
 
 def _wrap(signature: str) -> str:
@@ -332,4 +359,19 @@ def _parse_module(name: str) -> Module:
     if path.is_dir():
         source = path / "__init__.py"
     text = source.read_text(encoding="utf-8")
-    return ast.parse(text)
+    tree = ast.parse(text)
+    _replace_constants(tree)
+    return tree
+
+
+def _replace_constants(tree: Module) -> None:
+    """Replace the constants that are defaults of parameters and fields by their values."""
+    values: dict[str, Constant] = {}
+    for node in tree.body:
+        if isinstance(node, Assign) and isinstance(node.value, Constant):
+            values |= {ast.unparse(target): node.value for target in node.targets}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.arguments):
+            each.defaults = [values.get(ast.unparse(node), node) for node in each.defaults]
+        elif isinstance(each, AnnAssign) and each.value is not None:
+            each.value = values.get(ast.unparse(each.value), each.value)

@@ -135,7 +135,46 @@ def test_the_page_of_the_api_has_signatures_and_docstrings(expected: str) -> Non
 def test_the_page_of_the_api_has_readable_lines() -> None:
     text = read("api")
     assert max(map(len, re.findall(r"^ {4}\w+\(.*", text, re.MULTILINE))) <= 90
-    assert "refusal=None, body=UNSET,\n        events=None, candidates=None," in text
+    assert "refusal=None, body=...,\n        events=None, candidates=None," in text
+
+
+def test_the_page_of_the_api_begins_with_its_contents() -> None:
+    introduction, *_ = read("api").partition("\n## ")
+    assert "To find an entry, search for its heading, such as `### llm_mock.Reply`.\n\n- " in (
+        introduction
+    )
+    assert (
+        "\n- The mock: Reply, ToolCall, call, BrokenToolCall, Citation, Logprob, WebSearch,\n"
+        "  CodeInterpreter, McpCall, "
+    ) in introduction
+    assert "\n- Assertions: CallAssertions, CallConditions, ABSENT, assert_llm" in introduction
+    assert "\n- Cassettes: cassettes.CassetteConfig, cassettes.Cassette\n- Checks: " in introduction
+    assert introduction.endswith("errors.JudgeError\n")
+
+
+def test_the_contents_name_each_entry_once() -> None:
+    text = read("api")
+    introduction, *_ = text.partition("\n## ")
+    listed = re.findall(r"[\w.]+(?=,|\n)", introduction.partition("- The mock: ")[2])
+    headings = re.findall(r"^### (?:llm_mock\.)?(.+)$", text, re.MULTILINE)
+    assert listed == headings
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        "max_turns=10, ",
+        "retries=3, ",
+        "refusal(text=\"I'm sorry, but I can't help with that.\", **details)",
+        "variant=..., ",
+        "then=..., *, ",
+    ],
+)
+def test_a_default_is_a_value_not_the_name_of_a_constant(default: str) -> None:
+    text = read("api")
+    assert default in text
+    signatures = "".join(re.findall(r"^ {4}\w+\(.*\n(?: {8}.*\n)*", text, re.MULTILINE))
+    assert not re.search(r"=[A-Z_]{3,}\b", signatures)
 
 
 @pytest.mark.parametrize(
