@@ -1,0 +1,148 @@
+"""Schemas: their names, their own problems, and the violations by an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pydantic
+import pytest
+
+from llm_mock.errors import InvalidReply
+from llm_mock.support.schemas import (
+    find_schema_problem,
+    find_text_violations,
+    find_violations,
+    get_schema_name,
+    to_json_schema,
+)
+
+
+class City(pydantic.BaseModel):
+    """A class with a schema."""
+
+    name: str
+
+
+class Tree(pydantic.BaseModel):
+    """A class whose schema is a reference to its definition."""
+
+    children: list[Tree]
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        (None, None),
+        ({}, None),
+        ("city", "city"),
+        (City, "City"),
+        (Tree, "Tree"),
+        ({"title": "Town", "type": "object"}, "Town"),
+        ({"type": "object", "a": 1}, '{"a": 1, "type": "object"}'),
+        ({"title": 5}, '{"title": 5}'),
+        ({"$ref": "#/$defs/A", "$defs": {"A": {"title": "Named"}}}, "Named"),
+        ({"title": "Own", "$ref": "#/$defs/A", "$defs": {"A": {"title": "Named"}}}, "Own"),
+        ({"$defs": {"A": {"title": "Other"}}}, '{"$defs": {"A": {"title": "Other"}}}'),
+        ({"a": str}, """{"a": "<class 'str'>"}"""),
+    ],
+)
+def test_a_schema_has_a_name(schema: Any, name: str | None) -> None:
+    assert get_schema_name(schema) == name
+
+
+def test_a_value_that_is_no_schema_is_an_error() -> None:
+    with pytest.raises(InvalidReply) as caught:
+        get_schema_name(int)
+    assert str(caught.value) == (
+        "This is not a schema: the class int. Give a pydantic class, a JSON-schema dict, or the "
+        "name of one."
+    )
+
+
+def test_the_schema_of_a_class_is_a_new_dict_each_time() -> None:
+    schema = to_json_schema(City)
+    assert schema == City.model_json_schema()
+    schema.clear()
+    assert to_json_schema(City) == City.model_json_schema()
+    assert to_json_schema("city") == "city"
+
+
+@pytest.mark.parametrize(
+    ("schema", "problem"),
+    [
+        ({}, None),
+        ({"type": "object"}, None),
+        ({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "array"}, None),
+        ({"$schema": "https://example.com/unknown", "type": "array"}, None),
+        (
+            {"$schema": "https://example.com/unknown", "minimum": "a"},
+            "minimum: 'a' is not of type 'number'",
+        ),
+        ({"$schema": 5}, "$schema: must be a text"),
+        (
+            {"properties": {"a": {"items": {"minimum": "b"}}}},
+            "properties.a.items.minimum: 'b' is not of type 'number'",
+        ),
+        ({"required": ["a", 5]}, "required[1]: 5 is not of type 'string'"),
+    ],
+)
+def test_the_problem_of_a_schema_is_found(schema: Any, problem: str | None) -> None:
+    assert find_schema_problem(schema) == problem
+
+
+def test_a_schema_of_other_values_is_a_problem() -> None:
+    problem = find_schema_problem({"const": object})
+    assert problem == "it holds what is no JSON (Object of type type is not JSON serializable)"
+
+
+NESTED = {
+    "properties": {"a": {"items": {"type": "integer"}}, "b": {"type": "string"}},
+    "type": "object",
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "violations"),
+    [
+        (NESTED, {"a": [1], "b": "x"}, []),
+        (
+            NESTED,
+            {"b": 1, "a": [1, "2", "3"]},
+            [
+                "the answer.a[1]: '2' is not of type 'integer'",
+                "the answer.a[2]: '3' is not of type 'integer'",
+                "the answer.b: 1 is not of type 'string'",
+            ],
+        ),
+        (NESTED, [], ["the answer: [] is not of type 'object'"]),
+        ({"type": "unknown"}, 1, []),
+        ({"$ref": "https://example.com/other"}, 1, []),
+        ({"$schema": "https://example.com/unknown", "type": "null"}, None, []),
+    ],
+)
+def test_the_violations_are_listed_in_order(
+    schema: Any, value: object, violations: list[str]
+) -> None:
+    assert [*find_violations(schema, value)] == violations
+    named = [line.replace("the answer", "x", 1) for line in violations]
+    assert [*find_violations(schema, value, "x")] == named
+
+
+def test_a_reference_that_is_not_followed_is_a_violation_for_the_strict() -> None:
+    schema = {"$ref": "https://example.com/other"}
+    assert [*find_violations(schema, 1, strict=True)] == [
+        "the answer: the schema refers to 'https://example.com/other', which is not in it"
+    ]
+    assert [*find_violations({"type": "integer"}, 1, strict=True)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "violations"),
+    [
+        ("1", ()),
+        ('"a"', ("the answer: 'a' is not of type 'integer'",)),
+        ("a", ("the text is no JSON: Expecting value: line 1 column 1 (char 0)",)),
+    ],
+)
+def test_the_text_of_an_answer_is_checked(text: str, violations: tuple[str, ...]) -> None:
+    assert find_text_violations({"type": "integer"}, text) == violations
