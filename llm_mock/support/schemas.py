@@ -128,7 +128,7 @@ def find_text_violations(schema: JSONObject, text: str) -> tuple[str, ...]:
     return _text_violations(json.dumps(schema), text)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def _text_violations(schema: str, text: str) -> tuple[str, ...]:
     try:
         value = json.loads(text)
@@ -137,7 +137,7 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
     return tuple(find_violations(json.loads(schema), value))
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def get_validator(schema: str) -> tuple[Any, type[Exception]]:
     """Return a validator, None for an invalid schema, and its exception for unknown references."""
     from jsonschema.exceptions import SchemaError

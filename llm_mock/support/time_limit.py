@@ -141,9 +141,7 @@ def _run_with_signal(seconds: float, action: Callable[[], Result]) -> Result:
     token = _deadline.set(Deadline(seconds))
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, RETRY_SECONDS)
-        result = action()
-        is_done = True
-        return result
+        return action()
     finally:
         # Before all else, so that no signal interrupts the cleanup.
         is_done = True

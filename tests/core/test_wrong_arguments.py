@@ -137,3 +137,15 @@ def test_a_failure_shows_no_code_of_the_mock(pytester: pytest.Pytester) -> None:
     assert "llm_mock/" not in shown
     assert "importlib" not in shown
     assert "<string>" not in shown
+
+
+@pytest.mark.parametrize("reply", ["Hello", "", None, 0, {}])
+def test_a_mock_that_is_called_takes_no_reply(reply: Any) -> None:
+    mock = create_mock_get_model()
+    with pytest.raises(InvalidReply) as caught:
+        mock("gpt-4o", reply)
+    assert str(caught.value) == (
+        "mock('gpt-4o', …) takes only the name of a model. To set a reply, write "
+        "mock.set('gpt-4o', …); to ask the model, mock('gpt-4o').prompt(…)."
+    )
+    assert mock.requested_models == []

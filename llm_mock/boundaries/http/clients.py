@@ -79,7 +79,7 @@ def read_client(headers: Iterable[tuple[Any, Any]]) -> Client:
 
 
 # Cached: clients send the same few names with every request.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def _lower_name(name: bytes) -> str:
     return name.decode("latin-1").lower()
 
@@ -99,7 +99,7 @@ def _identify_sdk(headers: dict[str, str]) -> str | None:
     return sdk
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def _match_user_agent(user_agent: str) -> str | None:
     for pattern, provider in get_registry().user_agents:
         if pattern.search(user_agent):
@@ -107,7 +107,7 @@ def _match_user_agent(user_agent: str) -> str | None:
     return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def is_model_path(path: str) -> bool:
     """Return True if a path may belong to a model API."""
     known = ANSWERED_PATH.search(path) or REFUSED_PATH.search(path)

@@ -278,7 +278,6 @@ class Connection(asyncio.Protocol):
             for chunk in chunks:
                 if isinstance(chunk, Wait):
                     if chunk.served:
-                        await enter_task()
                         await self._flush(pending)
                         await asyncio.sleep(chunk)
                     continue
@@ -286,7 +285,6 @@ class Connection(asyncio.Protocol):
                 is_framed = is_chunked and chunk
                 pending += b"%x\r\n%b\r\n" % (len(chunk), chunk) if is_framed else chunk
                 if len(pending) > SEND_BUFFER_BYTES:
-                    await enter_task()
                     await self._flush(pending)
             if is_chunked:
                 pending += b"0\r\n\r\n"
@@ -302,7 +300,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(bytes(pending))
         pending.clear()
         await self._drain()
-        # Lets other clients have their turn.
+        # Lets other clients have their turn, and has a task run the rest.
         await asyncio.sleep(0)
 
     async def _drain(self) -> None:
@@ -323,7 +321,7 @@ class Connection(asyncio.Protocol):
                 raise TimeoutError from None
 
 
-@lru_cache(100)
+@lru_cache
 def _format_status_line(status: int) -> str:
     try:
         phrase = HTTPStatus(status).phrase

@@ -141,7 +141,7 @@ def resolve_request(
     return sent, provider.name
 
 
-@functools.lru_cache(maxsize=1)
+@functools.cache
 def _get_prefixes() -> dict[str, ProviderDescriptor]:
     """Return the providers by the first part of the paths at the server."""
     providers = _list_providers()

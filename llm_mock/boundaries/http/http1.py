@@ -231,7 +231,7 @@ def _parse_headers(text: str) -> dict[str, str]:
 
 
 # A client sends most of its headers with each request.
-@lru_cache(512)
+@lru_cache
 def _parse_header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon or not HEADER_NAME.fullmatch(name):

@@ -50,7 +50,7 @@ READERS = {
 
 
 # An application calls few paths, and each of them often.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def find_protocol(method: str, path: str, provider: str) -> WireProtocol | None:
     """Return the protocol of a request that calls a model; None for other requests."""
     if method != "POST":

@@ -59,7 +59,7 @@ def explain_version(library: str, version: str) -> str | None:
 
 
 # Cached: this is checked for every request, and an application has few clients.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def explain_user_agent(user_agent: str) -> str | None:
     """Return the message for the user agent of an unsupported version; None for other clients."""
     for library, start in USER_AGENTS.items():

@@ -68,7 +68,7 @@ class WireRequest(NamedTuple):
 
 
 # A client sends the same headers with each request.
-@lru_cache(256)
+@lru_cache
 def _find_secret_names(names: tuple[str, ...]) -> list[str]:
     return [name for name in names if name in SECRET_HEADERS or is_secret_name(name)]
 

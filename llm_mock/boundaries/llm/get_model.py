@@ -171,8 +171,8 @@ class LLMMock(Mock):
     def __call__(self, name: str | None = None, _skip_async: bool = False) -> MockLLMModel:
         """Return the model of a name, as `llm.get_model` does; by default `llm`'s default model."""
         __tracebackhide__ = True
-        # `llm` passes a flag. The first condition alone costs almost nothing.
-        if _skip_async and not isinstance(_skip_async, bool):
+        # `llm` passes a flag.
+        if type(_skip_async) is not bool:
             raise InvalidReply(
                 f"mock({name!r}, …) takes only the name of a model. To set a reply, write "
                 f"mock.set({name!r}, …); to ask the model, mock({name!r}).prompt(…)."

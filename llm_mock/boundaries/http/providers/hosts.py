@@ -66,7 +66,7 @@ class BaseURL(NamedTuple):
 
 
 # Cached: a process calls few hosts, and each of them often.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def find_provider_of_host(host: str, port: int | None, listed: tuple[str, ...] = ()) -> str | None:
     """Return the provider at a host; None if no provider is known there.
 
@@ -113,7 +113,7 @@ def find_provider_of_path(host: str, path: str) -> str | None:
     return None
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def is_this_machine(host: str) -> bool:
     """Return True if a host is this machine.
 
@@ -172,7 +172,7 @@ def find_provider_in_environment(host: str, port: int | None, path: str | None) 
     return None
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache
 def parse_base_urls(variables: tuple[tuple[str, str], ...]) -> tuple[BaseURL, ...]:
     """Parse the values of environment variables that are set; invalid URLs are left out.
 

@@ -70,7 +70,7 @@ def load_module(name: str) -> tuple[ProviderDescriptor, ...]:
     return providers
 
 
-@functools.lru_cache(maxsize=1)
+@functools.cache
 def get_registry() -> Registry:
     """Return the registry of all providers."""
     providers: list[ProviderDescriptor] = []
@@ -101,7 +101,7 @@ def get_descriptor(name: str) -> ProviderDescriptor:
 
 
 # An application calls few paths, and each of them often.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def find_owner(path: str) -> str | None:
     """Return the only provider that has a path; None for a path that others may have, too."""
     for pattern, name in get_registry().own_paths:

@@ -41,7 +41,7 @@ Those of an API that only one provider has are named in its descriptor.
 
 
 # An application calls few hosts, and each of them often.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def find_rules(api: str, host: str) -> RuleSet | None:
     """Return the rules for requests to a host; None if none certainly hold there.
 

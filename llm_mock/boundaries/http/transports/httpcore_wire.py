@@ -106,7 +106,7 @@ def build_wire_request(
 
 
 # Cached, because clients send the same headers with each request.
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache
 def _decode_name(name: bytes) -> str:
     """Return the name of a header in lower case."""
     return name.decode("latin-1").lower()
