@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import httpx
@@ -13,8 +14,9 @@ import pytest
 import requests
 
 from llm_mock.core.context import current_mock
-from tests.cassettes.conftest import Run
+from tests.cassettes.conftest import Run, serve_as_provider
 from tests.cassettes.sdk_calls import chat, said, user
+from tests.openai_server import QuietServer
 from tests.provider_server import KEY, TEXT, ProviderServer
 
 
@@ -181,8 +183,40 @@ def test_what_requests_sends_is_recorded(run: Run, provider: ProviderServer) -> 
     assert run.problems == []
 
 
-def test_a_provider_that_is_down_is_so_again(run: Run, provider: ProviderServer) -> None:
+def begin(url: str, stream: bool) -> None:
+    """Ask for an answer, and read none of its stream."""
+    with openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0) as client:
+        client.chat.completions.create(  # type: ignore[call-overload]
+            model="gpt-4o", messages=user("Hello"), stream=stream
+        )
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_provider_that_is_down_is_so_again(
+    stream: bool, run: Run, provider: ProviderServer
+) -> None:
     provider.server_close()
     for mode in ("all", "none"):
-        error = run(mode, lambda: raised(chat, provider.url, "Hello", False))
+        error = run(mode, lambda: raised(begin, provider.url, stream))
         assert error is openai.APIConnectionError
+
+
+class Breaking(BaseHTTPRequestHandler):
+    """A provider that closes the connection before the end of its answer."""
+
+    def log_message(self, *args: Any) -> None: ...
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", "1000")
+        self.end_headers()
+        self.wfile.write(b'{"id": "chatcmpl-1", "choices": [')
+
+
+def test_an_answer_that_breaks_off_does_so_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serve_as_provider(QuietServer(("127.0.0.1", 0), Breaking), monkeypatch) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        for mode in ("all", "none"):
+            assert run(mode, lambda: raised(begin, url, False)) is openai.APIConnectionError
