@@ -194,11 +194,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         type="args",
     )
     parser.addini(
-        "llm_mock_telemetry",
-        "Handle usage reports of frameworks: drop (default) or allow.",
-        default="drop",
-    )
-    parser.addini(
         "llm_mock_passthrough",
         "Call these models for real: globs of model ids.",
         type="args",

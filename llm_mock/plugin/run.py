@@ -13,7 +13,7 @@ import pytest
 from llm_mock.boundaries import FOLDER_VARIABLE, TESTING_VARIABLE, subprocesses
 from llm_mock.boundaries.http import attach as http
 from llm_mock.boundaries.http import placeholder_keys
-from llm_mock.boundaries.http.settings import MODES, TELEMETRY_MODES, http_settings
+from llm_mock.boundaries.http.settings import MODES, http_settings
 from llm_mock.boundaries.llm import user_folder
 from llm_mock.boundaries.llm.attach import attach
 from llm_mock.core.context import (
@@ -57,7 +57,6 @@ class TestRun:
         hosts: further hosts of providers.
         processes: whether processes that a test starts share its configuration.
         within_opted_out_run: whether the run is for one test of a project that opted out.
-        telemetry: the handling of usage reports by frameworks: `drop` or `allow`.
     """
 
     # Not a class of tests, despite its name.
@@ -72,9 +71,8 @@ class TestRun:
         hosts: Sequence[str] = (),
         processes: bool = True,
         within_opted_out_run: bool = False,
-        telemetry: str = "drop",
     ) -> None:
-        self._http = http, hosts, telemetry
+        self._http = http, hosts
         self._processes = processes
         self._within_opted_out_run = within_opted_out_run
         self.pending: LazyMock | None = None
@@ -268,5 +266,4 @@ def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool =
         hosts=config.getini("llm_mock_hosts"),
         processes=read_boolean(config, "llm_mock_processes"),
         within_opted_out_run=within_opted_out_run,
-        telemetry=read_choice(config, "llm_mock_telemetry", TELEMETRY_MODES),
     )

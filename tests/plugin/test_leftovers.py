@@ -295,7 +295,6 @@ OTHER_SETTINGS = """
     llm_mock_passthrough = *
     llm_mock_processes = false
     llm_mock_strict = error
-    llm_mock_telemetry = allow
 """
 LIVE = """
     import os, sys

@@ -118,7 +118,7 @@ def _find_provider_at_unlisted_host(
             return _find_provider_in_dry_run(client, host, port, path)
         _note_local_call(host, port, path, method_and_scheme, client)
         return None
-    if http_settings.telemetry == "drop" and is_telemetry(host, path):
+    if is_telemetry(host, path):
         return TELEMETRY
     provider = find_provider_of_path(host, path)
     if provider is not None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 MODES = ("answer", "error", "off")
-TELEMETRY_MODES = ("drop", "allow")
 
 
 class HTTPSettings:
@@ -24,22 +23,19 @@ class HTTPSettings:
         """
         self.is_offline = False
         """True if connections to other machines are refused, as in a dry run."""
-        self.telemetry = "drop"
-        """The handling of usage reports by frameworks: drop them, or `allow` them."""
         self.fast_retries = True
         """True if clients that support it are told to retry after milliseconds.
 
         No project has a reason to change it: what the provider sends is sent, too.
         """
 
-    def configure(self, mode: str, hosts: Sequence[str], telemetry: str) -> None:
+    def configure(self, mode: str, hosts: Sequence[str]) -> None:
         """Set everything that a project configures.
 
         `is_offline` stays: a run of pytest within a dry run must not reach other machines either.
         """
         self.mode = mode
         self.hosts = tuple(hosts)
-        self.telemetry = telemetry
 
     def copy(self) -> HTTPSettings:
         """Return a copy, for `restore`."""

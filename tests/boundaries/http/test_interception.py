@@ -340,5 +340,5 @@ def test_telemetry_may_be_let_through(
         "llm_mock.boundaries.http.providers.hosts.TELEMETRY_DOMAINS", ("app.corp.test",)
     )
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json() == {}
-    monkeypatch.setattr(http_settings, "telemetry", "allow")
+    monkeypatch.setattr(http_settings, "hosts", ("!app.corp.test",))
     assert requests.post(f"{application}/batch/", json={}, timeout=10).json()["path"] == "/batch/"
