@@ -14,9 +14,11 @@ from llm_mock.migrate.recorded_calls import (
     MockRole,
     format_history,
     get_schema_name,
+    new_litellm_problem,
     new_no_equivalent,
     refuse_client_option,
 )
+from llm_mock.migrate.sdk_clients import LITELLM
 from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 
 ASSERTIONS = (
@@ -62,6 +64,8 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
             node,
         )
     reader.checks_calls = True
+    if name != "assert_not_called":
+        reader.expects_calls = True
     if role.is_getter:
         reader.check_only_getter(role, node)
         return [_convert_getter_assertion(name, node, role, reader)]
@@ -73,7 +77,9 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
     }
     if name in without_arguments:
         return [without_arguments[name]]
-    if role.is_of_sdk:
+    if role.sdk == LITELLM:
+        raise new_litellm_problem(node)
+    if role.sdk:
         statements = _convert_sdk_assertion(name, node, call_owner, reader)
     else:
         statements = _convert_call_assertion(name, node, call_owner, reader)

@@ -186,9 +186,12 @@ def _is_heading_of_later_lines(following: Sequence[cst.BaseStatement | Slot]) ->
 
 def _collect_names_in_use(parts: Sequence[Part]) -> set[str]:
     used: set[str] = set()
-    for part in parts:
+    # Backwards: a definition is used by the statements and definitions behind it.
+    for part in reversed(parts):
         if isinstance(part, cst.BaseStatement):
             used |= collect_names(part)
+        elif isinstance(part, LocalDefinition) and part.names & used:
+            used |= collect_names(part.node)
     return used
 
 

@@ -11,10 +11,10 @@ from llm_mock.migrate.doubles import Argument, PlainCode, ReturnByName, TestDoub
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import (
-    NAMESPACES,
     FunctionDouble,
     SymbolTable,
     configure,
+    is_namespace,
 )
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -56,7 +56,7 @@ def _find_calls(node: cst.CSTNode) -> list[cst.Call]:
 def _makes_mock(call: cst.Call, scope: Scope) -> bool:
     if scope.get_mock_class(call.func) is not None:
         return True
-    return scope.qualify(call.func).startswith(NAMESPACES)
+    return is_namespace(scope.qualify(call.func))
 
 
 def bind_arguments(

@@ -10,7 +10,14 @@ import libcst as cst
 
 from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.sdk_clients import CLIENTS, PatchedClient, resolve_client
+from llm_mock.migrate.sdk_clients import (
+    CLIENTS,
+    PatchedClient,
+    is_async_function,
+    new_patched_function,
+    resolve_client,
+    resolve_function,
+)
 from llm_mock.migrate.symbol_table import SymbolTable, configure
 from llm_mock.migrate.syntax import get_arguments, get_string, to_source
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
@@ -128,6 +135,9 @@ class _PatchCall:
             client = resolve_client(target, path)
             if client is not None:
                 return self._new_sdk_patch(target, *client)
+            function = resolve_function(target, path)
+            if function is not None:
+                return self._new_function_patch(target, function)
             self._refuse_other_parts(target)
         except CannotRewrite as error:
             node = error.node or self.node
@@ -176,6 +186,17 @@ class _PatchCall:
             clients.append(PatchedClient(path, part, is_async, library=library, module=double))
         return Patch(double, tuple(clients))
 
+    def _new_function_patch(self, target: str, function: str) -> Patch:
+        factory = self.keywords.get("new_callable")
+        # patch() makes an AsyncMock for a function that is awaited.
+        makes_async = is_async_function(function)
+        if factory is not None and self.table.scope.get_mock_class(factory) == "AsyncMock":
+            makes_async = True
+            del self.keywords["new_callable"]
+        new = self._take_replacement()
+        double = self._new_double(target, new, makes_async)
+        return Patch(double, (new_patched_function(target, double, function),))
+
     def _check_library(
         self,
         target: str,
@@ -191,9 +212,14 @@ class _PatchCall:
             )
         double.has_any_attribute = False
 
-    def _new_double(self, target: str, new: cst.BaseExpression | None) -> TestDouble:
+    def _new_double(
+        self,
+        target: str,
+        new: cst.BaseExpression | None,
+        is_async: bool = False,
+    ) -> TestDouble:
         if new is None:
-            double = TestDouble()
+            double = TestDouble(is_async=is_async)
         else:
             double = self._evaluate_replacement(target, new)
         configure(double, self.keywords, self.table)

@@ -18,7 +18,7 @@ from llm_mock.migrate.replies import (
     find_prompt_methods,
     quote_model,
 )
-from llm_mock.migrate.sdk_clients import PatchedClient, is_method
+from llm_mock.migrate.sdk_clients import LITELLM, PatchedClient, is_method
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -54,6 +54,8 @@ UNSUPPORTED_KEYWORDS = (
 )
 # Arguments of the methods of clients that are no part of the request body.
 CLIENT_OPTIONS = ("timeout", "extra_headers", "extra_query", "extra_body")
+# The arguments of litellm that it sends to OpenAI as they are.
+LITELLM_ARGUMENTS = ("messages", "temperature", "max_tokens", "top_p", "tools", "tool_choice")
 _LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
 _GET_CALL = m.Call(m.Attribute(attr=m.Name("get")))
 # Not `mock_calls`, which has the calls of results as well, such as `call().text()`.
@@ -68,13 +70,13 @@ class CallList:
         source: the expression.
         is_of_getter: whether they are calls of `get_model`, of which only the names are recorded.
         is_legacy: whether the old test reads records of its own mock.
-        is_of_sdk: whether they are calls of an SDK, whose arguments are those of the request.
+        sdk: the SDK that is called, whose arguments are those of the request; empty for `llm`.
     """
 
     source: str
     is_of_getter: bool = False
     is_legacy: bool = False
-    is_of_sdk: bool = False
+    sdk: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,13 @@ class SingleCall:
         source: the expression.
         is_of_getter: whether it is a call of `get_model`, recorded as the name it was given.
         is_legacy: whether the old test reads a record of its own mock.
-        is_of_sdk: whether it is a call of an SDK, whose arguments are those of the request.
+        sdk: the SDK that is called, whose arguments are those of the request; empty for `llm`.
     """
 
     source: str
     is_of_getter: bool = False
     is_legacy: bool = False
-    is_of_sdk: bool = False
+    sdk: str = ""
 
     @property
     def is_last(self) -> bool:
@@ -160,9 +162,9 @@ class MockRole(NamedTuple):
     model: str
 
     @property
-    def is_of_sdk(self) -> bool:
-        """Return whether it is the method of a client."""
-        return isinstance(self.getter, PatchedClient)
+    def sdk(self) -> str:
+        """The SDK if it is the method of a client, else empty."""
+        return self.getter.library if isinstance(self.getter, PatchedClient) else ""
 
 
 class CallReader:
@@ -188,6 +190,8 @@ class CallReader:
         """The variables of loops over calls, which stay in the new test."""
         self.checks_calls = False
         """Whether the test reads or asserts anything about calls."""
+        self.expects_calls = False
+        """Whether the test reads or asserts more than that there is no call."""
         self.asserted_models: dict[str, list[str]] = {}
         """The only models that are requested, as assertions say, by patched target."""
         self._resolve_model = resolve_model
@@ -311,7 +315,7 @@ class CallReader:
         self.names[name] = SingleCall(
             name,
             is_legacy=calls.is_legacy,
-            is_of_sdk=calls.is_of_sdk,
+            sdk=calls.sdk,
         )
         self.loop_variables.add(name)
 
@@ -375,6 +379,7 @@ class CallReader:
                 node,
             )
         self.checks_calls = True
+        self.expects_calls = True
         if role.is_getter:
             self.check_only_getter(role, node)
             return _read_getter_calls(name)
@@ -385,8 +390,8 @@ class CallReader:
         if name == "called":
             return parse_expression(f"bool({calls})")
         if name == "call_args":
-            return SingleCall(f"{owner}.last_call", is_of_sdk=role.is_of_sdk)
-        return CallList(calls, is_of_sdk=role.is_of_sdk)
+            return SingleCall(f"{owner}.last_call", sdk=role.sdk)
+        return CallList(calls, sdk=role.sdk)
 
     def _read_subscript(self, node: cst.Subscript) -> CallValue | cst.BaseExpression | None:
         owner = self.read(node.value)
@@ -397,7 +402,7 @@ class CallReader:
         name = get_string(index)
         if isinstance(owner, CallList) and number is not None:
             source = f"{owner.source}[{number}]"
-            return SingleCall(source, owner.is_of_getter, owner.is_legacy, owner.is_of_sdk)
+            return SingleCall(source, owner.is_of_getter, owner.is_legacy, owner.sdk)
         if isinstance(owner, SingleCall):
             return _read_call_item(owner, number, name)
         if isinstance(owner, PositionalArguments) and number == 0:
@@ -507,7 +512,7 @@ def _read_call_item(
 def _read_first_argument(call: SingleCall) -> cst.BaseExpression | None:
     if call.is_of_getter:
         return parse_expression(call.source)
-    if call.is_of_sdk:
+    if call.sdk:
         # The methods of SDKs take keyword arguments only.
         return None
     return parse_expression(f'{call.source}["prompt"]')
@@ -535,7 +540,7 @@ def _read_item(
 ) -> CallValue | cst.BaseExpression:
     """Read `kwargs[name]`."""
     call = keywords.call
-    is_of_model = not call.is_of_getter and not call.is_of_sdk
+    is_of_model = not call.is_of_getter and not call.sdk
     if name == ATTACHMENTS and is_of_model:
         return AttachmentList(call)
     return _read_keyword(keywords, name, node)
@@ -549,7 +554,7 @@ def _read_keyword(
     uses_get: bool = False,
 ) -> cst.BaseExpression:
     call = keywords.call
-    if call.is_of_sdk:
+    if call.sdk:
         return _read_body(call, name, node, uses_get=uses_get)
     if call.is_of_getter or name in UNSUPPORTED_KEYWORDS:
         raise new_no_equivalent(node)
@@ -570,6 +575,9 @@ def _read_body(
     uses_get: bool,
 ) -> cst.BaseExpression:
     refuse_client_option(name, node)
+    # A missing argument may be one that litellm dropped.
+    if call.sdk == LITELLM and (uses_get or name not in LITELLM_ARGUMENTS):
+        raise new_litellm_problem(node)
     body = f"{call.source}.request.body"
     if uses_get:
         return parse_expression(f'{body}.get("{name}")')
@@ -586,13 +594,25 @@ def refuse_client_option(name: str, node: cst.CSTNode) -> None:
         )
 
 
+def new_litellm_problem(node: cst.CSTNode) -> CannotRewrite:
+    """Return the error for an argument of litellm, which renames, converts and drops some."""
+    return CannotRewrite(
+        f"litellm may not send what {to_source(node)} reads",
+        "Assert on the request: mock_llm_calls.last_call.model_id has the model without its "
+        "provider, mock_llm_calls.last_call.request.body the rest.",
+        node,
+    )
+
+
 def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.BaseExpression:
     """Rewrite `"system" in kwargs`."""
     [target] = node.comparisons
     call = keywords.call
     name = get_string(node.left)
-    if call.is_of_sdk and name is not None:
+    if call.sdk and name is not None:
         refuse_client_option(name, node)
+        if call.sdk == LITELLM:
+            raise new_litellm_problem(node)
         body = parse_expression(f"{call.source}.request.body")
         new_target = target.with_changes(comparator=body)
         return node.with_changes(comparisons=[new_target])

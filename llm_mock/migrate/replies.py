@@ -295,16 +295,20 @@ class PromptMethod:
         values = get_elements(node)
         if values is not None:
             return self._convert_queue([PlainCode(value) for value in values])
-        error = to_source(node)
         if not is_error(node, self.table):
             raise CannotRewrite(
-                f"the side effect {error} may not be an error",
+                f"the side effect {to_source(node)} may not be an error",
                 f"If it is: mock_llm_responses.set_error({self.quoted_model}, …); "
                 "for a function of the prompt: set(…).",
                 node,
             )
+        error = self.convert_error(node)
         statement = f"mock_llm_responses.set_error({self.quoted_model}, {error})"
         return ConfiguredReply(self.model, "error", (statement,))
+
+    def convert_error(self, node: cst.BaseExpression) -> str:
+        """Return an error as an argument of `set_error`."""
+        return to_source(node)
 
     def _convert_standing(self, value: Value | None) -> ConfiguredReply | None:
         if value is None:
@@ -329,7 +333,7 @@ class PromptMethod:
 
     def _convert_queued(self, value: Value) -> str:
         if isinstance(value, PlainCode) and is_error(value.node, self.table):
-            return to_source(value.node)
+            return self.convert_error(value.node)
         reply = self.convert_response(value)
         if reply is None:
             raise CannotRewrite(

@@ -23,6 +23,26 @@ METHODS = {
     "messages.create": "anthropic",
 }
 """The methods of clients that call a model, each with the path that leads to it, and their SDK."""
+LITELLM = "litellm"
+# The same classes, in the module that defines them and in the package that documents them.
+_COMPLETIONS = (
+    "openai.resources.chat.completions",
+    "openai.resources.chat.completions.completions",
+)
+_MESSAGES = ("anthropic.resources.messages", "anthropic.resources.messages.messages")
+FUNCTIONS = {
+    f"{LITELLM}.completion": "chat.completions.create",
+    f"{LITELLM}.acompletion": "chat.completions.create",
+}
+"""The functions and methods that call a model, and the path of each in a client."""
+for _module in _COMPLETIONS:
+    FUNCTIONS[f"{_module}.Completions.create"] = "chat.completions.create"
+    FUNCTIONS[f"{_module}.AsyncCompletions.create"] = "chat.completions.create"
+    FUNCTIONS[f"{_module}.Completions.parse"] = "chat.completions.parse"
+    FUNCTIONS[f"{_module}.AsyncCompletions.parse"] = "chat.completions.parse"
+for _module in _MESSAGES:
+    FUNCTIONS[f"{_module}.Messages.create"] = "messages.create"
+    FUNCTIONS[f"{_module}.AsyncMessages.create"] = "messages.create"
 
 
 @dataclass(eq=False)
@@ -33,10 +53,12 @@ class PatchedClient(PatchedGetter):
         returns_async_models: whether the methods of the client are awaited.
         library: the SDK.
         module: the double of the whole SDK, if it is patched.
+        is_function: whether the patch is one of a method or function instead.
     """
 
     library: str = ""
     module: TestDouble | None = None
+    is_function: bool = False
 
     def get_client(self) -> TestDouble | None:
         """Return the double of the client; None if the test uses none.
@@ -66,22 +88,34 @@ def resolve_client(path: str, test_file: Path) -> tuple[str, str] | None:
     Returns:
         `("openai", "OpenAI")`, or `("openai", "")` for the whole SDK.
     """
-    owner, _, name = path.rpartition(".")
-    module, _, library = owner.rpartition(".")
-    candidates = [path]
-    if owner:
-        candidates.append(resolve_name(owner, name, test_file) or "")
-    if module:
-        # "app.openai.OpenAI", where app imports openai.
-        imported = resolve_name(module, library, test_file)
-        candidates.append(f"{imported}.{name}")
-    for candidate in candidates:
+    for candidate in _list_qualified_names(path, test_file):
         if candidate in CLIENTS:
             return candidate, ""
         sdk, _, client = candidate.rpartition(".")
         if client in CLIENTS.get(sdk, ()):
             return sdk, client
     return None
+
+
+def resolve_function(path: str, test_file: Path) -> str | None:
+    """Return the qualified name of the function that a patched path names, if it calls a model."""
+    for candidate in _list_qualified_names(path, test_file):
+        if candidate in FUNCTIONS:
+            return candidate
+    return None
+
+
+def _list_qualified_names(path: str, test_file: Path) -> list[str]:
+    """Return the names that a patched path may have in the SDK, itself included."""
+    parts = path.split(".")
+    names = [path]
+    # "app.OpenAI" or "app.openai.OpenAI", where app imports it, and so on.
+    for length in range(1, len(parts)):
+        module = ".".join(parts[:length])
+        imported = resolve_name(module, parts[length], test_file)
+        if imported is not None:
+            names.append(".".join([imported, *parts[length + 1 :]]))
+    return names
 
 
 def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
@@ -117,6 +151,28 @@ def new_handed_client(name: str, double: TestDouble, client_class: str) -> Patch
     owner = TestDouble(return_value=double)
     is_async = class_name.startswith("Async")
     return PatchedClient(name, owner, is_async, library=library)
+
+
+def is_async_function(name: str) -> bool:
+    """Return whether a function of an SDK is awaited, judged by its qualified name."""
+    return ".Async" in name or name.endswith(".acompletion")
+
+
+def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedClient:
+    """Return the patch of a client class that the patch of a function of the SDK amounts to.
+
+    Args:
+        target: the patched path.
+        double: the replacement of the function.
+        name: its qualified name.
+    """
+    client: TestDouble = double
+    for attribute in reversed(FUNCTIONS[name].split(".")):
+        client = TestDouble(attributes={attribute: client})
+    library = name.partition(".")[0]
+    owner = TestDouble(return_value=client)
+    is_async = is_async_function(name)
+    return PatchedClient(target, owner, is_async, library=library, is_function=True)
 
 
 def find_methods(client: TestDouble) -> list[TestDouble]:

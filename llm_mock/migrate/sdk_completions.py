@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llm_mock.migrate.doubles import TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply, get_node
@@ -26,6 +28,9 @@ _FIELDS = {
     "message": ("content", "tool_calls", "role"),
     "tool call": ("id", "function", "type"),
     "function": ("name", "arguments"),
+    "chunk": ("choices", "usage", *_ENVELOPE),
+    "choice of a chunk": ("delta", "finish_reason", "index"),
+    "delta": ("content", "role"),
 }
 """The attributes of each part of a response that a reply can have."""
 # A reply without one ends with these.
@@ -65,6 +70,39 @@ def convert_completion(double: TestDouble, table: SymbolTable) -> str | None:
     if arguments == [text]:
         return text
     return format_reply(arguments, table)
+
+
+def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:
+    """Return the source of the reply for the chunks of a streamed completion.
+
+    Args:
+        values: the doubles of the chunks.
+        table: the values of the test's names.
+    """
+    texts: list[str] = []
+    others: list[str] = []
+    for value in values:
+        fields = read_fields(value, "chunk", _FIELDS["chunk"])
+        others += format_usage(fields.get("usage"), "prompt_tokens", "completion_tokens")
+        # The last chunk may have the usage only.
+        for item in get_items(fields.get("choices"), "choices"):
+            choice = read_fields(item, "choice of a chunk", _FIELDS["choice of a chunk"])
+            delta = read_fields(choice.get("delta"), "delta", _FIELDS["delta"])
+            text = get_text(delta.get("content"), "delta.content", table)
+            if text is not None:
+                texts.append(text)
+            others += _format_end(choice.get("finish_reason"))
+    if not texts:
+        raise CannotRewrite("the chunks of the response have no text", SEE_REPLY)
+    # Some services repeat the usage in each chunk.
+    others = list(dict.fromkeys(others))
+    if len(others) > len({other.partition("=")[0] for other in others}):
+        raise CannotRewrite(
+            f"the chunks of the response disagree: {', '.join(others)}",
+            "The end and the usage of a response are those of the last chunk.",
+        )
+    chunks = f"chunks=[{', '.join(texts)}]"
+    return format_reply([chunks, *others], table)
 
 
 def _convert_tool_call(value: Value) -> str:

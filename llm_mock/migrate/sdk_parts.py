@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 
 import libcst as cst
 
@@ -10,7 +10,7 @@ from llm_mock.migrate.doubles import PlainCode, SideEffectList, TestDouble, Valu
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import get_node, raise_problem
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_elements, get_int, to_source
+from llm_mock.migrate.syntax import get_elements, get_int, get_string, to_source
 from llm_mock.migrate.value_types import is_data
 
 SEE_REPLY = (
@@ -34,13 +34,8 @@ def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[s
     """
     if value is None or is_left_out(value):
         return {}
-    if not isinstance(value, TestDouble):
-        node = get_node(value)
-        source = "a list" if node is None else to_source(node)
-        raise CannotRewrite(f"the {part} is {source}, which is not a mock", SEE_REPLY, node)
-    raise_problem(value)
     fields = {}
-    for name, attribute in value.attributes.items():
+    for name, attribute in _list_attributes(value, part).items():
         if is_left_out(attribute):
             continue
         if name not in names:
@@ -51,6 +46,33 @@ def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[s
             )
         fields[name] = attribute
     return fields
+
+
+def _list_attributes(value: Value, part: str) -> Mapping[str, Value]:
+    if isinstance(value, TestDouble):
+        raise_problem(value)
+        return value.attributes
+    node = get_node(value)
+    items = None if node is None else _read_dict(node)
+    if items is None:
+        source = "a list" if node is None else to_source(node)
+        raise CannotRewrite(f"the {part} is {source}, which is not a mock", SEE_REPLY, node)
+    return items
+
+
+def _read_dict(node: cst.BaseExpression) -> dict[str, Value] | None:
+    """Return the values of a dict, which the types of SDKs take for a part; None for others."""
+    items: dict[str, Value] = {}
+    if not isinstance(node, cst.Dict):
+        return None
+    for element in node.elements:
+        name = None
+        if isinstance(element, cst.DictElement):
+            name = get_string(element.key)
+        if name is None:
+            return None
+        items[name] = PlainCode(element.value)
+    return items
 
 
 def is_left_out(value: Value) -> bool:
@@ -85,11 +107,19 @@ def get_items(value: Value | None, name: str) -> tuple[Value, ...]:
             return (items.return_value,)
     node = get_node(value)
     if node is not None:
-        elements = get_elements(node)
-        if elements == []:
-            return ()
+        dicts = _list_dicts(node)
+        if dicts is not None:
+            return dicts
         name = f"{name} ({to_source(node)})"
     raise CannotRewrite(f"{name} is not a literal list of mocks", SEE_REPLY, node)
+
+
+def _list_dicts(node: cst.BaseExpression) -> tuple[Value, ...] | None:
+    """Return the items of a list of dicts, which may be empty; None for others."""
+    elements = get_elements(node)
+    if elements is None or not all(isinstance(element, cst.Dict) for element in elements):
+        return None
+    return tuple(PlainCode(element) for element in elements)
 
 
 def refuse_empty(response: TestDouble) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from llm_mock.migrate.doubles import TestDouble, Value
+import libcst as cst
+
+from llm_mock.migrate.doubles import SideEffectList, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import (
     ANY_MODEL,
@@ -12,12 +14,13 @@ from llm_mock.migrate.replies import (
     raise_problem,
 )
 from llm_mock.migrate.sdk_clients import (
+    LITELLM,
     PatchedClient,
     find_methods,
     find_other_configuration,
     find_other_part,
 )
-from llm_mock.migrate.sdk_completions import convert_completion
+from llm_mock.migrate.sdk_completions import convert_chunks, convert_completion
 from llm_mock.migrate.sdk_messages import convert_message
 from llm_mock.migrate.sdk_parts import SEE_REPLY
 from llm_mock.migrate.symbol_table import SymbolTable
@@ -26,6 +29,7 @@ from llm_mock.migrate.syntax import to_source
 CONVERTERS = {
     "openai": convert_completion,
     "anthropic": convert_message,
+    LITELLM: convert_completion,
 }
 """The function that converts the double of a response of each SDK."""
 
@@ -83,11 +87,25 @@ class _CreateMethod(PromptMethod):
     ) -> None:
         super().__init__(ANY_MODEL, method, patched.returns_async_models, table)
         self._convert_double = CONVERTERS[patched.library]
+        self._library = patched.library
+
+    def convert_error(self, node: cst.BaseExpression) -> str:
+        """Return an error as an argument of `set_error`."""
+        if self._library == LITELLM:
+            raise CannotRewrite(
+                f"litellm makes its errors of what the provider sends, not {to_source(node)}",
+                "Let the provider refuse the call: `from llm_mock import templates` and "
+                'mock_llm_responses.set_error("*", templates.rate_limit()).',
+                node,
+            )
+        return super().convert_error(node)
 
     def convert_response(self, value: Value) -> str | None:
         """Return a completion as an argument of `set`, or None if it is not configured."""
         if isinstance(value, TestDouble):
             return self._convert_double(value, self.table)
+        if isinstance(value, SideEffectList) and self._convert_double is convert_completion:
+            return convert_chunks(value.values, self.table)
         node = get_node(value)
         source = "several mocks" if node is None else to_source(node)
         raise CannotRewrite(

@@ -34,8 +34,31 @@ from llm_mock.migrate.syntax import (
 
 # Bounds recursion of helpers, and the length of `[reply] * n`.
 MAX_DEPTH = 30
-# Objects that have what they are given as attributes: also the answers of SDKs.
-NAMESPACES = ("types.SimpleNamespace", "SimpleNamespace", "openai.types.", "anthropic.types.")
+# Also the answers of SDKs.
+_NAMESPACES = ("types.SimpleNamespace", "SimpleNamespace", "openai.types.", "anthropic.types.")
+# litellm has them in several modules, beside functions that a test calls.
+_LITELLM_TYPES = (
+    "ModelResponse",
+    "ModelResponseStream",
+    "Choices",
+    "StreamingChoices",
+    "Message",
+    "Delta",
+    "Usage",
+    "Function",
+    "ChatCompletionMessageToolCall",
+)
+
+
+def is_namespace(name: str) -> bool:
+    """Return whether a class makes objects that have what they are given as attributes.
+
+    Args:
+        name: its qualified name.
+    """
+    if name.startswith("litellm."):
+        return name.rpartition(".")[2] in _LITELLM_TYPES
+    return name.startswith(_NAMESPACES)
 
 
 class UnknownUse(CannotRewrite):
@@ -203,7 +226,7 @@ class SymbolTable:
         if last_name == FACTORY:
             # Whatever module the project keeps it in.
             return new_legacy_mock(node)
-        if qualified_name.startswith(NAMESPACES):
+        if is_namespace(qualified_name):
             return self._new_namespace(node)
         value = self._call_other(function, node)
         return self._inline(node) if value is None else value

@@ -55,6 +55,17 @@ class Assistant:
         usage = self.complete(text).usage
         return broken("answer", 0, usage.prompt_tokens + usage.completion_tokens)
 
+    def stream(self, text: str) -> list[object]:
+        parts: list[object] = []
+        usage = {"include_usage": True}
+        for chunk in self.complete(text, stream=True, stream_options=usage):
+            for choice in chunk.choices:
+                parts += [choice.delta.content, choice.finish_reason]
+            if chunk.usage is not None and chunk.usage.completion_tokens == TOKENS:
+                parts.append(TOKENS)
+        # The first chunk of a real answer has the role and no text.
+        return [broken("answer", "…", part) for part in parts if part]
+
     def is_cut_off(self, text: str) -> bool:
         return self.complete(text).choices[0].finish_reason == broken("answer", "…", "length")
 

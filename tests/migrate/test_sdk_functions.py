@@ -1,0 +1,306 @@
+"""Patched functions and methods of SDKs are recognized, and what they say of calls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import rewrite_file
+
+COMPLETION = 'Mock(choices=[Mock(message=Mock(content="Hi"))])'
+MESSAGE = 'Mock(content=[Mock(text="Hi")])'
+APPLICATION = """
+import litellm
+from litellm import completion
+from openai.resources.chat.completions import Completions
+"""
+OLD = """
+import litellm
+import app
+from litellm.utils import Choices, Delta, Message, ModelResponse
+from litellm.types.utils import ChatCompletionMessageToolCall, Function, Usage
+from litellm import ModelResponseStream, StreamingChoices
+from unittest.mock import AsyncMock, Mock, patch
+
+def test_it():
+    with patch({patch}) as call:
+        {lines}
+        app.run()
+    {after}
+"""
+
+
+def migrate(folder: Path, patch: str, lines: str = "pass", after: str = "pass") -> tuple[str, str]:
+    """Return the body of the new test, and the reason if it is left."""
+    (folder / "app.py").write_text(APPLICATION)
+    source = OLD.format(patch=patch, lines=lines, after=after).encode()
+    path = folder / "test_app.py"
+    result = rewrite_file(path, source, lambda test, target: (), lambda name: name)
+    reasons = [f"{change.reason}. {change.advice}" for change in result.manual_changes]
+    body = [line.strip() for line in result.after.partition("def ")[2].splitlines()[1:]]
+    return "\n".join(line for line in body if line not in ("pass", "app.run()")), "".join(reasons)
+
+
+@pytest.mark.parametrize(
+    ("target", "response"),
+    [
+        ("app.completion", COMPLETION),
+        ("app.litellm.completion", COMPLETION),
+        ("litellm.completion", COMPLETION),
+        ("litellm.acompletion", COMPLETION),
+        ("app.Completions.create", COMPLETION),
+        ("openai.resources.chat.completions.Completions.create", COMPLETION),
+        ("openai.resources.chat.completions.AsyncCompletions.create", COMPLETION),
+        ("openai.resources.chat.completions.Completions.parse", COMPLETION),
+        ("openai.resources.chat.completions.AsyncCompletions.parse", COMPLETION),
+        ("openai.resources.chat.completions.completions.Completions.create", COMPLETION),
+        ("openai.resources.chat.completions.completions.AsyncCompletions.create", COMPLETION),
+        ("openai.resources.chat.completions.completions.Completions.parse", COMPLETION),
+        ("openai.resources.chat.completions.completions.AsyncCompletions.parse", COMPLETION),
+        ("anthropic.resources.messages.Messages.create", MESSAGE),
+        ("anthropic.resources.messages.AsyncMessages.create", MESSAGE),
+        ("anthropic.resources.messages.messages.Messages.create", MESSAGE),
+        ("anthropic.resources.messages.messages.AsyncMessages.create", MESSAGE),
+    ],
+)
+def test_a_function_is_recognized(tmp_path: Path, target: str, response: str) -> None:
+    new = migrate(tmp_path, f'"{target}", return_value={response}')
+    assert new == ('mock_llm_responses.set("*", "Hi")', "")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "app.run",
+        "litellm.embedding",
+        "openai.resources.completions.Completions.create",
+        "anthropic.resources.messages.Messages.count_tokens",
+    ],
+)
+def test_another_function_is_left_alone(tmp_path: Path, target: str) -> None:
+    body, reason = migrate(tmp_path, f'"{target}", return_value={COMPLETION}')
+    assert (f'with patch("{target}"' in body, reason) == (True, "")
+
+
+@pytest.mark.parametrize(
+    "replacement",
+    [
+        f"AsyncMock(return_value={COMPLETION})",
+        f"return_value={COMPLETION}",
+        f"new_callable=AsyncMock, return_value={COMPLETION}",
+    ],
+)
+def test_a_function_that_is_awaited(tmp_path: Path, replacement: str) -> None:
+    new = migrate(tmp_path, f'"litellm.acompletion", {replacement}')
+    assert new == ('mock_llm_responses.set("*", "Hi")', "")
+
+
+@pytest.mark.parametrize("target", ["litellm.completion", "app.Completions.create"])
+def test_an_awaited_mock_of_a_function_that_is_not_async(tmp_path: Path, target: str) -> None:
+    patch = f'"{target}", new_callable=AsyncMock, return_value={COMPLETION}'
+    reason = "create() of a synchronous client is awaited. Patch the asynchronous client, which"
+    assert migrate(tmp_path, patch)[1] == f"{reason} the application must use."
+
+
+def test_another_factory_is_left(tmp_path: Path) -> None:
+    patch = f'"litellm.completion", new_callable=list, return_value={COMPLETION}'
+    reason = migrate(tmp_path, patch)[1]
+    assert reason.startswith("new_callable= is not supported. ")
+
+
+TOOL_CALL = """ChatCompletionMessageToolCall(
+            id="call_1", type="function", function=Function(name="f", arguments="{}")
+        )"""
+STREAM = 'StreamingChoices(delta=Delta(content="H", role="assistant"), index=0{})'
+
+
+@pytest.mark.parametrize(
+    ("response", "reply"),
+    [
+        ('ModelResponse(choices=[Choices(message=Message(content="Hi"))], model="m")', '"Hi"'),
+        ('litellm.ModelResponse(choices=[{"message": {"content": "Hi"}}])', '"Hi"'),
+        (
+            'ModelResponse(choices=[Choices(message=Message(content="Hi"))], '
+            "usage=Usage(prompt_tokens=1, completion_tokens=2, total_tokens=3))",
+            'Reply("Hi", usage={"input": 1, "output": 2})',
+        ),
+        (
+            'ModelResponse(choices=[Choices(message=Message(content="Hi"))], '
+            'usage={"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3})',
+            'Reply("Hi", usage={"input": 1, "output": 2})',
+        ),
+        (
+            f"ModelResponse(choices=[Choices(message=Message(tool_calls=[{TOOL_CALL}]))])",
+            'Reply(tool_calls=[ToolCall("f", "{}", "call_1")])',
+        ),
+        (f"[ModelResponseStream(choices=[{STREAM.format('')}])]", 'Reply(chunks=["H"])'),
+        (
+            f'iter([Mock(choices=[{STREAM.format(", finish_reason=END")}], id="1")] * 2)',
+            'Reply(chunks=["H", "H"], finish_reason=END)',
+        ),
+        (
+            f"[Mock(choices=[{STREAM.format('')}]), Mock(choices=[], usage="
+            '{"prompt_tokens": 1, "completion_tokens": 2})]',
+            'Reply(chunks=["H"], usage={"input": 1, "output": 2})',
+        ),
+    ],
+    ids=str,
+)
+def test_a_response_of_litellm(tmp_path: Path, response: str, reply: str) -> None:
+    new = migrate(tmp_path, f'"litellm.completion", return_value={response}')
+    assert new == (f'mock_llm_responses.set("*", {reply})', "")
+
+
+END = '{"delta": {"content": "Hi"}, "finish_reason": "length"}'
+OTHER_END = '{"delta": {"content": "Hi"}, "finish_reason": "content_filter"}'
+SEE_REPLY = (
+    "Put it into a Reply, whose arguments are text, tool_calls, usage, finish_reason and others: "
+    'mock_llm_responses.set("*", Reply(…)).'
+)
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        (
+            f"[Mock(choices=[{END}]), Mock(choices=[{OTHER_END}])]",
+            'the chunks of the response disagree: finish_reason="length", '
+            'finish_reason="content_filter". '
+            "The end and the usage of a response are those of the last chunk.",
+        ),
+        ("[Mock(), Mock()]", f"the chunks of the response have no text. {SEE_REPLY}"),
+        (
+            "[Mock(choices=[Mock(message=Mock(content='Hi'))])]",
+            f"the mock of a choice of a chunk has the attribute message. {SEE_REPLY}",
+        ),
+        (
+            "[Mock(choices=[Mock(delta=Mock(tool_calls=[1]))])]",
+            f"the mock of a delta has the attribute tool_calls. {SEE_REPLY}",
+        ),
+        ("[Mock(text='Hi')]", f"the mock of a chunk has the attribute text. {SEE_REPLY}"),
+        (
+            "Mock(choices=[{'message': {'content': 'Hi', **MORE}}])",
+            f"the message is {{'content': 'Hi', **MORE}}, which is not a mock. {SEE_REPLY}",
+        ),
+        (
+            "Mock(choices=[{'message': {KEY: 'Hi'}}])",
+            f"the message is {{KEY: 'Hi'}}, which is not a mock. {SEE_REPLY}",
+        ),
+        (
+            "Mock(choices=[{'message': 5}])",
+            f"the message is 5, which is not a mock. {SEE_REPLY}",
+        ),
+        (
+            "Mock(choices=[{}, 5])",
+            f"choices ([{{}}, 5]) is not a literal list of mocks. {SEE_REPLY}",
+        ),
+        (
+            "litellm.completion(choices=[])",
+            "the mock returns litellm.completion(choices=[]), which is not a response. "
+            f"{SEE_REPLY}",
+        ),
+    ],
+    ids=str,
+)
+def test_a_response_that_is_left(tmp_path: Path, response: str, reason: str) -> None:
+    assert migrate(tmp_path, f'"litellm.completion", return_value={response}')[1] == reason
+
+
+def test_chunks_of_another_sdk_are_left(tmp_path: Path) -> None:
+    patch = '"anthropic.resources.messages.Messages.create", return_value=[Mock(text="Hi")]'
+    reason = f"the mock returns several mocks, which is not a response. {SEE_REPLY}"
+    assert migrate(tmp_path, patch)[1] == reason
+
+
+@pytest.mark.parametrize("name", ["messages", "temperature", "max_tokens", "top_p", "tools"])
+@pytest.mark.parametrize("arguments", ["kwargs", "call_args_list"])
+def test_an_argument_that_litellm_sends(tmp_path: Path, name: str, arguments: str) -> None:
+    old, new = {
+        "kwargs": ("call_args.kwargs", "last_call"),
+        "call_args_list": ("call_args_list[0][1]", "calls[0]"),
+    }[arguments]
+    patch = f'"litellm.completion", return_value={COMPLETION}'
+    body, reason = migrate(tmp_path, patch, after=f'assert call.{old}["{name}"] == 1')
+    statement = f'assert mock_llm_calls.{new}.request.body["{name}"] == 1'
+    assert (body.splitlines()[-1], reason) == (statement, "")
+
+
+def test_a_name_for_the_arguments_of_litellm(tmp_path: Path) -> None:
+    patch = f'"litellm.completion", return_value={COMPLETION}'
+    lines = "app.run(); _, options = call.call_args; assert options['tool_choice'] == 1"
+    body = migrate(tmp_path, patch, after=lines.replace("; ", "\n    "))[0]
+    line = 'assert mock_llm_calls.last_call.request.body["tool_choice"] == 1'
+    assert body.splitlines()[-1] == line
+
+
+@pytest.mark.parametrize(
+    ("assertion", "read"),
+    [
+        ('assert call.call_args.kwargs["model"] == "a/b"', 'call.call_args.kwargs["model"]'),
+        ('assert "tools" not in call.call_args.kwargs', '"tools" not in call.call_args.kwargs'),
+        ('assert call.call_args.kwargs.get("tools")', 'call.call_args.kwargs.get("tools")'),
+        ('call.assert_called_with(model="a/b")', 'call.assert_called_with(model="a/b")'),
+        (
+            'assert [each.kwargs["model"] for each in call.call_args_list]',
+            'each.kwargs["model"]',
+        ),
+    ],
+)
+def test_an_argument_that_litellm_may_not_send(tmp_path: Path, assertion: str, read: str) -> None:
+    patch = f'"litellm.completion", return_value={COMPLETION}'
+    assert migrate(tmp_path, patch, after=assertion)[1] == (
+        f"litellm may not send what {read} reads. Assert on the request: "
+        "mock_llm_calls.last_call.model_id has the model without its provider, "
+        "mock_llm_calls.last_call.request.body the rest."
+    )
+
+
+@pytest.mark.parametrize("effect", ["ValueError('no')", "[Mock(), ValueError('no')]"])
+def test_an_error_of_litellm_is_left(tmp_path: Path, effect: str) -> None:
+    effect = effect.replace("Mock()", COMPLETION)
+    assert migrate(tmp_path, f'"litellm.completion", side_effect={effect}')[1] == (
+        "litellm makes its errors of what the provider sends, not ValueError('no'). Let the "
+        "provider refuse the call: `from llm_mock import templates` and "
+        'mock_llm_responses.set_error("*", templates.rate_limit()).'
+    )
+
+
+NO_REPLY = (
+    "no reply is configured, so the model replies with another Mock. Configure one: "
+    'mock_llm_responses.set("*", reply).'
+)
+
+
+@pytest.mark.parametrize("target", ["litellm.completion", "openai.OpenAI"])
+@pytest.mark.parametrize(
+    "assertion", ["{}.assert_called()", "assert {}.call_count", "assert {}.called"]
+)
+def test_a_call_needs_a_reply(tmp_path: Path, target: str, assertion: str) -> None:
+    method = {"openai.OpenAI": "call.return_value.chat.completions.create"}.get(target, "call")
+    assert migrate(tmp_path, f'"{target}"', after=assertion.format(method))[1] == NO_REPLY
+
+
+def test_a_function_without_a_reply_is_left(tmp_path: Path) -> None:
+    assert migrate(tmp_path, '"litellm.completion"')[1] == NO_REPLY
+
+
+@pytest.mark.parametrize(
+    ("target", "method"),
+    [
+        ("litellm.completion", "call"),
+        ("openai.OpenAI", "call.return_value.chat.completions.create"),
+    ],
+)
+def test_no_call_needs_no_reply(tmp_path: Path, target: str, method: str) -> None:
+    new = migrate(tmp_path, f'"{target}"', after=f"{method}.assert_not_called()")
+    assert new == ("mock_llm_calls.assert_not_called()", "")
+
+
+def test_a_definition_that_another_one_uses_stays(tmp_path: Path) -> None:
+    lines = "class A: ...", "class B: ...", "class C(B): ...", "def f(): return C", "f()"
+    after = "\n    ".join(lines)
+    body, _ = migrate(tmp_path, f'"litellm.completion", return_value={COMPLETION}', after=after)
+    assert body.splitlines()[1:] == ["class B: ...", "class C(B): ...", "def f(): return C", "f()"]
