@@ -253,6 +253,20 @@ def test_the_transcript_shows_everything_in_order() -> None:
     )
 
 
+def test_the_transcript_shows_retries_waits_and_silence() -> None:
+    first = Turn("", (), Usage(1, 1), retried=("429: slow down", "503"), waited=2.5)
+    call = Turn("", (WRITE,), Usage(1, 1))
+    assert str(result(turns=(first, call))).splitlines()[3:] == [
+        "  turn 1:",
+        "    waited 2.5 s for the limits of a minute",
+        "    asked again after 429: slow down",
+        "    asked again after 503",
+        "    (nothing said)",
+        "  turn 2:",
+        '    write(path="b.txt") ✗ no space  (1 ms)',
+    ]
+
+
 def test_the_repr_is_one_line() -> None:
     assert repr(RESULT) == (
         '<AgentResult: succeeded; tool calls: read(path="a.txt", lines=3), write(path="b.txt"), '

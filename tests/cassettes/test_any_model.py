@@ -130,6 +130,12 @@ def test_the_content_of_an_attachment_that_was_changed_is_noticed(run: Run) -> N
         yield "a picture"
 
     run("once", lambda: Scripted(execute).prompt("Draw").text())
+    text = run.path.read_text()
+    run.path.write_text(text.replace("bytes: 50000", "bytes: 49999"))
+    problem = "the attachment has 50,000 bytes, but `bytes` is 49,999"
+    with pytest.raises(InvalidFile, match=rf"cassette.yaml:\d+: {problem}\n"):
+        Cassette(run.path)
+    run.path.write_text(text)
     beside = next(path for path in run.path.parent.iterdir() if path != run.path)
     beside.write_bytes(b"changed")
     with pytest.raises(

@@ -17,6 +17,7 @@ from llm_mock import ErrorNotRebuilt, LLMMockError
 from llm_mock.behaviour.provider_errors import KINDS, make_provider_error
 from llm_mock.boundaries.http.recording import SDK_ERRORS
 from llm_mock.cassettes.exceptions import describe, rebuild
+from llm_mock.support.text import shorten
 
 
 class QuotaError(Exception):
@@ -207,11 +208,40 @@ def test_nothing_but_exception_classes_is_called(
 
 @pytest.mark.parametrize(
     "description",
-    [{}, None, [], {"class": 3}, {"class": ".x:Y", "args": []}, {"class": "openai:RateLimitError"}],
+    [{}, None, [], {"class": 3}],
 )
 def test_what_describes_no_exception_is_refused(description: Any) -> None:
-    with pytest.raises(ErrorNotRebuilt):
+    with pytest.raises(ErrorNotRebuilt) as raised:
         rebuild(description)
+    assert str(raised.value) == (
+        f"Invalid description of an exception: {shorten(description)}. "
+        "Its 'class' must be the name of an exception class."
+    )
+
+
+@pytest.mark.parametrize(
+    ("description", "problem"),
+    [
+        ({"class": ".x:Y", "args": []}, "The exception .x:Y cannot be made here: "),
+        (
+            {"class": "openai:RateLimitError"},
+            "The exception openai:RateLimitError cannot be made as described: KeyError: 'message'.",
+        ),
+        (
+            {"class": "os:system", "args": ["a"]},
+            "Invalid description of an exception: os:system is not an exception class.",
+        ),
+        (
+            {"class": "builtins:int", "args": ["1"]},
+            "Invalid description of an exception: builtins:int is not an exception class.",
+        ),
+    ],
+)
+def test_a_description_that_cannot_be_followed_says_why(description: Any, problem: str) -> None:
+    with pytest.raises(ErrorNotRebuilt) as raised:
+        rebuild(description)
+    assert str(raised.value).startswith(problem)
+    assert "pip install" not in str(raised.value)
 
 
 def test_a_class_that_takes_something_else_is_said() -> None:

@@ -452,7 +452,10 @@ def test_a_failed_test_never_replaces_its_cassette(
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["The test failed, so the cassette cassettes/test_it/test_hi.llm.yaml stays as it was; *"]
+        [
+            "The test failed, so the cassette cassettes/test_it/test_hi.llm.yaml stays as it was; "
+            "the 1 recorded call was not written."
+        ]
     )
     assert CASSETTE.read_text() == before
 

@@ -689,6 +689,26 @@ def test_a_fault_of_the_plugin_is_a_warning_and_below_any_minimum(
     )
 
 
+@pytest.mark.parametrize(
+    ("minimum", "noticed", "interrupted", "problem"),
+    [
+        (None, 0, None, None),
+        (50.0, 1, None, None),
+        (50.5, 1, None, "the tests notice 1 of 2 changes (50 %)."),
+        (1.0, 2, "by Ctrl+C.", "not all changes were made."),
+    ],
+)
+def test_a_run_with_a_minimum_fails_below_it_and_before_its_end(
+    minimum: float | None, noticed: int, interrupted: str | None, problem: str | None
+) -> None:
+    from llm_mock.report.mutation import find_problem
+
+    percent = 100 * noticed / 2
+    document = {"changes": 2, "noticed": noticed, "percent": percent, "interrupted": interrupted}
+    prefix = "" if minimum is None else f"--llm-mock-mutate-min={minimum:g}: "
+    assert find_problem(document, minimum) == (problem and prefix + problem)
+
+
 def test_fixtures_that_fail_or_exit_in_a_changed_test(pytester: pytest.Pytester) -> None:
     write(
         pytester,

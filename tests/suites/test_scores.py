@@ -11,6 +11,7 @@ pytest.importorskip("mcp")
 from llm_mock import ResponseConfigurator
 from llm_mock.core.judge_choice import JudgeChoice, choose_judge
 from llm_mock.suites import Attempt, CaseResult, SuiteResult, load_role, load_suite, run_suite
+from llm_mock.suites.failure import format_weight
 from tests.suites.cases import case
 from tests.suites.conftest import HEAD, Project, statuses
 
@@ -289,3 +290,11 @@ def test_a_case_that_only_measures_has_no_score(project: Project) -> None:
     result = run_suite(load_role("role.yaml"), load_suite("tests.yaml"), dry_run=True)
     assert [case.score for case in result.case_results] == [None, 0]
     assert result.score == 0
+
+
+@pytest.mark.parametrize(
+    ("weight", "shown"),
+    [(0, " (weight 0: only measured)"), (0.5, " (weight 0.5)"), (1, ""), (2, " (weight 2)")],
+)
+def test_the_message_of_an_assertion_has_its_weight(weight: float, shown: str) -> None:
+    assert format_weight(weight) == shown
