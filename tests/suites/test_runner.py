@@ -196,7 +196,23 @@ def test_a_model_that_llm_does_not_know_fails_the_cases(
 ) -> None:
     mock_llm_responses.set_unknown("nobody")
     error = run_case(Agent("nobody"), case()).error or ""
-    assert error.startswith("Unknown model: nobody. `llm models` lists")
+    assert error == (
+        "Unknown model: nobody. `llm models` lists those that llm knows; `llm install` adds the "
+        "models of a plugin."
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "not_run"), [(400, []), (401, ["b"]), (402, []), (403, ["b"]), (404, [])]
+)
+def test_a_key_that_is_refused_ends_the_run(
+    status: int, not_run: list[str], mock_llm_responses: ResponseConfigurator
+) -> None:
+    error = Odd("no")
+    error.status_code = status  # type: ignore[attr-defined]
+    mock_llm_responses.set("m", error)
+    result = run_suite(AGENT, suite(case("a"), case("b")))
+    assert [each.name for each in result.not_run] == not_run
 
 
 def test_a_role_whose_model_llm_does_not_know_is_an_error_before_the_first_case(

@@ -537,3 +537,34 @@ def test_a_target_is_named_in_reports_by_what_it_is(
     suite = load_suite("t.yaml")
     assert suite.target is not None
     assert suite.target.label == label
+
+
+@pytest.mark.parametrize(
+    ("target", "is_over"),
+    [
+        ("{function: 'app.py:none'}", True),
+        ("{function: 'app.py:fails'}", False),
+        ("{function: 'app.py:ends'}", False),
+        ("{function: 'app.py:gives_no_json'}", False),
+        ("{command: [no-such-command]}", True),
+        (f"{{command: {python('exit(1)')}}}", False),
+        ("{url: 'http://127.0.0.1:9/', mocked: true}", True),
+        ("{url: 'http://127.0.0.1:9/'}", True),
+        ("{url: 'http://127.0.0.1:9/', mocked: true, headers: {A: '${NOT_SET_HERE}'}}", True),
+    ],
+)
+def test_a_target_that_no_case_can_reach_ends_the_run(
+    project: Project, target: str, is_over: bool
+) -> None:
+    project.write(
+        "app.py",
+        "def fails(prompt): raise ValueError('no')\n"
+        "def ends(prompt): raise SystemExit(3)\n"
+        "def gives_no_json(prompt): return {1j}\n",
+    )
+    cases = "cases: [{name: a, prompt: Hi}, {name: b, prompt: Hi}]"
+    project.write("t.yaml", f"{HEAD}target: {target}\n{cases}\n")
+    result = run_suite(None, load_suite("t.yaml"), dry_run=True)
+    assert [found.status for found in result.case_results][:1] == ["failed"]
+    assert [each.name for each in result.not_run] == (["b"] if is_over else [])
+    assert result.agent_fails is is_over
