@@ -198,3 +198,36 @@ def test_a_project_can_name_more() -> None:
     assert Redactor([r"ACME-\d+"]).clean({"id ACME-1": ["ACME-2"]}) == {
         "id [redacted]": ["[redacted]"]
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "is_hidden"),
+    [
+        ("ab1cd2e", False),
+        ("ab1cd2ef", True),
+        ("ab1ab1ab1c", False),
+        ("ab1ab1ab1cd", True),
+        ("abcdefghijk", False),
+        ("abcdefghijkl", True),
+        ("abcde-fghij", False),
+        ("abcdef-ghijk", True),
+        ("12345678901", False),
+        ("123456789012", True),
+        ("abcdef.hij1", True),
+    ],
+)
+def test_only_a_value_that_is_rare_in_texts_is_searched_for(value: str, is_hidden: bool) -> None:
+    shown = knowing(value).clean(f"It is {value}!")
+    assert shown == ("It is [redacted secret]!" if is_hidden else f"It is {value}!")
+
+
+def test_a_path_that_exists_is_not_searched_for() -> None:
+    path = str(Path(__file__))
+    assert knowing(path).clean(f"in {path}:") == f"in {path}:"
+    assert knowing(f"{path}.missing").clean(f"in {path}.missing:") == "in [redacted secret]:"
+
+
+def test_each_token_of_which_the_start_is_cut_is_hidden() -> None:
+    payload = f"eyJ{LETTERS}"
+    text = f"a …abc.{payload}.{LETTERS} b …xyz.{payload} c .{payload} d …abc.eyJ12345 e"
+    assert knowing().clean(text) == (f"a …[redacted] b …[redacted] c .{payload} d …abc.eyJ12345 e")

@@ -1,0 +1,44 @@
+"""Commands leave nothing behind, however the program ends that runs them."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import sys
+import threading
+from pathlib import Path
+
+from llm_mock.support.processes import run_process
+
+words = ["sh", "-c", 'exec > "$0"; echo started; sleep 40 & sleep 40', sys.argv[1]]
+arguments = (words, None, 60, Path("."), None)
+threading.Thread(target=run_process, args=arguments, daemon=True).start()
+sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+def test_a_command_of_another_thread_ends_with_the_program(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(pipe)], stdin=subprocess.PIPE
+        ) as program,
+        pipe.open("rb", buffering=0) as output,
+    ):
+        assert output.readline() == b"started\n"
+        assert program.stdin is not None
+        program.stdin.close()
+        # The pipe ends with the last process that has it open.
+        ended, _, _ = select.select([output], [], [], 20)
+        assert ended
+        assert output.read() == b""
+    assert program.returncode == 0
