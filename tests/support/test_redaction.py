@@ -231,3 +231,52 @@ def test_each_token_of_which_the_start_is_cut_is_hidden() -> None:
     payload = f"eyJ{LETTERS}"
     text = f"a …abc.{payload}.{LETTERS} b …xyz.{payload} c .{payload} d …abc.eyJ12345 e"
     assert knowing().clean(text) == (f"a …[redacted] b …[redacted] c .{payload} d …abc.eyJ12345 e")
+
+
+def test_each_source_is_asked_once_and_its_values_stay_hidden() -> None:
+    asked: list[str] = []
+
+    def find(name: str) -> list[str]:
+        asked.append(name)
+        return [f"value-of-{name}", f"other-of-{name}"]
+
+    sources = [lambda: find("first"), lambda: find("second")]
+    known = KnownSecrets({}, sources)
+    redactor = Redactor(known=known)
+    assert asked == []
+    for _ in range(2):
+        for name in ("first", "second"):
+            for value in (f"value-of-{name}", f"other-of-{name}"):
+                assert redactor.clean(f"It is {value}!") == "It is [redacted secret]!"
+    assert sorted(asked) == ["first", "second"]
+    sources.append(lambda: find("third"))
+    assert redactor.clean("It is value-of-third!") == "It is [redacted secret]!"
+
+
+class Environment(dict[str, str]):
+    """Variables that are counted when they are read."""
+
+    read = 0
+
+    def get(self, name: str, default: str | None = None) -> str:  # type: ignore[override]
+        self.read += 1
+        return super().get(name) or default or ""
+
+
+def test_an_environment_is_read_again_only_after_a_change() -> None:
+    environment = Environment(
+        A_KEY="value-of-a-key", B_TOKEN="value-of-b-token", HOME="value-of-home"
+    )
+    known = KnownSecrets(environment)
+    redactor = Redactor(known=known)
+    for _ in range(3):
+        assert redactor.clean("value-of-a-key value-of-b-token value-of-home") == (
+            "[redacted secret] [redacted secret] value-of-home"
+        )
+    assert environment.read == 2
+    environment["B_TOKEN"] = "another-of-b-token"
+    assert (
+        redactor.clean("another-of-b-token value-of-b-token")
+        == "[redacted secret] [redacted secret]"
+    )
+    assert environment.read == 4
