@@ -265,11 +265,15 @@ def _repeat_answer(context: FaultContext) -> Reply | None:
     "broken-stream", TEXT, "The connection breaks when half of the answer was streamed."
 )
 def _break_stream(context: FaultContext) -> Reply | None:
-    # Without a stream nothing arrives before the connection breaks.
-    if context.request.stream is False:
-        return _cut_by_error(context, ConnectionError(DISCONNECTED))
     provider = context.request.provider
-    error = make_provider_error(context.model_id, "broken_stream", provider=provider)
+    error: Exception
+    if context.request.stream is not False:
+        error = make_provider_error(context.model_id, "broken_stream", provider=provider)
+    # Without a stream nothing arrives before the connection breaks.
+    elif provider is None:
+        error = make_provider_error(context.model_id, "no_connection")
+    else:
+        error = ConnectionError(DISCONNECTED)
     return _cut_by_error(context, error)
 
 

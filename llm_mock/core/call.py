@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from llm_mock.core.request import Request
 
 
-NOT_PASSED = {"temperature": 0.0, "max_tokens": 1000}
-"""The arguments of `prompt()` that were not passed, with their documented defaults."""
-UNKNOWN = {"temperature": None}
-"""The same for a call that did not come through `prompt()`."""
+DEFAULTS: dict[bool, dict[str, float | None]] = {
+    True: {"temperature": 0.0, "max_tokens": 1000},
+    False: {"temperature": None},
+}
+"""The options in the record of a call that did not pass them: if it came through `prompt()`, their
+documented defaults."""
 
 
 class Absent(Enum):
@@ -63,9 +65,11 @@ class Call(dict[str, Any]):
     Keys and attributes show the same call. The keys are a snapshot, which can be written as JSON:
     `timestamp`, `number`, `model_id`, `turn`, `prompt`, `prompt_length`, `kwargs`, `schema`,
     `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
-    `configured`; with a misbehaviour `misbehaviour`; over HTTP also `api`, `provider`, `sdk`,
-    `stream`, `tool_choice`, `fingerprint`, `status`, `retry_after`, `shortened_wait`, `cut_off`,
-    `malformed` and `finish_reason`.
+    `configured`; with a misbehaviour `misbehaviour`; after `prompt(stream=False)` `stream`; over
+    HTTP also `api`, `provider`, `sdk`, `stream`, `tool_choice`, `fingerprint`, `status`,
+    `configured`; with a misbehaviour `misbehaviour`; after `prompt(stream=False)` `stream`; over
+    HTTP also `api`, `provider`, `sdk`, `stream`, `tool_choice`, `fingerprint`, `status`,
+    `retry_after`, `shortened_wait`, `cut_off`, `malformed` and `finish_reason`.
     """
 
     # Slots without a value read as None; see `__getattr__`.
@@ -197,7 +201,7 @@ class Call(dict[str, Any]):
 
     @property
     def stream(self) -> bool | None:
-        """True if a streamed answer was requested; None through `llm`, which may ignore it."""
+        """Over HTTP, whether a stream was requested; through `llm`, False if `stream=False` was."""
         return self.get("stream")
 
     @property
@@ -306,7 +310,7 @@ def new_call(request: Request, test: str | None) -> Call:
         schema_name = get_schema_name(request.schema)
         schema = copy_json(request.schema)
     model_id = request.model_id
-    defaults = NOT_PASSED if request.passed else UNKNOWN
+    defaults = DEFAULTS[request.passed]
     call = Call(
         {
             "timestamp": format_now(),
@@ -331,10 +335,12 @@ def new_call(request: Request, test: str | None) -> Call:
     # Most calls are a text alone, and save the rest.
     if request.is_text:
         return call
-    if request.system or request.tools or request.tool_results or request.attachments:
-        _add_further_inputs(call, request)
     if not request.is_simple:
         _keep_request(call, request)
+    if request.system or request.tools or request.tool_results or request.attachments:
+        _add_further_inputs(call, request)
+    if request.stream is False:
+        call["stream"] = False
     return call
 
 

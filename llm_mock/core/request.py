@@ -66,7 +66,8 @@ class Request:
     provider: str | None = None
     """Over HTTP, the provider of the API: `openai`, `anthropic`, `google` or `mistral`."""
     stream: bool | None = None
-    """Over HTTP, whether the answer is to be streamed."""
+    """Whether the answer is to be streamed; through `llm` False if `prompt(stream=False)` said so,
+    else None."""
     schema_is_a_tool = False
     """Whether the schema is asked for by a tool that must be called, which is one of `tools`."""
     waits_forever = False

@@ -169,6 +169,7 @@ def _convert_arguments(
     prompt = positional[0] if positional else options.pop("prompt")
     system = _pop_given(options, "system")
     schema = _pop_given(options, "schema")
+    is_unstreamed = options.pop("stream", None) is not None
     kwargs = f'{call}["kwargs"]'
     statements = []
     if not _is_any(prompt, reader):
@@ -192,6 +193,8 @@ def _convert_arguments(
         absent.insert(1, '"system"')
     absent_keys = ", ".join(absent)
     statements.append(f"assert not {{{absent_keys}}} & {kwargs}.keys()")
+    if is_unstreamed:
+        statements.append(f"assert {call}.stream is False")
     items = []
     for name, value in options.items():
         text = to_source(value)
@@ -222,8 +225,10 @@ def _check_arguments(node: cst.Call, arguments: Arguments, reader: CallReader) -
     for value in [*positional, *keywords.values()]:
         if reader.find_reads(value):
             raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
-    for name in keywords:
-        if name in UNSUPPORTED_KEYWORDS:
+    for name, value in keywords.items():
+        # A record has no `stream=True`, which is the default of `llm`.
+        is_recorded = name == "stream" and to_source(value) == "False"
+        if name in UNSUPPORTED_KEYWORDS and not is_recorded:
             raise CannotRewrite(
                 f"{to_source(node)} names {name}",
                 SEE_CALLS,

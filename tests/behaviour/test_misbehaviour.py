@@ -77,10 +77,12 @@ def text_of(name: str, reply: Any, **arguments: Any) -> str:
 
     get_model = misbehaving(name, reply)
     model = get_model(MODEL)
+    # Only a stream can end too early.
+    is_streamed = name == "truncated-stream"
     texts = [
         model.prompt("Hi", **arguments).text(),
         "".join(model.prompt("Hi", **arguments)),
-        model.prompt("Hi", stream=False, **arguments).text(),
+        model.prompt("Hi", stream=is_streamed, **arguments).text(),
         model.conversation().prompt("Hi", **arguments).text(),
         asyncio.run(ask(get_model)),
     ]
@@ -565,9 +567,18 @@ def test_a_stream_breaks_half_way(reply: Any, before: list[str]) -> None:
             read(get_model)
         assert chunks == before
         assert get_model.calls[0]["response"] == "".join(before)
-    with pytest.raises(broken):
-        misbehaving("broken-stream", reply)(MODEL).prompt("Hi", stream=False).text()
     assert is_unchanged("broken-stream", "")
+
+
+def test_without_a_stream_the_connection_of_the_plugin_breaks_before_any_text() -> None:
+    get_model = misbehaving("broken-stream", "Hello!")
+    with pytest.raises(openai.APIConnectionError):
+        get_model(MODEL).prompt("Hi", stream=False).text()
+
+
+@pytest.mark.parametrize("name", ["truncated-stream", "error-event", "stalled"])
+def test_what_happens_to_a_stream_does_not_happen_without_one(name: str) -> None:
+    assert misbehaving(name, "Hello")(MODEL).prompt("Hi", stream=False).text() == "Hello"
 
 
 @pytest.mark.parametrize("name", ["truncated-stream", "content-filter", "length"])

@@ -48,6 +48,7 @@ class LLMRequest(Request):
         if passed:
             self.options.update(passed)
         self.passed = passed is not None
+        self.stream = _get_given_stream(response)
         passed_key = getattr(response, "_key", None)  # private: the key of `prompt(key=…)`
         self.key = getattr(prompt.model, "key", None) or (passed_key and resolve_key(passed_key))
         self._conversation = conversation
@@ -120,6 +121,12 @@ class TextRequest(LLMRequest):
         self.prompt = text
         self.options = {}
         self.key = key
+
+
+def _get_given_stream(response: object) -> bool | None:
+    """Return False for `prompt(stream=False)`, else None."""
+    # True is the default of `llm`, and does not say that the application streams.
+    return False if getattr(response, "stream", None) is False else None
 
 
 def _get_given_options(options: Any) -> JSONObject:

@@ -418,3 +418,21 @@ def test_a_response_survives_being_written_down() -> None:
     assert restored.text() == "answer to one"
     assert restored.reply("two").text() == "answer to two"
     assert get_model.calls[1]["turn"] == 2
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    ("arguments", "recorded"), [({"stream": False}, False), ({"stream": True}, None), ({}, None)]
+)
+def test_a_call_tells_that_no_stream_was_wanted(
+    arguments: dict[str, bool], recorded: bool | None, is_async: bool
+) -> None:
+    get_model = LLMMock({"m": "Hello"})
+    if is_async:
+        asked = get_model.get_async_model("m").prompt("Hi", system="Be brief", **arguments)
+        asyncio.run(asked.text())
+    else:
+        get_model("m").prompt("Hi", system="Be brief", **arguments).text()
+    [call] = get_model.calls
+    assert call.stream is recorded
+    assert ("stream" in call) is (recorded is False)

@@ -15,12 +15,13 @@ from reviews import (
     nothing_else,
     review,
     summarize,
+    unstreamed,
     warm,
 )
 
 FAULTS = (
     *("", "prompt", "system", "option", "schema", "twice", "no call", "call"),
-    *("model", "model twice", "no system", "no option", "no schema"),
+    *("model", "model twice", "no system", "no option", "no schema", "stream", "no stream"),
 )
 REVIEW = '{"stars": 4, "title": "Fine"}'
 MODEL = "gpt-4o-mini"
@@ -95,6 +96,15 @@ class TestPrompt:
         assert mock_llm_calls.last_call["kwargs"]["schema"] is None
         assert not {"attachments", "system", "tools"} & mock_llm_calls.last_call["kwargs"].keys()
         assert mock_llm_calls.last_call["options"] == {"temperature": 0.5}
+
+    def test_without_a_stream(self, get_model, mock_llm_calls):
+        unstreamed("a")
+        mock_llm_calls.assert_called_once()
+        assert mock_llm_calls.last_call["prompt"] == "At once: a"
+        assert mock_llm_calls.last_call["kwargs"]["schema"] is None
+        assert not {"attachments", "system", "tools"} & mock_llm_calls.last_call["kwargs"].keys()
+        assert mock_llm_calls.last_call.stream is False
+        assert mock_llm_calls.last_call["options"] == {}
 
     def test_with_nothing_else(self, model, mock_llm_calls):
         if_any("a")

@@ -95,7 +95,7 @@ class TestPrompt:
     @patch("reviews.get_model")
     def test_stream(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
-        get_model.return_value.prompt.assert_called_once_with("a", stream=False)
+        get_model.return_value.prompt.assert_called_once_with("a", stream=True)
 
     @patch("reviews.get_model")
     def test_key(self, get_model):

@@ -68,6 +68,11 @@ def warm(text: str) -> str:
     return said(ask(model_of(), f"Warmly: {text}", **options).text())
 
 
+def unstreamed(text: str) -> str:
+    options = without("stream", {"stream": broken("stream", True, False)})
+    return said(ask(model_of(), f"At once: {text}", **options).text())
+
+
 def describe(*images: str) -> str:
     attachments = []
     for image in images:

@@ -15,12 +15,13 @@ from reviews import (
     nothing_else,
     review,
     summarize,
+    unstreamed,
     warm,
 )
 
 FAULTS = (
     *("", "prompt", "system", "option", "schema", "twice", "no call", "call"),
-    *("model", "model twice", "no system", "no option", "no schema"),
+    *("model", "model twice", "no system", "no option", "no schema", "stream", "no stream"),
 )
 REVIEW = '{"stars": 4, "title": "Fine"}'
 MODEL = "gpt-4o-mini"
@@ -82,6 +83,10 @@ class TestPrompt:
     def test_with_an_option(self, get_model):
         warm("a")
         get_model.return_value.prompt.assert_called_once_with("Warmly: a", temperature=0.5)
+
+    def test_without_a_stream(self, get_model):
+        unstreamed("a")
+        get_model.return_value.prompt.assert_called_once_with("At once: a", stream=False)
 
     def test_with_nothing_else(self, model):
         if_any("a")
