@@ -269,7 +269,7 @@ class _FunctionRewriter:
         if not state.getters or state.replies.replies:
             return
         # A test without a reply may still check calls, or leave the replies to others.
-        may_lack_reply = any(map(_may_lack_reply, state.getters))
+        may_lack_reply = any(map(_may_lack_reply, state.getters)) or self._has_silent_model()
         if state.reader.checks_calls or state.given_value:
             may_lack_reply = True
         if state.reader.expects_calls and any(map(_is_of_sdk, state.getters)):
@@ -279,6 +279,14 @@ class _FunctionRewriter:
                 "no reply is configured, so the model replies with another Mock",
                 'Configure one: mock_llm_responses.set("*", reply).',
             )
+
+    def _has_silent_model(self) -> bool:
+        """Return whether the test gives a model without replies, because nothing reads them."""
+        # A fixture may configure other objects of the application, too.
+        if not self.removed_parameters.isdisjoint(self.state.context.fixtures):
+            return False
+        models = [getter.double.return_value for getter in self.state.getters]
+        return all(map(_is_silent, models))
 
     def _check_reached(self) -> None:
         """Refuse to remove mocks that never replaced a part of `llm`."""
@@ -362,6 +370,12 @@ def _may_lack_reply(getter: PatchedGetter) -> bool:
 
 def _is_of_sdk(getter: PatchedGetter) -> bool:
     return isinstance(getter, PatchedClient)
+
+
+def _is_silent(model: Value | None) -> bool:
+    if not isinstance(model, TestDouble) or model.attributes:
+        return False
+    return model.has_any_attribute and model.is_unconfigured
 
 
 def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -> None:

@@ -446,6 +446,65 @@ def test_what_a_fixture_does_after_the_test_stays_after_it(tmp_path: Path) -> No
     assert result.after.endswith(dedent(new).rstrip() + "\n")
 
 
+def test_a_model_whose_answer_nobody_reads_needs_no_reply(tmp_path: Path) -> None:
+    result = migrated(
+        tmp_path,
+        """
+        def test_it():
+            with patch("app.parse", return_value="Hi"), patch("app.get_model") as get_model:
+                model = Mock()
+                get_model.return_value = model
+                assert app.ask() == "Hi"
+        """,
+    )
+    assert result.manual_changes == ()
+    new = """
+        def test_it():
+            with patch("app.parse", return_value="Hi"):
+                assert app.ask() == "Hi"
+    """
+    assert result.after.endswith(dedent(new))
+
+
+SILENT = {
+    "one of two is another object": """
+        def test_it():
+            with patch("app.get_model") as get_model, patch("app.get_async_model"):
+                get_model.return_value = Mock()
+                app.ask()
+        """,
+    "a fake without attributes": """
+        class Silent:
+            pass
+
+        def test_it():
+            with patch("app.get_model") as get_model:
+                get_model.return_value = Silent()
+                app.ask()
+        """,
+    "a fixture with other attributes": """
+        @pytest.fixture
+        def adapter():
+            return Mock()
+
+        def test_it(adapter):
+            with patch("app.get_model") as get_model:
+                get_model.return_value = Mock()
+                adapter.execute.return_value = "Hi"
+                adapter.get_model = Mock(return_value=get_model.return_value)
+                app.ask()
+        """,
+}
+
+
+@pytest.mark.parametrize("text", SILENT.values(), ids=SILENT)
+def test_another_object_without_replies_is_left(text: str, tmp_path: Path) -> None:
+    result = migrated(tmp_path, text)
+    assert result.after == result.before
+    [change] = result.manual_changes
+    assert "no reply is configured, so the model replies with another Mock" in str(change)
+
+
 PARTIAL = """
     def test_it():
         with patch("app.get_model") as get_model:
@@ -456,7 +515,7 @@ PARTIAL = """
                 get_model.return_value.prompt.call_args
             )
 
-            get_model.return_value.prompt.assert_called_with("Hi", stream=False)
+            get_model.return_value.prompt.assert_called_with("Hi", key="k")
             get_model.return_value.prompt.assert_called_once()
 """
 
@@ -478,10 +537,10 @@ mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, t
             #     get_model.return_value.prompt.call_args
             # )
 
-            # TODO llm-mock: get_model.return_value.prompt.assert_called_with("Hi", stream=False) \
-names stream. mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, \
+            # TODO llm-mock: get_model.return_value.prompt.assert_called_with("Hi", key="k") \
+names key. mock_llm_calls.calls has every call: prompt, model_id, kwargs (system, schema, \
 tools), options.
-            # get_model.return_value.prompt.assert_called_with("Hi", stream=False)
+            # get_model.return_value.prompt.assert_called_with("Hi", key="k")
             mock_llm_calls.assert_called_once()
     """
     assert result.after.endswith(dedent(new))

@@ -41,9 +41,6 @@ def endless(text):
     return model
 
 
-def one_line(text): model = Mock(); return model  # fmt: skip
-
-
 class WithBase(SimpleNamespace):
     def prompt(self, prompt, **options):
         return response_of("Short")
@@ -140,9 +137,6 @@ class TestHelpers:
 
     def test_a_helper_that_calls_itself(self, monkeypatch):
         monkeypatch.setattr("reviews.get_model", lambda name: endless("Short"))
-
-    def test_a_helper_without_a_reply(self, monkeypatch):
-        monkeypatch.setattr("reviews.get_model", lambda name: one_line("Short"))
 
     def test_a_constant_that_is_unknown(self, monkeypatch):
         monkeypatch.setattr("reviews.get_model", LATER)
