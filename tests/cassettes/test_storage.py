@@ -10,7 +10,7 @@ import pytest
 
 from llm_mock.cassettes import Cassette
 from llm_mock.cassettes.schema import RecordedCall
-from llm_mock.cassettes.storage import write_cassette
+from llm_mock.cassettes.storage import has_same_response, write_cassette
 from llm_mock.errors import InvalidFile
 
 HEAD = "version: 1\ncalls:\n"
@@ -206,3 +206,42 @@ def test_a_large_cassette_takes_little_more_memory_than_its_text(
     tracemalloc.stop()
     assert len(cassette.calls) == 400
     assert peak < 8 * path.stat().st_size
+
+
+def with_response(**response: object) -> RecordedCall:
+    return RecordedCall.model_validate({"request": {"model": "m"}, "response": response})
+
+
+VOLATILE = (
+    "id tool_call_id call_id request_id system_fingerprint created created_at completed_at chunks"
+)
+
+
+@pytest.mark.parametrize("name", VOLATILE.split())
+def test_what_changes_with_each_response_makes_no_other_one(name: str) -> None:
+    for old, new in [
+        ({name: 1, "a": 2}, {name: 2, "a": 2}),
+        ([{"a": {name: 1}}], [{"a": {name: 2}}]),
+        ({name: 1}, {}),
+    ]:
+        assert has_same_response(with_response(json=old), with_response(json=new))
+    # Arguments of a tool are its own.
+    old, new = [{"arguments": {name: value}} for value in (1, 2)]
+    assert not has_same_response(with_response(json=old), with_response(json=new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"json": {"model": "a"}}, {"json": {"model": "b"}}),
+        ({"json": [1, 2]}, {"json": [2, 1]}),
+        ({"json": {"a": [{"b": 1}]}}, {"json": {"a": [{"b": 2}]}}),
+        ({"resolved_model": "a"}, {}),
+        ({"events": [{"text": "a"}]}, {"events": [{"text": "b"}]}),
+    ],
+)
+def test_any_other_difference_makes_another_response(
+    old: dict[str, object], new: dict[str, object]
+) -> None:
+    assert not has_same_response(with_response(**old), with_response(**new))
+    assert has_same_response(with_response(**old), with_response(**old))

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from llm_mock.report.suite_markdown import render_markdown
 from tests.suites.conftest import PASSING, Project
 
 HOSTILE = "</script><script>alert(1)</script> | `x` **b** <b>&amp; ]]> \x1b[31m \x00 \ufffe [l](javascript:x) {{report}}"  # noqa: E501
@@ -76,6 +77,112 @@ def test_in_markdown_no_text_is_markup(hostile: Project) -> None:
     ]
     (block,) = re.findall("(?s)<pre>\n(.*?)\n</pre>", text)
     assert html.unescape(block).startswith(f"Output does not contain 'not {HOSTILE[:30]}")
+
+
+def render_suite(project: Project, **changes: Any) -> list[str]:
+    """Return the lines of Markdown of a suite of one case, of which some facts are replaced."""
+    project.write_cases(
+        "  - {name: one, prompt: Hi, expected_output: Hi, "
+        "assertions: [{type: contains, value: Hi}]}\n"
+    )
+    document = json.loads(written(project, ".json"))
+    (suite,) = document["suites"]
+    (case,) = suite["cases"]
+    case.update(changes.pop("case", {}))
+    suite.update(changes)
+    return render_markdown(document).decode().splitlines()
+
+
+@pytest.mark.parametrize(
+    ("changes", "heading"),
+    [
+        ({}, "✅ NAME: 1/1 passed"),
+        ({"passed": 2, "total": 2}, "✅ NAME: 2/2 passed"),
+        ({"failed": 1, "total": 2}, "❌ NAME: 1/2 passed"),
+        ({"total": 2}, "❌ NAME: 1/1 passed"),
+        ({"passed": 0, "total": 0}, "❌ NAME: 0/0 passed"),
+        ({"not_checked": 1, "total": 2}, "⚪ NAME: 1/1 passed, 1 not checked"),
+        ({"passed": 0, "not_checked": 1}, "❌ NAME: 0/0 passed, 1 not checked"),
+        ({"failed": 1, "total": 2, "min_score": 0.5, "score": 0.5}, "✅ NAME: 1/2 passed"),
+        ({"failed": 1, "total": 2, "min_score": 0.6, "score": 0.5}, "❌ NAME: 1/2 passed"),
+        ({"min_score": 0.5, "score": None}, "❌ NAME: 1/1 passed"),
+    ],
+)
+def test_the_heading_in_markdown_has_the_verdict_and_the_numbers(
+    project: Project, changes: dict[str, Any], heading: str
+) -> None:
+    name = "<code>greeting-tests</code>"
+    assert render_suite(project, **changes)[0] == f"### {heading.replace('NAME', name)}"
+
+
+ROLE_AND_MODEL = "Role <code>hello-world</code>, model <code>gpt-4o-mini</code>"
+
+
+@pytest.mark.parametrize(
+    ("changes", "summary"),
+    [
+        ({}, f"{ROLE_AND_MODEL}, dry run"),
+        (
+            {"dry_run": False, "case": {"tokens": 1200}, "cost_usd": 0.5},
+            f"{ROLE_AND_MODEL}, 1,200 tokens, cost $0.50",
+        ),
+        ({"target": "a/b"}, "Target <code>a&#47;b</code>, dry run"),
+        ({"target": "a/b", "dry_run": False}, "Target <code>a&#47;b</code>, live"),
+        (
+            {"stopped": "no money"},
+            f"{ROLE_AND_MODEL}, dry run. <code>Stopped&#58; no money</code>",
+        ),
+    ],
+)
+def test_the_summary_in_markdown_says_what_was_run(
+    project: Project, changes: dict[str, Any], summary: str
+) -> None:
+    assert render_suite(project, **changes)[2] == summary
+
+
+@pytest.mark.parametrize(
+    ("changes", "rows"),
+    [
+        (
+            {"case": {"duration_s": 1.5}},
+            [
+                "| Case | Status | Duration |",
+                "| --- | --- | ---: |",
+                "| <code>one</code> | ✅ PASS | 1.5s |",
+            ],
+        ),
+        (
+            {"case": {"duration_s": 1.5, "score": 0.5}, "scored": True},
+            [
+                "| Case | Status | Duration | Score |",
+                "| --- | --- | ---: | ---: |",
+                "| <code>one</code> | ✅ PASS | 1.5s | 0.500 |",
+            ],
+        ),
+        (
+            {"case": {"status": "not run", "attempts": []}},
+            [
+                "| Case | Status | Duration |",
+                "| --- | --- | ---: |",
+                "| <code>one</code> | ⏭️ not run |  |",
+            ],
+        ),
+        (
+            {"case": {"status": "not checked", "duration_s": 0}},
+            [
+                "| Case | Status | Duration |",
+                "| --- | --- | ---: |",
+                "| <code>one</code> | ⚪ not checked | 0ms |",
+            ],
+        ),
+    ],
+)
+def test_the_table_in_markdown_has_a_row_for_each_case(
+    project: Project, changes: dict[str, Any], rows: list[str]
+) -> None:
+    lines = render_suite(project, **changes)
+    start = lines.index(rows[0])
+    assert lines[start : start + 4] == [*rows, ""]
 
 
 # Where they are written
