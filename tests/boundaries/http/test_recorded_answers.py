@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from typing import Any
 import httpx
 import pytest
 
-from llm_mock import LLMMock
+from llm_mock import LLMMock, Reply
+from llm_mock.boundaries.http.errors import REFUSAL_HEADER
 from tests.boundaries.http.exchanges import (
     JSON_LINES,
+    MESSAGES,
     Ask,
     Exchange,
     list_errors,
@@ -28,7 +31,145 @@ from tests.boundaries.http.exchanges import (
 from tests.expected import compare_json
 
 FOLDER = Path(__file__).with_name("answers")
-RECORDED = [*list_errors(), *list_others()]
+BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com/model"
+GOOGLE = "https://generativelanguage.googleapis.com/v1beta"
+VERTEX = "https://europe-west1-aiplatform.googleapis.com/v1/projects/p/locations/europe-west1"
+CHAT = {"model": "m", "messages": MESSAGES}
+CLAUDE = {"anthropic_version": "bedrock-2023-05-31", "max_tokens": 9, "messages": MESSAGES}
+CONVERSE = {"messages": [{"role": "user", "content": [{"text": "Hello"}]}]}
+
+
+def ask_for_interactions(ask: Ask, mock: LLMMock) -> None:
+    """Use the interactions that Google stores."""
+    mock.set("*", Reply("Hi!", reasoning="Hm"))
+    url = f"{GOOGLE}/interactions"
+    body = {"model": "gemini-3", "input": "Hello"}
+    first = ask("POST", url, json=body)["id"]
+    second = {**body, "previous_interaction_id": first}
+    ask("POST", url, json=second)
+    ask("POST", url, json={**body, "previous_interaction_id": "unknown"})
+    ask("POST", url, json={**body, "stream": True})
+    ask("POST", url, json={**body, "store": False})
+    ask("GET", f"{url}/{first}")
+    ask("POST", f"{url}/{first}/cancel")
+    ask("DELETE", f"{url}/{first}")
+    ask("GET", f"{url}/{first}")
+    for method, path in (
+        ("PUT", first),
+        ("GET", f"{first}?stream=true"),
+        ("GET", f"{first}/cancel"),
+    ):
+        ask(method, f"{url}/{path}")
+
+
+def ask_bedrock(ask: Ask, mock: LLMMock) -> None:
+    """Ask Amazon for answers of several companies' models."""
+    mock.set("*", "Hi!")
+    ask("POST", f"{BEDROCK}/amazon.nova-lite-v1:0/converse", json=CONVERSE)
+    ask("POST", f"{BEDROCK}/amazon.nova-lite-v1:0/invoke", json=CONVERSE)
+    ask("POST", f"{BEDROCK}/anthropic.claude-opus-4-9/invoke", json=CLAUDE)
+    for model in ("meta.llama3-8b-instruct-v1:0", "mistral.mistral-7b-instruct-v0:2"):
+        ask("POST", f"{BEDROCK}/{model}/invoke", json={"prompt": "Hello"})
+    counted = {"input": {"converse": CONVERSE}}
+    ask("POST", f"{BEDROCK}/amazon.nova-lite-v1:0/count-tokens", json=counted)
+    ask("POST", f"{BEDROCK}/amazon.nova-lite-v1:0/count-tokens", json={})
+    ask("POST", f"{BEDROCK}/amazon.nova-lite-v1:0/converse", json={"messages": 5})
+
+
+def ask_vertex(ask: Ask, mock: LLMMock) -> None:
+    """Ask Vertex AI for answers of several companies' models."""
+    mock.set("*", "Hi!")
+    body = {**CLAUDE, "anthropic_version": "vertex-2023-10-16"}
+    claude = f"{VERTEX}/publishers/anthropic/models"
+    ask("POST", f"{claude}/claude-opus-4-9:rawPredict", json=body)
+    ask("POST", f"{claude}/claude-opus-4-9:streamRawPredict", json={**body, "stream": True})
+    ask("POST", f"{claude}/count-tokens:rawPredict", json={**body, "model": "claude-opus-4-9"})
+    ask("POST", f"{claude}/count-tokens:rawPredict", json={})
+    mistral = f"{VERTEX}/publishers/mistralai/models/mistral-large"
+    ask("POST", f"{mistral}:rawPredict", json=CHAT)
+    gemini = f"{VERTEX}/publishers/google/models/gemini-3"
+    contents = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+    ask("POST", f"{gemini}:generateContent", json=contents)
+    ask("POST", f"{gemini}:countTokens", json=contents)
+
+
+def ask_others_for_chats(ask: Ask, mock: LLMMock) -> None:
+    """Ask providers with OpenAI's API, whose answers differ in few fields."""
+    mock.set("*", Reply("Hi!", reasoning="Hm"))
+    for url in (
+        "https://ada.openai.azure.com/openai/deployments/m/chat/completions?api-version=2",
+        "https://api.cerebras.ai/v1/chat/completions",
+        "https://api.deepseek.com/chat/completions",
+        "https://api.fireworks.ai/inference/v1/chat/completions",
+        "https://api.groq.com/openai/v1/chat/completions",
+        "https://api.perplexity.ai/chat/completions",
+        "https://api.together.xyz/v1/chat/completions",
+        "https://api.x.ai/v1/chat/completions",
+        "https://openrouter.ai/api/v1/chat/completions",
+    ):
+        ask("POST", url, json=CHAT)
+        ask("POST", url, json={**CHAT, "stream": True})
+        ask("POST", url, json={"messages": MESSAGES})
+
+
+def ask_others_for_models(ask: Ask, mock: LLMMock) -> None:
+    """Ask for lists of models, and send what is only acknowledged."""
+    mock.set("vendor/model", "Hi!")
+    for url in (
+        "https://ada.openai.azure.com/openai/v1/models",
+        "https://api.groq.com/openai/v1/models",
+        "https://api.together.xyz/v1/models",
+        "https://openrouter.ai/api/v1/models",
+        "https://ollama.com/api/version",
+        "https://ollama.com/v1/models",
+        "https://api.cerebras.ai/v1/tcp_warming",
+        "https://api.x.ai/v1/models/vendor%2Fmodel",
+        "https://api.replicate.com/v1/models",
+        f"{GOOGLE}/models/m",
+    ):
+        ask("GET", url)
+    ask("POST", "https://api.openai.com/v1/traces/ingest", json={"data": []})
+    for host in ("api.openai.com/v1", "api.groq.com/openai/v1"):
+        for model in ("gpt-4o", "ft:gpt-4o:acme::9f"):
+            ask("DELETE", f"https://{host}/models/{model}")
+
+
+def ask_for_vectors_of_any_input(ask: Ask, mock: LLMMock) -> None:
+    """Ask for vectors of all that may be embedded, in each encoding."""
+    mock.set_embedding("m", "a", [0.5, -1.0])
+    url = "https://api.openai.com/v1/embeddings"
+    for given in ("a", ["a", "b"], [1, 2, 3], [[1], [2, 3]]):
+        ask("POST", url, json={"model": "m", "input": given})
+    for encoding in ("float", "base64"):
+        ask("POST", url, json={"model": "m", "input": "a", "encoding_format": encoding})
+    for body in ({"model": "m", "input": []}, {"input": "a"}, {"model": 5, "input": "a"}):
+        ask("POST", url, json=body)
+    ask("POST", "https://api.mistral.ai/v1/embeddings", json={"model": "m", "inputs": ["a"]})
+    content = {"parts": [{"text": "a"}]}
+    ask("POST", f"{GOOGLE}/models/m:embedContent", json={"content": content})
+    ask("POST", f"{GOOGLE}/models/m:embedContent", json={})
+
+
+WITHOUT_TYPES = (
+    ("generativelanguage.googleapis.com", ask_for_interactions),
+    ("bedrock-runtime.us-east-1.amazonaws.com", ask_bedrock),
+    ("europe-west1-aiplatform.googleapis.com", ask_vertex),
+    ("api.groq.com", ask_others_for_chats),
+    ("api.groq.com", ask_others_for_models),
+    ("api.openai.com", ask_for_vectors_of_any_input),
+)
+"""Exchanges that are not compared with types, with one of their hosts."""
+
+
+def list_recorded() -> Iterator[Exchange]:
+    """Yield the exchanges whose answers are checked in."""
+    yield from list_errors()
+    yield from list_others()
+    for host, send in WITHOUT_TYPES:
+        yield Exchange(send.__name__.replace("_", " "), host, send)
+
+
+RECORDED = [*list_recorded()]
 LONGEST = 70
 """The characters of a word that are compared; longer ones are images and sounds."""
 CHANGING = (
@@ -84,6 +225,9 @@ def describe(response: httpx.Response) -> dict[str, Any]:
     headers = {name: mask(value) for name, value in response.headers.items()}
     # Times and ids have different lengths.
     headers.pop("content-length", None)
+    if REFUSAL_HEADER in headers:
+        # A checksum of a message that has the line of a reply.
+        headers[REFUSAL_HEADER] = "key"
     request = response.request
     return {
         "request": mask(f"{request.method} {request.url}"),
