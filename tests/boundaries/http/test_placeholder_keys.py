@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
+from llm_mock.boundaries.http.google_tokens import TokenResponse
 from llm_mock.cassettes.cassette import Cassette
 from tests.conftest import RunPython
 
@@ -242,6 +244,19 @@ def test_credentials_of_google_are_not_refreshed_for_models(
     credentials = make_user_credentials()
     assert ask(credentials)
     assert credentials.token == PLACEHOLDER_KEY
+
+
+def test_a_token_of_google_has_the_fields_of_every_kind_of_account() -> None:
+    response = TokenResponse()
+    assert (response.status, response.headers) == (200, {"content-type": "application/json"})
+    assert json.loads(response.data) == {
+        "access_token": PLACEHOLDER_KEY,
+        "expires_in": 3600,
+        "token_type": "Bearer",
+        "issued_token_type": "urn:ietf:params:oauth:token-type:access_token",
+        "accessToken": PLACEHOLDER_KEY,
+        "expireTime": "2999-01-01T00:00:00Z",
+    }
 
 
 def test_credentials_of_google_are_refreshed_for_other_services() -> None:
