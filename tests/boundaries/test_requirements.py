@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import importlib
 import json
+import operator
 from types import ModuleType
 from typing import Any
 
 import pytest
 
+from llm_mock import LLMMock
 from llm_mock.boundaries.http.transports import aiohttp as over_aiohttp
 from llm_mock.boundaries.http.transports import connection_guard
 from llm_mock.boundaries.http.transports import httpcore as over_httpcore
 from llm_mock.boundaries.http.transports import urllib3 as over_urllib3
 from llm_mock.boundaries.llm import attach as llm_boundary
-from llm_mock.boundaries.requirements import find_missing_name
+from llm_mock.boundaries.requirements import find_missing_name, refuse_all
+from llm_mock.core.context import pass_through
+from llm_mock.errors import LibraryChanged
 from tests.conftest import RunPython
 
 TABLES = {
@@ -176,3 +180,60 @@ def test_calls_by_a_changed_library_are_refused(
     assert f"changed {name}, which llm_mock needs; calls by {library} are refused" in refusals[0]
     assert not any("AttributeError" in line for line in chain)
     assert connections == []
+
+
+REFUSED = {
+    "aiohttp": (over_aiohttp.CONSTRUCTORS, "ClientSession.__init__"),
+    "curl_cffi": (
+        connection_guard.CONSTRUCTORS,
+        "Curl.__init__ Session.__init__ AsyncSession.__init__",
+    ),
+    "httpcore": (
+        over_httpcore.CONSTRUCTORS,
+        "ConnectionPool.__init__ AsyncConnectionPool.__init__",
+    ),
+    "llm": (
+        llm_boundary.REFUSED,
+        "get_model get_async_model get_embedding_model Model.prompt AsyncModel.prompt "
+        "Conversation.prompt AsyncConversation.prompt EmbeddingModel.embed "
+        "EmbeddingModel.embed_multi Response.__iter__ Response.text AsyncResponse.__anext__ "
+        "AsyncResponse.text",
+    ),
+    "urllib3": (over_urllib3.CONSTRUCTORS, "HTTPConnectionPool.__init__"),
+}
+"""The functions of each changed library that are refused: as the package has them, and here."""
+
+
+def make_library(paths: list[str]) -> ModuleType:
+    """Return a module with functions at some paths, and one more in each class."""
+    module = ModuleType("library")
+    for path in paths:
+        *classes, name = path.split(".")
+        owner: Any = module
+        for each in classes:
+            if not hasattr(owner, each):
+                setattr(owner, each, type(each, (), {"other": lambda: "called"}))
+            owner = getattr(owner, each)
+        setattr(owner, name, lambda *args: "called")
+    return module
+
+
+@pytest.mark.parametrize("library", REFUSED)
+def test_each_way_to_call_a_changed_library_is_refused(
+    library: str, mock_llm_calls: LLMMock
+) -> None:
+    refused, expected = REFUSED[library]
+    paths = expected.split()
+    module = make_library(paths)
+    refuse_all(module, refused, "It has changed.")
+    for path in paths:
+        function = operator.attrgetter(path)(module)
+        with pytest.raises(LibraryChanged, match=r"^It has changed\.$"):
+            function()
+        assert mock_llm_calls.problems.pop() == "It has changed."
+        with pass_through():
+            assert function() == "called"
+        owner = path.partition(".")[0]
+        if owner != path:
+            assert getattr(module, owner).other() == "called"
+    assert mock_llm_calls.problems == []
