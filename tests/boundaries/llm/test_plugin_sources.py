@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 import llm
 import pytest
@@ -92,3 +95,60 @@ def test_a_plugin_whose_names_cannot_be_read_is_asked(
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+@pytest.fixture
+def forgotten_sources() -> Iterator[None]:
+    """Have the sources read anew in a test, and after it."""
+    caches = (plugin_sources._read_sources, plugin_sources._is_part_of_word)
+    for cache in caches:
+        cache.cache_clear()
+    yield
+    for cache in caches:
+        cache.cache_clear()
+
+
+HOOK = "def register_models(register): ..."
+
+
+@pytest.mark.parametrize(
+    ("entry_point", "files", "may_register"),
+    [
+        ("plug", {"plug.py": HOOK}, True),
+        ("plug", {"plug.py": "def register_embedding_models(register): ..."}, True),
+        ("plug", {"plug.py": "from elsewhere import *"}, True),
+        ("plug", {"plug.py": "from elsewhere import hook"}, False),
+        ("plug", {"plug.py": "def unregister_models(): ...\ndef register_modelset(): ..."}, False),
+        ("plug", {"plug/__init__.py": HOOK}, True),
+        ("plug", {"plug/__init__.py": "", "plug/inner.py": HOOK}, False),
+        ("plug.inner", {"plug/__init__.py": "", "plug/inner.py": HOOK}, True),
+        ("plug.inner", {"plug/__init__.py": "", "plug/inner/__init__.py": HOOK}, True),
+        ("plug.inner", {"plug/__init__.py": HOOK, "plug/inner.py": ""}, False),
+        ("plug.a.b", {"plug/__init__.py": "", "plug/a/b.py": HOOK}, True),
+        ("plug.gone", {"plug/__init__.py": ""}, True),
+        ("plug", {"plug/data.txt": ""}, True),
+        ("plug", {f"plug{EXTENSION_SUFFIXES[0]}": ""}, True),
+        ("plug:Plugin", {"plug.py": ""}, True),
+        ("gone", {}, False),
+        ("gone:Plugin", {}, False),
+    ],
+)
+@pytest.mark.usefixtures("forgotten_sources")
+def test_only_a_plugin_that_may_register_models_is_asked(
+    entry_point: str,
+    files: dict[str, str],
+    may_register: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    information = tmp_path / "llm_plug-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: llm-plug\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(f"[llm]\nplug = {entry_point}\n")
+    for name, text in files.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert plugin_sources.may_be_registered("nobody/knows") is may_register
+    assert plugin_sources.may_be_alias("nobody/knows") is may_register
