@@ -259,3 +259,11 @@ def test_a_bad_skill_says_where(content: bytes | None, message: str, tmp_path: P
         Skill.from_path(file)
     assert str(file) in str(error.value)
     assert message in str(error.value)
+
+
+def test_agents_with_lists_as_options_and_with_references_can_be_keys() -> None:
+    provider = Provider("m", {"stop": ["a", "b"]})
+    skill = Skill("s", "secret text", references={"a.md": "text of a"})
+    agents = {Agent(provider, skill=skill): 1}
+    assert agents[Agent(Provider("m", {"stop": ["a", "b"]}), skill=skill)] == 1
+    assert repr(skill) == "Skill(name='s', description='')"

@@ -328,9 +328,37 @@ def test_a_call_is_printed_as_in_the_transcript() -> None:
         ("Hello", {"result": "Hello"}, "Hello"),
         ("", {"a": "ä"}, '{"a": "ä"}'),
         ("One account", {"accounts": 1}, 'One account\n{"accounts": 1}'),
+        ('{"a": "ä"}\n1', {"result": [{"a": "ä"}, 1]}, '{"a": "ä"}\n1'),
+        ("1", {"results": 1}, '1\n{"results": 1}'),
+        ("1", {"result": 1, "more": 2}, '1\n{"result": 1, "more": 2}'),
     ],
 )
 def test_the_model_is_told_structured_content_unless_the_text_says_the_same(
     text: str, structured: Any, told: str
 ) -> None:
     assert output_text(text, structured) == told
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (result(), result(duration=1.5)),
+        (result(), result(exception=ValueError("no"))),
+        (result(started="2020-01-01T00:00:00"), result(started="2021-01-01T00:00:00")),
+        (result(), result(parts={"model": "m"})),
+        (result(READ), result(ToolCallRecord("read", READ.arguments, "Hello"))),
+        (Turn("a", (), Usage(1, 1)), Turn("a", (), Usage(1, 1), duration=1.0)),
+        (Turn("a", (), Usage(1, 1)), Turn("a", (), Usage(1, 1), waited=1.0)),
+    ],
+)
+def test_two_results_are_equal_though_they_took_other_times(one: object, other: object) -> None:
+    assert one == other
+
+
+def test_what_a_result_is_not_told_is_empty() -> None:
+    turn = Turn("a", (), Usage(1, 1))
+    assert (turn.duration, turn.waited, READ_AGAIN.duration) == (0.0, 0.0, 0.0)
+    empty = result()
+    assert (empty.duration, empty.exception, empty.parts, empty.output) == (0.0, None, {}, None)
+    assert empty != result(error="no")
+    assert empty != result(output="no")

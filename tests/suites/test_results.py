@@ -161,3 +161,14 @@ def test_a_score_is_shown_where_it_says_more_than_the_assertions(
     assert suite_result(result, min_score=0.5).is_scored
     scored = CaseResult(case(min_score=0.5), result.attempts)
     assert scored.is_scored
+
+
+def test_two_results_are_equal_though_they_took_other_times() -> None:
+    turn = TurnResult("p", "o")
+    assert turn == TurnResult("p", "o", duration=1.5)
+    assert turn != TurnResult("p", "o", requests=1)
+    assert attempt(True) == attempt(True, duration=1.5)
+    assert attempt(True) != attempt(True, recorded=1)
+    assert suite_result() == suite_result(duration=1.5)
+    assert suite_result() != suite_result(cassette="once")
+    assert (turn.duration, attempt().duration, suite_result().duration) == (0.0, 0.0, 0.0)
