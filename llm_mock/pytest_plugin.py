@@ -63,7 +63,6 @@ from llm_mock.plugin.options import (
     MUTATION_OPTIONS,
     pytest_addoption,
     read_choice,
-    read_strictness,
 )
 from llm_mock.plugin.run import TestRun, get_run
 from llm_mock.plugin.runtest import (
@@ -98,7 +97,6 @@ def pytest_configure(config: pytest.Config) -> None:
     markers.register(config)
     _check_ini_keys(config)
     read_choice(config, "llm_mock_record", RECORD_MODES)
-    read_strictness(config, "llm_mock_unused_recordings")
     run = get_run(config)
     begin(config)
     # Present in a worker of pytest-xdist only.

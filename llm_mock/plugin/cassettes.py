@@ -22,6 +22,8 @@ from llm_mock.cassettes.storage import is_cassette
 from llm_mock.core.context import current_mock_if_created
 from llm_mock.errors import LLMMockError
 from llm_mock.plugin import CASSETTE_USE, RECORDINGS, VERIFIED, VERIFY, CallVerification
+from llm_mock.plugin.marker_checks import get_strictness
+from llm_mock.plugin.options import read_strict
 from llm_mock.support.redaction import OUTPUT
 from llm_mock.support.text import format_path, shorten, shorten_name, suggest_nearest
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from llm_mock.cassettes import RecordMode
     from llm_mock.cassettes.verification import Verifier
     from llm_mock.plugin.run import TestRun
+    from llm_mock.support.strictness import Strictness
 
 SHOWN_CALLS = 5
 REMOVE_UNUSED = "Remove them from the cassette: pytest --llm-mock-record rewrite"
@@ -191,7 +194,7 @@ class ItemCassette:
         report_unused: Callable[[str], None],
     ) -> None:
         self._item, self._report_unused = request.node, report_unused
-        self._unused_recordings = request.config.getini("llm_mock_unused_recordings")
+        self._strictness = _find_strictness(request.node)
         self._passed = False
         self._finished_calls = 0
         """The number of recorded calls at the last `finish`."""
@@ -231,7 +234,7 @@ class ItemCassette:
         if note or problem:
             self._item.add_report_section("call", "cassette", str(note or problem))
         # Now, as a failure: after the teardown it would be an error beside a passed test.
-        if self._unused_recordings == "error" and not _has_own_teardown(self._item):
+        if self._strictness == "error" and not _has_own_teardown(self._item):
             self._report_unused_recordings()
 
     def _check(self, problem: str | None) -> None:
@@ -296,7 +299,7 @@ class ItemCassette:
         )
 
     def _report_unused_recordings(self) -> None:
-        if self._unused_recordings == "off" or not self._passed:
+        if self._strictness == "off" or not self._passed:
             return
         unused = self.cassette.unused()
         if not unused:
@@ -312,10 +315,19 @@ class ItemCassette:
         if len(unused) > SHOWN_CALLS:
             lines.append(f"    … {len(unused) - SHOWN_CALLS} more")
         message = "\n".join(lines)
-        if self._unused_recordings == "error":
+        if self._strictness == "error":
             failure = f"The test does not make recorded calls:\n{message}\n{REMOVE_UNUSED}"
             pytest.fail(failure, pytrace=False)
         self._report_unused(message)
+
+
+def _find_strictness(item: pytest.Item) -> Strictness:
+    """Return the level for recorded calls that a test does not make."""
+    marker = item.get_closest_marker("llm_mock_strict")
+    if marker is not None:
+        level: Strictness = get_strictness(marker)
+        return level
+    return read_strict(item.config) or "warn"
 
 
 def _has_own_teardown(item: Any) -> bool:

@@ -252,7 +252,8 @@ def _llm_mock_strict(request: pytest.FixtureRequest, _llm_mock_of_test: LazyMock
     from llm_mock.plugin.marker_checks import get_strictness
 
     marker = request.node.get_closest_marker("llm_mock_strict")
-    mock.settings = mock.settings._replace(strict=get_strictness(marker))
+    level = get_strictness(marker)
+    mock.settings = mock.settings._replace(strict=level, schema_check=level)
 
 
 class OnRequest:

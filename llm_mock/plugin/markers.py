@@ -19,8 +19,9 @@ _NOT_GENERATED = pytest.StashKey[dict[str, str]]()
 """In the configuration: the message for each test that could not be generated from its marker."""
 DESCRIPTIONS = (
     "llm_live: Call real models in this test. Without --llm-mock-live the test is skipped.",
-    "llm_mock_strict(level='error'): Fail the test if a call matches no configured reply. "
-    "With 'warn' the summary lists such calls; 'off' accepts them.",
+    "llm_mock_strict(level='error'): Fail the test if a call matches no configured reply, if a "
+    "reply breaks the schema of the call, or if a recorded call is not made. With 'warn' these are "
+    "reported; 'off' accepts them.",
     "llm_mock_misbehaviour(*names, times=None): Run the test once for each named misbehaviour of "
     "the models. Without names: for all that `llm-mock misbehaviours` lists. It affects every "
     "call that it applies to, or only the first `times`.",

@@ -21,17 +21,15 @@ if TYPE_CHECKING:
 MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
 """The options of `plugin.mutate`, which is imported for them alone."""
 DEFAULTS: Mapping[str, str | bool] = {
-    "llm_mock_schema_check": "warn",
     "llm_mock_response_json": "data",
     "llm_mock_lazy": False,
 }
-"""The defaults of the ini keys that `llm_mock = strict` sets; see also `_read_strict`.
+"""The defaults of the ini keys that `llm_mock = strict` sets; see also `read_strict`.
 
 They are registered without a default, as `None` alone tells that the project does not set a key.
 """
 RECOMMENDED: Mapping[str, str | bool] = {
     "llm_mock_strict": "error",
-    "llm_mock_schema_check": "error",
     "llm_mock_response_json": "raw",
     "llm_mock_lazy": True,
 }
@@ -142,9 +140,10 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_strict",
-        "React to calls that no configured reply matches: warn (default for models of llm) lists "
-        "them after the run, error (default over HTTP) fails the test, off does neither. If set to "
-        "error, also refuse unknown names of models, and real models that execute.",
+        "React to calls that no configured reply matches, replies that break the schema of the "
+        "call, and recorded calls that are not made: warn (default) reports them, error (default "
+        "for unmatched calls over HTTP) fails the test, off does neither. If set to error, also "
+        "refuse unknown names of models, and real models that execute.",
         default=None,
     )
     parser.addini(
@@ -162,12 +161,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "llm_mock_generate",
         "Generate replies to calls for a schema if none is configured (default: false).",
         type="bool",
-    )
-    parser.addini(
-        "llm_mock_schema_check",
-        "React to configured replies that break the schema of the call: warn (default), error or "
-        "off.",
-        default=None,
     )
     parser.addini(
         "llm_mock_response_json",
@@ -202,12 +195,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "llm_mock_record",
         f"Choose the record mode of cassettes: {', '.join(RECORD_MODES)} (default: none).",
         default="none",
-    )
-    parser.addini(
-        "llm_mock_unused_recordings",
-        "React to recorded calls that the test does not make: warn (default) lists them after the "
-        "run, error fails the test, off does neither.",
-        default="warn",
     )
     parser.addini(
         "llm_mock_max_cost",
@@ -295,13 +282,13 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         if _read_text(config, "llm_mock_strict") is None:
             strict_setting = ("llm_mock", "strict")
     response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"), defaults)
-    strict = _read_strict(config, defaults)
+    strict = read_strict(config)
     values: dict[str, Any] = {
         "lazy": read_boolean(config, "llm_mock_lazy", defaults),
         "strict": strict,
         "known_models_only": strict == "error",
         "strict_setting": strict_setting,
-        "schema_check": read_strictness(config, "llm_mock_schema_check", defaults),
+        "schema_check": strict or "warn",
         "autospec": read_boolean(config, "llm_mock_autospec"),
         "disabled_rules": _read_disabled_rules(config),
         "generate": read_boolean(config, "llm_mock_generate"),
@@ -353,24 +340,17 @@ def _read_prices(config: pytest.Config) -> Prices:
         raise pytest.UsageError(str(error)) from None
 
 
-def read_strictness(
-    config: pytest.Config, name: str, defaults: Mapping[str, str | bool] = DEFAULTS
-) -> Strictness:
-    """Return the level of an ini key.
+def read_strict(config: pytest.Config) -> Strictness | None:
+    """Return the level of strictness; None if the project does not set it.
 
     Raises:
         pytest.UsageError: the value is not one of the levels.
     """
-    return cast("Strictness", read_choice(config, name, STRICTNESS_LEVELS, defaults))
-
-
-def _read_strict(config: pytest.Config, defaults: Mapping[str, str | bool]) -> Strictness | None:
-    """Return the level for calls without a reply; None if the project does not set it."""
     name = "llm_mock_strict"
-    has_default = name in defaults
-    if not has_default and _read_text(config, name) is None:
+    defaults = RECOMMENDED if read_mode(config) == "strict" else DEFAULTS
+    if name not in defaults and _read_text(config, name) is None:
         return None
-    return read_strictness(config, name, defaults)
+    return cast("Strictness", read_choice(config, name, STRICTNESS_LEVELS, defaults))
 
 
 def read_mode(config: pytest.Config) -> str:

@@ -60,6 +60,10 @@ def prompt_test(*prompts: str, name: str = "test_hi") -> str:
     return f"\n    def {name}():{asked}\n"
 
 
+def strict_by_marker(level: str) -> str:
+    return f"\n    pytestmark = [pytestmark, pytest.mark.llm_mock_strict({level!r})]\n"
+
+
 def prompts(server: OpenAIServer) -> list[str]:
     return [request["messages"][-1]["content"] for request in server.requests]
 
@@ -190,16 +194,17 @@ def test_a_miss_says_what_to_do(
     result.stdout.fnmatch_lines([f"*{message}", "*--llm-mock-record *"])
 
 
-@pytest.mark.parametrize(("ini", "outcome"), [("warn", "passed"), ("error", "failed")])
+@pytest.mark.parametrize(("level", "outcome"), [("", "passed"), ("error", "failed")])
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["alone", "xdist"])
 def test_recordings_that_nobody_used_are_reported_or_fail(
-    pytester: pytest.Pytester, server: OpenAIServer, ini: str, outcome: str, workers: list[str]
+    pytester: pytest.Pytester, server: OpenAIServer, level: str, outcome: str, workers: list[str]
 ) -> None:
     write(pytester, prompt_test("One", "Two", "Three"), prompt_test("One", name="test_other"))
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=2)
-    write(pytester, prompt_test("Two"), prompt_test("One", name="test_other"))
+    marked = strict_by_marker(level) if level else ""
+    write(pytester, marked, prompt_test("Two"), prompt_test("One", name="test_other"))
 
-    result = pytester.runpytest("-o", f"llm_mock_unused_recordings={ini}", *workers)
+    result = pytester.runpytest(*workers)
 
     result.assert_outcomes(**({"passed": 2} if outcome == "passed" else {"passed": 1, "failed": 1}))
     result.stdout.fnmatch_lines(
@@ -219,7 +224,7 @@ def test_recordings_that_nobody_used_can_be_ignored(
     pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
     write(pytester, prompt_test("Two"))
 
-    result = pytester.runpytest("-o", "llm_mock_unused_recordings=off")
+    result = pytester.runpytest("-o", "llm_mock_strict=off")
 
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*recorded call*not made*")
@@ -863,16 +868,18 @@ def test_a_report_hides_what_the_cassettes_hide(
         assert "customer-17" not in Path("r.json").read_text()
 
 
-@pytest.mark.parametrize("ini", ["warn", "error"])
+@pytest.mark.parametrize("level", ["warn", "error"])
 def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
-    pytester: pytest.Pytester, server: OpenAIServer, ini: str
+    pytester: pytest.Pytester, server: OpenAIServer, level: str
 ) -> None:
     write(
         pytester,
-        """
+        strict_by_marker(level),
+        f"""
     @pytest.fixture(scope="module")
     def of_the_module():
-        return ask("of the module")
+        # A strict test refuses the default reply.
+        return ask("of the module") if {level == "warn"} else '{{"success": true}}'
 
     @pytest.fixture
     def of_the_test():
@@ -881,14 +888,13 @@ def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
         ask("after")
 
     def test_hi(of_the_module, of_the_test):
-        assert of_the_module == '{"success": true}'
+        assert of_the_module == '{{"success": true}}'
         ask("during")
         """,
     )
-    arguments = ["-o", f"llm_mock_unused_recordings={ini}"]
-    pytester.runpytest("--llm-mock-record", "once", *arguments).assert_outcomes(passed=1)
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
     assert recorded() == ["before", "during", "after"]
-    result = pytester.runpytest(*arguments)
+    result = pytester.runpytest()
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*recorded call*not made*")
 
@@ -918,8 +924,8 @@ def test_once_goes_on_where_a_failed_test_left_off(
             "*ini llm_mock_record = 'onse' is not supported; did you mean 'once'? Write none*",
         ),
         (
-            ["-o", "llm_mock_unused_recordings=no"],
-            "*ini llm_mock_unused_recordings = 'no' is not supported. Write off, warn or error.",
+            ["-o", "llm_mock_strict=no"],
+            "*ini llm_mock_strict = 'no' is not supported. Write off, warn or error.",
         ),
     ],
 )

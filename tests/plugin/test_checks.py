@@ -245,7 +245,6 @@ def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pyte
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_schema_check = error")
     pytester.makepyfile(
         SWALLOWING.replace('"Hello")', '"Hello", schema={"type": "object", "required": ["a"]})')
         + """
@@ -381,10 +380,11 @@ def test_a_warning_of_a_call_over_http_has_the_line_of_the_test(pytester: pytest
 
 
 def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_schema_check = error")
+    pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(SCHEMA)
+    # The default reply is refused, too.
     result = pytester.runpytest()
-    result.assert_outcomes(passed=4, failed=2)
+    result.assert_outcomes(passed=3, failed=3)
     result.stdout.fnmatch_lines(
         [
             "*_ test_broken _*",
@@ -398,7 +398,7 @@ def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pyteste
 
 
 def test_schemas_need_not_be_checked(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_schema_check = off")
+    pytester.makeini("[pytest]\nllm_mock_strict = off")
     pytester.makepyfile(SCHEMA)
     pytester.runpytest().assert_outcomes(passed=6, warnings=0)
 
@@ -432,9 +432,8 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(
     ("line", "message"),
     [
         (
-            "llm_mock_schema_check = strict",
-            "ERROR: ini llm_mock_schema_check = 'strict' is not supported. "
-            "Write off, warn or error.",
+            "llm_mock_strict = strict",
+            "ERROR: ini llm_mock_strict = 'strict' is not supported. Write off, warn or error.",
         ),
         (
             "llm_mock_strict = true",

@@ -252,7 +252,6 @@ def test_one_line_sets_all_recommended_settings(
     ("key", "value"),
     [
         ("strict", "warn"),
-        ("schema_check", "off"),
         ("response_json", "data"),
         ("lazy", "false"),
     ],
@@ -261,6 +260,7 @@ def test_one_line_sets_all_recommended_settings(
 def test_a_key_that_is_set_by_itself_goes_before_the_recommended_value(
     pytester: pytest.Pytester, key: str, value: str, source: str
 ) -> None:
+    effects = {"strict": {"strict", "schema_check"}}.get(key, {key})
     line = f"llm_mock_{key} = {value}"
     options = ["-o", line.replace(" ", "")] if source == "option" else []
     if source == "toml":
@@ -269,12 +269,12 @@ def test_a_key_that_is_set_by_itself_goes_before_the_recommended_value(
     else:
         lines = ["[pytest]", "llm_mock = strict", line if source == "ini" else ""]
         pytester.makeini("\n".join(lines))
-    assert find_strict_keys(pytester, *options) == ALL_KEYS - {key}
+    assert find_strict_keys(pytester, *options) == ALL_KEYS - effects
 
 
 def test_a_recommended_value_can_be_set_without_the_others(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_lazy = yes\nllm_mock_schema_check = error")
-    assert find_strict_keys(pytester) == {"lazy", "schema_check"}
+    pytester.makeini("[pytest]\nllm_mock_lazy = yes\nllm_mock_strict = error")
+    assert find_strict_keys(pytester) == {"lazy", "schema_check", "strict"}
 
 
 @pytest.mark.parametrize(
