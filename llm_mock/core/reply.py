@@ -131,7 +131,7 @@ class Reply:
         headers: further headers of the response over HTTP, such as `deprecation` or
             `x-ratelimit-remaining-requests`. They replace those of the mock.
         response_json: the provider's raw payload, which `response.json()` then returns. By default
-            `data`, and with ini `llm_mock_response_json = raw` what the
+            `data`, and with ini `llm_mock_production_responses` what the
             provider would give.
         error: an exception (or its class) that is raised instead of the answer, or after
             `error_after` chunks of it.

@@ -493,7 +493,7 @@ class _Response:
         raise CannotRewrite(
             f"{name}() raises an error",
             f"mock_llm_responses.set_error({self.model}, error) raises it in prompt(), and with "
-            "ini llm_mock_lazy = true where the response is read, as llm does.",
+            "ini llm_mock_production_responses = true where the response is read, as llm does.",
         )
 
     def _get_streamed_chunks(self) -> str | None:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
 """The options of `plugin.mutate`, which is imported for them alone."""
 DEFAULTS: Mapping[str, str | bool] = {
-    "llm_mock_response_json": "data",
-    "llm_mock_lazy": False,
+    "llm_mock_production_responses": False,
 }
 """The defaults of the ini keys that `llm_mock = strict` sets; see also `read_strict`.
 
@@ -30,8 +29,7 @@ They are registered without a default, as `None` alone tells that the project do
 """
 RECOMMENDED: Mapping[str, str | bool] = {
     "llm_mock_strict": "error",
-    "llm_mock_response_json": "raw",
-    "llm_mock_lazy": True,
+    "llm_mock_production_responses": True,
 }
 """Their defaults under `llm_mock = strict`."""
 MODES = ("true", "false", "strict")
@@ -133,8 +131,9 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         default="true",
     )
     parser.addini(
-        "llm_mock_lazy",
-        "Answer a call when its response is read, as llm does (default: false).",
+        "llm_mock_production_responses",
+        "Let responses of llm behave as in production: a call is answered when its response is "
+        "read, and response.json() is the payload of the provider (default: false).",
         type="bool",
         default=None,
     )
@@ -161,12 +160,6 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         "llm_mock_generate",
         "Generate replies to calls for a schema if none is configured (default: false).",
         type="bool",
-    )
-    parser.addini(
-        "llm_mock_response_json",
-        "Choose the result of response.json(): data (default) is the data of the reply, raw the "
-        "payload of the provider.",
-        default=None,
     )
     parser.addini(
         "llm_mock_processes",
@@ -281,10 +274,10 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         defaults = RECOMMENDED
         if _read_text(config, "llm_mock_strict") is None:
             strict_setting = ("llm_mock", "strict")
-    response_json = read_choice(config, "llm_mock_response_json", ("data", "raw"), defaults)
+    is_as_in_production = read_boolean(config, "llm_mock_production_responses", defaults)
     strict = read_strict(config)
     values: dict[str, Any] = {
-        "lazy": read_boolean(config, "llm_mock_lazy", defaults),
+        "lazy": is_as_in_production,
         "strict": strict,
         "known_models_only": strict == "error",
         "strict_setting": strict_setting,
@@ -292,7 +285,7 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         "autospec": read_boolean(config, "llm_mock_autospec"),
         "disabled_rules": _read_disabled_rules(config),
         "generate": read_boolean(config, "llm_mock_generate"),
-        "raw_json": response_json == "raw",
+        "raw_json": is_as_in_production,
         "prices": _read_prices(config),
         "has_quoted_ini": has_quoted_ini(config),
     }

@@ -153,7 +153,7 @@ def test_a_live_test_has_real_models_and_the_others_have_not(
 
 
 def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_lazy = true")
+    pytester.makeini("[pytest]\nllm_mock_production_responses = true")
     pytester.makepyfile(
         """
         import llm, pytest
@@ -175,12 +175,12 @@ def test_a_lazy_project_decides_when_the_response_is_read(pytester: pytest.Pytes
 def test_an_ini_value_that_is_neither_true_nor_false_is_one_clear_error(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini("[pytest]\nllm_mock_lazy = maybe")
+    pytester.makeini("[pytest]\nllm_mock_production_responses = maybe")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in result.errlines if line]
     assert lines == [
-        "ERROR: ini llm_mock_lazy = 'maybe' is not supported: write true or false "
+        "ERROR: ini llm_mock_production_responses = 'maybe' is not supported: write true or false "
         "(also yes/no, on/off, 1/0)."
     ]
 
@@ -252,15 +252,14 @@ def test_one_line_sets_all_recommended_settings(
     ("key", "value"),
     [
         ("strict", "warn"),
-        ("response_json", "data"),
-        ("lazy", "false"),
+        ("production_responses", "false"),
     ],
 )
 @pytest.mark.parametrize("source", ["ini", "option", pytest.param("toml", marks=needs_pytest_9)])
 def test_a_key_that_is_set_by_itself_goes_before_the_recommended_value(
     pytester: pytest.Pytester, key: str, value: str, source: str
 ) -> None:
-    effects = {"strict": {"strict", "schema_check"}}.get(key, {key})
+    effects = {"strict", "schema_check"} if key == "strict" else {"response_json", "lazy"}
     line = f"llm_mock_{key} = {value}"
     options = ["-o", line.replace(" ", "")] if source == "option" else []
     if source == "toml":
@@ -273,8 +272,8 @@ def test_a_key_that_is_set_by_itself_goes_before_the_recommended_value(
 
 
 def test_a_recommended_value_can_be_set_without_the_others(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_lazy = yes\nllm_mock_strict = error")
-    assert find_strict_keys(pytester) == {"lazy", "schema_check", "strict"}
+    pytester.makeini("[pytest]\nllm_mock_production_responses = yes")
+    assert find_strict_keys(pytester) == {"lazy", "response_json"}
 
 
 @pytest.mark.parametrize(
@@ -354,11 +353,11 @@ def test_markers_options_and_fixtures_are_documented(pytester: pytest.Pytester) 
 @pytest.mark.parametrize(
     ("table", "option", "is_told"),
     [
-        ("[project.entry-points.llm]", "llm_mock_lazy=no", True),
-        ('[project.entry-points."llm"]', "llm_mock_lazy=no", True),
+        ("[project.entry-points.llm]", "llm_mock_production_responses=no", True),
+        ('[project.entry-points."llm"]', "llm_mock_production_responses=no", True),
         ("[project.entry-points.llm]", "llm_mock_passthrough=*", False),
         ("[project.entry-points.llm]", "llm_mock=no", False),
-        ("[project.entry-points.llm_other]", "llm_mock_lazy=no", False),
+        ("[project.entry-points.llm_other]", "llm_mock_production_responses=no", False),
     ],
 )
 def test_the_header_tells_a_plugin_of_llm_what_it_needs(

@@ -1,4 +1,4 @@
-"""The provider's payload of a reply, for `response.json()` with ini `llm_mock_response_json = raw`.
+"""The provider's payload of a reply, which `response.json()` is if the project wants that.
 
 It is known for the plugin of OpenAI's models that comes with `llm`: the plugin stores the SDK's
 object without null values, and for a streamed chat a dict of its own. For other plugins it is the

@@ -145,7 +145,7 @@ class MockResponse(llm.Response):
     def json(self) -> Any:
         """Return the data of a structured reply, else the text parsed as JSON.
 
-        With ini `llm_mock_response_json = raw` it is the provider's payload, as in `llm`.
+        With ini `llm_mock_production_responses` it is the provider's payload, as in `llm`.
 
         Raises:
             json.JSONDecodeError: the reply is plain text.

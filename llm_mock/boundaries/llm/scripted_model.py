@@ -185,7 +185,7 @@ class ScriptedModel(ScriptedMixin, llm.models._Model):
         Args:
             prompt: the text; `prompt_text=` is the same.
             lazy: True does all this when the response is read, as `llm`'s own models do; by default
-                ini `llm_mock_lazy`.
+                ini `llm_mock_production_responses`.
             kwargs: arguments of `llm.Model.prompt` (`schema`, `system`, `tools`, …) and options.
                 Any other name is recorded, too, and `temperature` (by default 0.0), `max_tokens`
                 (1000) and `model` (None); they become options only if the model's `Options`

@@ -1,4 +1,4 @@
-"""With ini `llm_mock_response_json = raw` a response has the payload that it has in production."""
+"""With ini `llm_mock_production_responses` a response has the payload that it has in production."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def test_a_project_asks_for_it_by_ini(pytester: pytest.Pytester) -> None:
             assert llm.get_model("gpt-4o-mini").prompt("Which?").json()["category"] == "bug"
         """
     )
-    pytester.runpytest("-o", "llm_mock_response_json=data").assert_outcomes(passed=1)
-    result = pytester.runpytest("-o", "llm_mock_response_json=raw")
+    pytester.runpytest("-o", "llm_mock_production_responses=false").assert_outcomes(passed=1)
+    result = pytester.runpytest("-o", "llm_mock_production_responses=true")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -139,6 +139,6 @@ def test_the_hint_is_for_responses_of_llm(
             assert Saved().json()["category"] == "bug"
         """
     )
-    result = pytester.runpytest("-o", "llm_mock_response_json=raw")
+    result = pytester.runpytest("-o", "llm_mock_production_responses=true")
     result.assert_outcomes(failed=1)
     assert ("response.json() of llm is" in result.stdout.str()) is is_shown
