@@ -116,7 +116,7 @@ def test_a_project_asks_for_it_by_ini(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("call", "is_shown"),
     [
-        ('llm.get_model("gpt-4o").prompt("Which?")', True),
+        ('llm.get_model("gpt-4o").prompt("Which?").text()', True),
         ('openai.OpenAI().chat.completions.create(model="gpt-4o", messages=MESSAGES)', False),
     ],
 )
