@@ -87,11 +87,17 @@ def _list_contents(sections: str) -> str:
             title = heading
             names[title] = []
         else:
-            names[title].append(heading.removeprefix("llm_mock."))
+            name = heading.removeprefix("llm_mock.")
+            names[title].append(name)
     lines = ["To find an entry, search for its heading, such as `### llm_mock.Reply`.", ""]
     for section, entries in names.items():
         text = f"- {section}: {', '.join(entries)}"
-        lines.append(textwrap.fill(text, SIGNATURE_WIDTH, subsequent_indent="  "))
+        wrapped = textwrap.fill(
+            text,
+            SIGNATURE_WIDTH,
+            subsequent_indent="  ",
+        )
+        lines.append(wrapped)
     return "\n".join(lines) + "\n"
 
 
@@ -369,9 +375,16 @@ def _replace_constants(tree: Module) -> None:
     values: dict[str, Constant] = {}
     for node in tree.body:
         if isinstance(node, Assign) and isinstance(node.value, Constant):
-            values |= {ast.unparse(target): node.value for target in node.targets}
+            name = ast.unparse(node.targets[0])
+            values[name] = node.value
     for each in ast.walk(tree):
         if isinstance(each, ast.arguments):
-            each.defaults = [values.get(ast.unparse(node), node) for node in each.defaults]
+            defaults = []
+            for default in each.defaults:
+                source = ast.unparse(default)
+                value = values.get(source, default)
+                defaults.append(value)
+            each.defaults = defaults
         elif isinstance(each, AnnAssign) and each.value is not None:
-            each.value = values.get(ast.unparse(each.value), each.value)
+            source = ast.unparse(each.value)
+            each.value = values.get(source, each.value)

@@ -389,7 +389,8 @@ class Mock:
     def _hint_at_replies(self, model_id: str) -> None:
         """Let a failing test say that the replies to an embedding model are never used."""
         script = self.responses.replies
-        configured = [reply.model for reply in script.get_configured()]
+        replies = script.get_configured()
+        configured = [reply.model for reply in replies]
         hint = explain_reply_to_embedding(model_id)
         if model_id in configured and hint not in script.hints:
             script.hints += (hint,)
@@ -397,7 +398,8 @@ class Mock:
     @property
     def has_embedded(self) -> bool:
         """True if an embedding model was called."""
-        return any(state.calls for state in self._embedding_states.values())
+        states = self._embedding_states.values()
+        return any(state.calls for state in states)
 
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""

@@ -52,4 +52,7 @@ class Settings(NamedTuple):
 
 def format_ini(key: str, value: str, is_quoted: bool) -> str:
     """Return an ini key with its value as a file has it: TOML has texts in quotes."""
-    return f'{key} = "{value}"' if is_quoted else f"{key} = {value}"
+    written = value
+    if is_quoted:
+        written = f'"{value}"'
+    return f"{key} = {written}"

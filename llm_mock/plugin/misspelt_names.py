@@ -82,11 +82,13 @@ def _name_nearest_attribute(error: AttributeError) -> None:
 def _name_fixture(error: NameError) -> None:
     """Let the error for a fixture that is no parameter of the test say so."""
     nearest = find_nearest(str(error.name), FIXTURES, CERTAIN)
-    if nearest is not None:
-        error.args = (
-            f"{error}: {nearest} is a fixture. Add it to the parameters of the test, as in "
-            f"def test_it({nearest}):",
-        )
+    if nearest is None:
+        return
+    message = (
+        f"{error}: {nearest} is a fixture. Add it to the parameters of the test, as in "
+        f"def test_it({nearest}):"
+    )
+    error.args = (message,)
 
 
 def _name_nearest_import(error: ImportError) -> None:

@@ -37,11 +37,13 @@ def _list_dropped() -> Iterator[str]:
     """Yield a line for each coroutine that Python warned of during this test."""
     # A private name of Python's: the method of the list in which pytest collects the warnings of a
     # test until it ends. Without it, as under `-p no:warnings`, they are not named.
-    log = getattr(getattr(warnings, "_showwarnmsg_impl", None), "__self__", ())
+    show = getattr(warnings, "_showwarnmsg_impl", None)
+    log = getattr(show, "__self__", ())
     for warning in log:
         match = NEVER_AWAITED.match(str(warning.message))
         if match is not None:
-            place = format_location((warning.filename, warning.lineno))
+            location = (warning.filename, warning.lineno)
+            place = format_location(location)
             yield _format(match[1], f" ({place})")
 
 
