@@ -362,3 +362,9 @@ def test_what_a_result_is_not_told_is_empty() -> None:
     assert (empty.duration, empty.exception, empty.parts, empty.output) == (0.0, None, {}, None)
     assert empty != result(error="no")
     assert empty != result(output="no")
+
+
+def test_the_json_of_a_result_can_be_read_by_people() -> None:
+    text = result_to_json(result(prompt="Äpfel?"))
+    assert "Äpfel?" in text
+    assert text.startswith('{\n  "agent": "a",\n')

@@ -695,3 +695,23 @@ def test_other_processes_misbehave_too(mock_llm_calls: LLMMock) -> None:
     assert output.split() == ["RateLimitError", "RateLimitError", "Hello"]
     assert len(mock_llm_calls.calls) == 3
     assert misbehaviour.calls == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "text"),
+    [
+        ("fenced-json", {"city": "Köln"}, '```json\n{\n  "city": "Köln"\n}\n```'),
+        ("extra-field", {}, '{"explanation": "I chose this because it fits the request best."}'),
+        (
+            "extra-field",
+            {"explanation": 1, "comment": 2, "additional_notes": 3},
+            '{"explanation": 1, "comment": 2, "additional_notes": 3, "notes_on_the_answer": '
+            '"I chose this because it fits the request best."}',
+        ),
+        ("truncated-json", {"city": "Rom"}, '{"city": "'),
+    ],
+)
+def test_the_text_of_changed_data_is_what_a_model_would_write(
+    name: str, data: object, text: str
+) -> None:
+    assert text_of(name, data) == text

@@ -15,6 +15,7 @@ SAVED = {
     "text": "hello",
     "number": 1.5,
     "nothing": None,
+    "fruit": {"name": "Äpfel"},
 }
 
 
@@ -34,6 +35,7 @@ SAVED = {
         ("Bearer ${login.body.token}!", "Bearer abc!"),
         ("${number} of ${users.0}", '1.5 of {"name": "Ada", "content-type": "x"}'),
         ("${nothing} ${login.body.ids}", "null [7, 8]"),
+        ("Buy ${fruit}", 'Buy {"name": "Äpfel"}'),
         ("$${text}", "${text}"),
         ("$${text} ${text}", "${text} hello"),
         ("$ {text} $text {text} $", "$ {text} $text {text} $"),

@@ -302,3 +302,8 @@ def test_a_judge_may_be_a_saved_result(project: Project, mock_llm_responses: LLM
     verdict = ask(project, mock_llm_responses, text, "PASS", "apple", "pear")
     assert verdict.verdict == "FAIL"
     assert "It is not" in verdict.reason
+
+
+def test_the_output_of_a_step_is_checked_as_it_is_read(project: Project) -> None:
+    text = steps('{type: contains, value: \'"item": "Äpfel"\'}').replace("apple", "Äpfel")
+    assert project.run(text).verdict == "PASS"

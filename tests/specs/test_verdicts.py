@@ -156,3 +156,12 @@ def test_the_schema_of_a_verdict_asks_for_everything_and_nothing_else() -> None:
         "required": ["verdict", "reason", "steps", "issues"],
         "additionalProperties": False,
     } == SCHEMA
+
+
+def test_a_text_of_a_verdict_that_is_data_is_shown_as_json() -> None:
+    step = {"name": {"what": "Äpfel"}, "status": "pass", "details": ["grün", 1]}
+    said = json.dumps({"verdict": "PASS", "reason": ["Schön"], "steps": [step]})
+    verdict = parse_verdict(said)
+    (found,) = verdict.steps
+    assert (found.name, found.details) == ('{"what": "Äpfel"}', '["grün", 1]')
+    assert verdict.reason == '["Schön"]'

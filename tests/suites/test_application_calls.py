@@ -10,7 +10,9 @@ import pytest
 
 pytest.importorskip("mcp")
 
+from llm_mock import BrokenToolCall, LLMMock, Reply
 from llm_mock.suites import load_suite, run_suite
+from llm_mock.suites.application_calls import ModelCallReader, create_result
 from llm_mock.suites.results import SuiteResult, TurnResult
 from tests.boundaries.http.test_forwarding import provider as provider
 from tests.provider_server import KEY, ProviderServer
@@ -436,3 +438,33 @@ def test_the_calls_of_a_live_case_in_pytest_are_observed(pytester: pytest.Pytest
     result = pytester.runpytest_subprocess("--llm-mock-live", "app.yaml")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*other: Took 5 tokens, more than 4"])
+
+
+def test_a_call_is_read_with_its_data_its_tools_and_its_error() -> None:
+    mock = LLMMock()
+    mock("m").prompt("Before").text()
+    reader = ModelCallReader(mock)
+    mock.add("m", {"fruit": "Äpfel"})
+    mock.add("m", Reply("", tool_calls=[BrokenToolCall("weigh", {"fruit": "plum"})]))
+    mock.add("other", ValueError("no"))
+    reader.begin_turn()
+    mock("m").prompt("One", system="Be kind").text()
+    mock("m").prompt("Two").text()
+    with pytest.raises(ValueError, match="no"):
+        mock("other").prompt("Three").text()
+    first, second, failed = reader.read()
+    assert (first.prompt, first.system, first.output) == ("One", "Be kind", '{"fruit": "Äpfel"}')
+    assert [(each.name, each.arguments) for each in second.tool_calls] == [
+        ("weigh", {"fruit": "plum"})
+    ]
+    assert (failed.model, failed.output, failed.error) == ("other", "", "no")
+    assert (first.cost, failed.cost, failed.input_tokens) == (None, 0, None)
+
+
+def test_an_application_without_calls_has_one_turn_with_its_output() -> None:
+    found = create_result("app", "Hi", "Hello", 1.5, ())
+    (turn,) = found.turns
+    assert (turn.text, turn.tool_calls, turn.duration) == ("Hello", (), 1.5)
+    assert (turn.usage.input, turn.usage.output) == (0, 0)
+    assert (found.agent, found.model, found.prompt, found.output) == ("app", "", "Hi", "Hello")
+    assert (found.success, found.duration) == (True, 1.5)

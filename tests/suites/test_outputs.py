@@ -266,3 +266,10 @@ def test_no_output_holds_what_a_terminal_could_act_on(project: Project, suffix: 
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", text)
     if suffix != ".xml":
         assert "\u202e" not in text
+
+
+def test_the_json_can_be_read_by_people(project: Project) -> None:
+    project.write_cases("  - {name: one, prompt: Äpfel}\n")
+    text = written(project, ".json")
+    assert '"prompt": "Äpfel"' in text
+    assert text.startswith('{\n  "')

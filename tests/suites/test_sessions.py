@@ -310,3 +310,11 @@ def test_a_mistake_in_a_user_is_told_with_its_line(
 def test_a_case_without_a_user_needs_a_prompt(project: Project) -> None:
     project.write("t.yaml", f"{HEAD}cases:\n  - {{name: c}}\n")
     assert "'prompt' is missing" in project.command("validate", "t.yaml").output
+
+
+def test_the_history_has_letters_of_all_languages(application: Project) -> None:
+    cases = "cases: [{name: c, turns: [{prompt: Äpfel}, {prompt: Two}]}]\n"
+    target = f"{{command: ['{sys.executable}', app.py, '{{history}}']}}"
+    result = run(application, target, cases)
+    (word,) = json.loads(result.attempts[0].turns[1].output)["words"]
+    assert word.startswith('[{"role": "user", "content": "Äpfel"}, {"role": "assistant", ')
