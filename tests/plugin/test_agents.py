@@ -261,7 +261,7 @@ def test_the_agents_of_a_run_are_compared(
     arguments: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
     pytester.makepyfile(with_agents(COMPARED))
-    result = pytester.runpytest_subprocess(*arguments)
+    result = pytester.runpytest(*arguments)
     result.assert_outcomes(passed=3, failed=1, skipped=1)
     lines = result.outlines
     assert sum("Agents of the run" in line for line in lines) == 1
@@ -405,7 +405,7 @@ def test_a_quiet_run_compares_nothing(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize("arguments", [(), ("-n2",)])
 def test_the_report_has_the_agents(arguments: tuple[str, ...], pytester: pytest.Pytester) -> None:
     pytester.makepyfile(with_agents(COMPARED))
-    pytester.runpytest_subprocess("--llm-mock-report=report.json", *arguments)
+    pytester.runpytest("--llm-mock-report=report.json", *arguments)
     good, cheap = json.loads((pytester.path / "report.json").read_text())["agents"]
     assert good["duration_s"] > 0
     assert (good["agent"], good["tests"], good["passed"], good["runs"]) == ("good", 2, 2, 3)
@@ -552,7 +552,7 @@ def test_the_prices_of_a_test_hold_for_its_runs(pytester: pytest.Pytester) -> No
             """  # noqa: E501
         )
     )
-    result = pytester.runpytest_subprocess()
+    result = pytester.runpytest()
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         ["1  m      1 of 1  100 %     1      1           0   1,100  $0.002  *"]

@@ -201,7 +201,7 @@ def test_every_test_that_asks_on_once_the_budget_of_the_run_is_spent_fails(
 ) -> None:
     pytester.makeini(TWO_PRICES)
     pytester.makepyfile(CALLS + SIX_TESTS)
-    result = pytester.runpytest_subprocess("-o", limit, *arguments)
+    result = pytester.runpytest("-o", limit, *arguments)
     result.assert_outcomes(passed=5, failed=2)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines([message])
@@ -216,7 +216,7 @@ def test_a_run_within_its_budget_passes_and_says_what_it_used(
 ) -> None:
     pytester.makeini(TWO_PRICES + "llm_mock_max_cost = 0.0006\nllm_mock_max_tokens = 600")
     pytester.makepyfile(CALLS + SIX_TESTS)
-    result = pytester.runpytest_subprocess(*arguments)
+    result = pytester.runpytest(*arguments)
     result.assert_outcomes(passed=7)
     result.stdout.fnmatch_lines(
         ["*= LLM budget of the run =*", "$0.0006 of $0.0006, 600 of 600 tokens"]
@@ -376,7 +376,7 @@ def test_with_prices_the_summary_of_the_run_has_a_column_of_costs(
     pytester.makeini(TWO_PRICES)
     pytester.makepyfile(CALLS + "\n    def test_it(): ask(), ask(), ask('dear'), ask('unknown')")
     for arguments in ((), ("-n2",)):
-        result = pytester.runpytest_subprocess("-v", *arguments)
+        result = pytester.runpytest("-v", *arguments)
         result.assert_outcomes(passed=1)
         result.stdout.fnmatch_lines(
             [
@@ -481,6 +481,6 @@ def test_a_worker_sends_names_of_models_that_are_no_plain_text(pytester: pytest.
             assert llm.get_model("own\\udcff").prompt("Hello").text()
         """
     )
-    result = pytester.runpytest_subprocess("-p", "xdist", "-n", "1")
+    result = pytester.runpytest("-p", "xdist", "-n", "1")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["gpt-4o-mini *", "* of 1000 tokens"])

@@ -798,9 +798,9 @@ def test_cassettes_are_recorded_and_replayed_by_parallel_workers(
     write(
         pytester, *(prompt_test(f"Prompt {number}", name=f"test_{number}") for number in range(12))
     )
-    pytester.runpytest_subprocess("-n", "2", "--llm-mock-record", "once").assert_outcomes(passed=12)
+    pytester.runpytest("-n", "2", "--llm-mock-record", "once").assert_outcomes(passed=12)
     assert sorted(prompts(server)) == sorted(f"Prompt {number}" for number in range(12))
-    pytester.runpytest_subprocess("-n", "2").assert_outcomes(passed=12)
+    pytester.runpytest("-n", "2").assert_outcomes(passed=12)
     assert len(server.requests) == 12
     assert len(list(Path("cassettes/test_it").glob("*.yaml"))) == 12
 

@@ -12,10 +12,11 @@ from tests.boundaries.http.test_local_servers import run
 from tests.provider_server import KEY, TEXT, ProviderServer, served
 
 ASK = f"""
-import openai
 import pytest
 
 def ask(url, text="Hello"):
+    import openai  # which takes most of the time of a test that asks nothing
+
     messages = [{{"role": "user", "content": text}}]
     with openai.OpenAI(base_url=url, api_key="{KEY}", max_retries=0) as client:
         answer = client.chat.completions.create(model="gpt-4o", messages=messages)
@@ -151,8 +152,7 @@ def test_it():
     result.stdout.fnmatch_lines([f"  test_it.py::test_it: POST {server.url}/v1/chat/completions"])
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
-@pytest.mark.parametrize(
+RECORDING_NOTHING = pytest.mark.parametrize(
     ("test", "lines"),
     [
         (
@@ -181,6 +181,10 @@ def test_it(mock_llm_responses):
     ],
     ids=["no cassette", "no call", "own reply"],
 )
+
+
+@RECORDING_NOTHING
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
 def test_a_run_that_was_to_record_and_recorded_nothing_fails(
     server: ProviderServer,
     pytester: pytest.Pytester,
@@ -193,10 +197,33 @@ def test_a_run_that_was_to_record_and_recorded_nothing_fails(
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(lines)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    for options in ([], ["--llm-mock-record=none"], ["-o", "llm_mock_record=once"]):
-        result = pytester.runpytest(*options, *workers)
-        assert result.ret == pytest.ExitCode.OK
-        result.stdout.no_fnmatch_line("*stayed empty*")
+
+
+@RECORDING_NOTHING
+@pytest.mark.parametrize(
+    ("options", "workers"),
+    [
+        ([], []),
+        ([], ["-n", "1"]),
+        (["--llm-mock-record=none"], []),
+        (["-o", "llm_mock_record=once"], []),
+    ],
+    ids=["alone", "xdist", "none", "ini"],
+)
+def test_a_run_that_its_command_does_not_ask_to_record_passes_without_a_recording(
+    server: ProviderServer,
+    pytester: pytest.Pytester,
+    options: list[str],
+    workers: list[str],
+    test: str,
+    lines: list[str],
+) -> None:
+    write(pytester, test)
+    result = pytester.runpytest(*options, *workers)
+    result.assert_outcomes(passed=1)
+    assert result.ret == pytest.ExitCode.OK
+    result.stdout.no_fnmatch_line("*stayed empty*")
+    result.stdout.no_fnmatch_line(f"*{NOTHING}*")
 
 
 def test_a_test_that_asks_no_model_is_told_and_harmless_beside_one_that_records(

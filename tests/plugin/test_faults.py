@@ -90,6 +90,8 @@ TESTS = """
     def test_is_expected_to_fail():
         raise KeyError("x")
 """
+PLAIN = {"passed": 2, "failed": 1, "errors": 1, "skipped": 1, "xfailed": 1}
+"""The outcomes of these tests."""
 OPTIONS = (
     "-o",
     "llm_mock_max_tokens=1000",
@@ -105,20 +107,9 @@ def options_of(hook: str) -> tuple[str, ...]:
     return (*OPTIONS, "--llm-mock-mutate") if hook in OF_MUTATION else OPTIONS
 
 
-@pytest.fixture
-def plain(pytester: pytest.Pytester) -> dict[str, int]:
-    """Return the outcomes of a run without the plugin."""
-    write(pytester, "test_it.py", TESTS)
-    outcomes = pytester.runpytest("-p", "no:llm_mock", "-p", "no:randomly").parseoutcomes()
-    assert outcomes == {"passed": 2, "failed": 1, "errors": 1, "skipped": 1, "xfailed": 1}
-    return outcomes
-
-
-def assert_reported(
-    result: pytest.RunResult, hook: str, plain: dict[str, int], number: int = 1
-) -> None:
+def assert_reported(result: pytest.RunResult, hook: str, number: int = 1) -> None:
     """Assert the outcomes of a run without the plugin, and one warning with the hook's name."""
-    assert result.parseoutcomes() == {**plain, "warnings": number}
+    assert result.parseoutcomes() == {**PLAIN, "warnings": number}
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     shown = result.stdout.str()
     named = hook.replace(":", ".")
@@ -126,6 +117,12 @@ def assert_reported(
     assert shown.count(f"RuntimeError: {FAULT}") == number
     assert "Traceback (most recent call last):" in shown
     assert "INTERNALERROR" not in shown + result.stderr.str()
+
+
+def test_the_tests_have_these_outcomes_without_the_plugin(pytester: pytest.Pytester) -> None:
+    write(pytester, "test_it.py", TESTS)
+    result = pytester.runpytest("-p", "no:llm_mock", "-p", "no:randomly")
+    assert result.parseoutcomes() == PLAIN
 
 
 def test_every_hook_of_the_plugin_is_guarded_or_listed() -> None:
@@ -137,15 +134,14 @@ def test_every_hook_of_the_plugin_is_guarded_or_listed() -> None:
 
 
 @pytest.mark.parametrize(("hook", "place"), faults_except(OF_XDIST | ELSEWHERE))
-def test_a_fault_in_a_hook_is_a_warning(
-    hook: str, place: str, pytester: pytest.Pytester, plain: dict[str, int]
-) -> None:
+def test_a_fault_in_a_hook_is_a_warning(hook: str, place: str, pytester: pytest.Pytester) -> None:
+    write(pytester, "test_it.py", TESTS)
     mend = break_hook(hook, place)
     try:
         result = pytester.runpytest(*options_of(hook), "-W", "error")
     finally:
         mend()
-    assert_reported(result, hook, plain)
+    assert_reported(result, hook)
 
 
 NODE_DOWN = "llm_mock.plugin.summary:pytest_testnodedown"
@@ -180,9 +176,9 @@ def test_faults_in_hooks_under_xdist_are_a_warning_each(
     hooks: list[str],
     where: str,
     pytester: pytest.Pytester,
-    plain: dict[str, int],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    write(pytester, "test_it.py", TESTS)
     monkeypatch.setenv("FAULTY_HOOKS", " ".join(hooks))
     monkeypatch.setenv("FAULTY_WHERE", where)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
@@ -190,7 +186,7 @@ def test_faults_in_hooks_under_xdist_are_a_warning_each(
     options = options_of(hooks[0]) if len(hooks) == 1 else OPTIONS
     result = pytester.runpytest_subprocess(*options, *faulty, "-p", "xdist", "-n", "2")
     for hook in hooks:
-        assert_reported(result, hook, plain, len(hooks))
+        assert_reported(result, hook, len(hooks))
 
 
 def test_a_fault_while_an_interrupt_is_noted_is_a_warning(pytester: pytest.Pytester) -> None:

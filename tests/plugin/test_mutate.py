@@ -514,8 +514,7 @@ def test_an_interrupted_run_shows_the_results_so_far(pytester: pytest.Pytester) 
             llm.get_model("m").prompt("p")
         """,
     )
-    # pytester would interrupt this run, too.
-    result = pytester.runpytest_subprocess(*OPTIONS)
+    result = pytester.runpytest(*OPTIONS, no_reraise_ctrlc=True)
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(
         [

@@ -66,7 +66,7 @@ def test_an_empty_mock_of_another_library_is_named(
     fixture = "httpx_mock" if plugin else ""
     pytester.makepyfile(f"{CALLS}\nimport {module}\n\ndef test_it({fixture}):\n    {body}\n")
     options = ["-p", plugin] if plugin else []
-    result = pytester.runpytest_subprocess(*options)
+    result = pytester.runpytest(*options)
     assert result.parseoutcomes()["failed"] == 1
     result.stdout.fnmatch_lines(["*- LLM calls -*", explain(name, option).replace("[", "[[]")])
 
@@ -94,7 +94,7 @@ def test_3_passed_on():
     assert 0
 """
     )
-    result = pytester.runpytest_subprocess("-p", "no:randomly")
+    result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=3)
     assert result.outlines.count(explain("respx", RESPX)) == 1
     result.stdout.fnmatch_lines(["*test_1_handled*", explain("respx", RESPX), "*test_2_*"])

@@ -81,7 +81,7 @@ def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     write(pytester, "pytest.ini", "[pytest]\nllm_mock_max_tokens = 1000\njunit_family = xunit1\n")
     write(pytester, "test_r.py", TESTS)
     reports = ("--llm-mock-report=r.json", "--junitxml=j.xml", "-rA", "-p", "no:randomly")
-    result = pytester.runpytest_subprocess(*reports, *processes)
+    result = pytester.runpytest(*reports, *processes)
     result.assert_outcomes(passed=4, failed=1, skipped=1, errors=1)
     result.stdout.fnmatch_lines(
         [

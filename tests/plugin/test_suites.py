@@ -245,7 +245,7 @@ def test_a_name_that_would_act_on_a_terminal_is_escaped(project: pytest.Pytester
     result.stdout.fnmatch_lines([r"suites/greetings.yaml::says \x1b[[]31m\nhello PASSED*"])
 
 
-@pytest.mark.parametrize("arguments", [[], ["-n", "2", "-p", "xdist"]])
+@pytest.mark.parametrize("arguments", [[], ["-n", "1", "-p", "xdist"]])
 def test_how_often_a_repeated_case_passed_is_in_the_summary_and_in_the_report(
     arguments: list[str], project: pytest.Pytester
 ) -> None:

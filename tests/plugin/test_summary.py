@@ -143,7 +143,7 @@ def test_all_workers_together_have_one_summary(
     pytester.makepyfile(
         UNCONFIGURED.replace('llm.get_model("outside").prompt("at collection")', "")
     )
-    result = pytester.runpytest_subprocess(*arguments)
+    result = pytester.runpytest(*arguments)
     result.assert_outcomes(passed=6)
     tests = (f"  test_all*.py::test_it[[]{number}[]]  (1 call)" for number in range(6))
     result.stdout.fnmatch_lines(

@@ -64,12 +64,10 @@ def test_broken(broken): ...
 
 
 def run(pytester: pytest.Pytester, source: str, *arguments: str) -> Any:
-    """Run tests with a report, in a process of their own under xdist, and return its JSON."""
+    """Run tests with a report, and return its JSON."""
     pytester.makepyfile(source)
     path = pytester.path / "report.json"
-    in_process = not any(argument.startswith("-n") for argument in arguments)
-    start = pytester.runpytest if in_process else pytester.runpytest_subprocess
-    result = start(f"--llm-mock-report={path}", *arguments)
+    result = pytester.runpytest(f"--llm-mock-report={path}", *arguments)
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
     result.stdout.fnmatch_lines([f"*- LLM report: {path} -*"])
     return json.loads(path.read_text(encoding="utf-8"))
@@ -353,7 +351,7 @@ def test_a_path_that_cannot_be_written_is_one_clear_error_before_the_tests(
     pytester.makepyfile(CHAIN)
     (pytester.path / "a_file").touch()
     (pytester.path / "folder.json").mkdir()
-    result = pytester.runpytest_subprocess(f"--llm-mock-report={name}", *arguments)
+    result = pytester.runpytest(f"--llm-mock-report={name}", *arguments)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"ERROR: --llm-mock-report: {message}"])
     assert "Traceback" not in result.stderr.str()
@@ -408,7 +406,7 @@ def test_a_report_that_pytest_takes_for_tests_is_warned_of(
         arguments = (
             [f"--llm-mock-report={path}"] if equals_sign else ["--llm-mock-report", str(path)]
         )
-        output = pytester.runpytest_subprocess(*arguments).stdout.str()
+        output = pytester.runpytest(*arguments).stdout.str()
         assert ("Write an equals sign" in output) == (exists and not equals_sign)
         assert path.exists()
 
@@ -418,8 +416,7 @@ def test_a_report_that_pytest_takes_for_tests_is_warned_of(
 
 def properties(pytester: pytest.Pytester, *arguments: str) -> dict[str, dict[str, str]]:
     """Return the properties of each test in the JUnit file of a run."""
-    run_pytest = pytester.runpytest_subprocess if arguments else pytester.runpytest
-    run_pytest("--junitxml=junit.xml", *arguments)
+    pytester.runpytest("--junitxml=junit.xml", *arguments)
     cases = ElementTree.parse(pytester.path / "junit.xml").iter("testcase")
     return {
         case.attrib["name"]: {
