@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import libcst as cst
@@ -131,7 +132,8 @@ def rewrite_file(
     if not _MAY_MOCK_LLM.search(source):
         text = source.decode(errors="replace")
         return FileResult(path, source, text, text, source, (), frozenset(), ())
-    wrapper = MetadataWrapper(parse_file(path, source))
+    # A parsed module has no node twice, so it need not be copied.
+    wrapper = MetadataWrapper(parse_file(path, source), unsafe_skip_copy=True)
     rewriter = _FileRewriter(
         path,
         source,
@@ -174,7 +176,7 @@ class _FileRewriter:
         self.source = source
         self.refused = findings.refused
         self.module = wrapper.module
-        self.positions = wrapper.resolve(PositionProvider)
+        self.wrapper = wrapper
         self.functions = list(_iterate_functions(self.module))
         fixtures = {
             function.name: function.node
@@ -194,6 +196,11 @@ class _FileRewriter:
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
 
+    @cached_property
+    def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
+        """The positions of all nodes, for reasons: finding them takes as long as parsing."""
+        return self.wrapper.resolve(PositionProvider)
+
     def rewrite(self) -> FileResult:
         for node in self.module.body:
             if isinstance(node, cst.ClassDef):
@@ -203,22 +210,25 @@ class _FileRewriter:
                 self._rewrite_function(function)
         self._block_dependents()
         changed = self._changed_functions()
-        module = self.module
+        before = after = self.module.code
+        encoded = self.source
         if changed:
             new = self._replace_functions(changed)
             module = update_imports(
-                module,
+                self.module,
                 new,
                 self.path,
                 self._find_unused_fixtures(new),
                 needs_json=self._needs_json(changed),
             )
+            after = module.code
+            encoded = module.bytes
         return FileResult(
             self.path,
             self.source,
-            self.module.code,
-            module.code,
-            module.bytes,
+            before,
+            after,
+            encoded,
             tuple(changed),
             frozenset(changed.keys() & self.context.fixtures.keys()),
             tuple(self._list_manual_changes()),
