@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from llm_mock.agents.result import ToolCallRecord
 from llm_mock.specs.models import StepResult
+from llm_mock.specs.prompt import render_verdict_prompt
 from llm_mock.specs.verdicts import SCHEMA, has_verdict, parse_verdict
 
 PASS = '{"verdict": "PASS", "reason": "All is well"}'
@@ -165,3 +167,20 @@ def test_a_text_of_a_verdict_that_is_data_is_shown_as_json() -> None:
     (found,) = verdict.steps
     assert (found.name, found.details) == ('{"what": "Äpfel"}', '["grün", 1]')
     assert verdict.reason == '["Schön"]'
+
+
+def test_the_prompt_for_a_verdict_has_the_calls_that_were_made() -> None:
+    calls = [
+        ToolCallRecord("sell", {"item": "Äpfel"}, "sold"),
+        ToolCallRecord("refuse", {}, None, "closed"),
+    ]
+    prompt = render_verdict_prompt("Do it.", calls, "Done.")
+    made = prompt.partition("```json\n")[2].partition("\n```")[0]
+    assert json.loads(made) == [
+        {"tool": "sell", "arguments": {"item": "Äpfel"}, "result": "sold"},
+        {"tool": "refuse", "arguments": {}, "error": "closed"},
+    ]
+    assert made.startswith('[\n  {\n    "tool": "sell",\n    "arguments": {\n      "item": "Äpfel"')
+    assert prompt.startswith("Do it.\n")
+    assert "Then this was said:\n\nDone.\n\n" in prompt
+    assert "Then this was said:\n\n(nothing)\n\n" in render_verdict_prompt("Do it.", calls, "")
