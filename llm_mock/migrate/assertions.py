@@ -56,11 +56,13 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
         owner = node.func.value
     else:
         owner = node.func
-    role = reader.find_role(reader.table.evaluate(owner))
+    double = reader.table.evaluate(owner)
+    role = reader.find_role(double)
     if role is None:
+        advice = "Assert on the result of the application, or on mock_llm_calls.calls."
         raise CannotRewrite(
             f"{to_source(node)} asserts on an object that llm_mock does not replace",
-            "Assert on the result of the application, or on mock_llm_calls.calls.",
+            reader.get_advice(double, advice),
             node,
         )
     reader.checks_calls = True

@@ -78,17 +78,21 @@ def bind_arguments(
     """
     arguments = get_arguments(node)
     parameters = function.params
-    if arguments is None or isinstance(parameters.star_arg, cst.Param):
+    by_position = [*parameters.posonly_params, *parameters.params][skip:]
+    star = parameters.star_arg
+    is_surplus = arguments is not None and len(arguments[0]) > len(by_position)
+    if arguments is None or (isinstance(star, cst.Param) and is_surplus):
         raise CannotRewrite(f"the arguments of {to_source(node.func)} are not literal", node=node)
     positional, keywords = arguments
-    by_position = [*parameters.posonly_params, *parameters.params][skip:]
     given = dict(keywords)
     for parameter, value in zip(by_position, positional, strict=False):
         name = parameter.name.value
         given[name] = value
-    values = {}
+    values: dict[str, Value] = {}
     for name, value in given.items():
         values[name] = caller.evaluate(value)
+    if isinstance(star, cst.Param):
+        values[star.name.value] = PlainCode(cst.Tuple([]))
     by_position += parameters.kwonly_params
     _bind_keywords(parameters, values)
     for parameter in by_position:
@@ -142,6 +146,10 @@ def call_helper(
     table.values |= bind_arguments(function, node, caller)
     if closure is not None:
         table.functions = closure.functions
+    yielded = _collect_yields(get_statements(function))
+    # The result of a decorated one, such as a context manager, is something else.
+    if yielded is not None and not function.decorators:
+        return table.evaluate(yielded)
     return _run_body(function, table)
 
 

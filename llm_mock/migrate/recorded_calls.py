@@ -38,6 +38,10 @@ SEE_CALLS = (
     "mock_llm_calls.calls has every call: prompt, model_id, "
     "kwargs (system, schema, tools), options."
 )
+SEE_CLIENT = (
+    "The client is a real one now: assert on its attributes, such as client.base_url and "
+    "client.api_key."
+)
 SEE_REQUESTS = f"{REQUESTS} has the names that were given to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema")
@@ -228,6 +232,18 @@ class CallReader:
                     return MockRole(False, getter, model)
         return None
 
+    def get_advice(self, double: Value, otherwise: str = SEE_CALLS) -> str:
+        """Return the advice for an assertion on a mock that replaces no model.
+
+        Args:
+            double: the mock.
+            otherwise: the advice if it is not the class of a client.
+        """
+        for getter in self.getters:
+            if isinstance(getter, PatchedClient) and getter.double is double:
+                return SEE_CLIENT
+        return otherwise
+
     def find_call_owner(self, role: MockRole) -> str:
         """Return the expression that has the calls of a role: all models, or one of them."""
         configured = [each for each in self.getters if not each.double.is_unconfigured]
@@ -375,7 +391,7 @@ class CallReader:
         if role is None:
             raise CannotRewrite(
                 f"{to_source(node)} counts calls of an object that llm_mock does not replace",
-                SEE_CALLS,
+                self.get_advice(double),
                 node,
             )
         self.checks_calls = True

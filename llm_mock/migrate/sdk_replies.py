@@ -56,10 +56,14 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
     other = find_other_configuration(client)
     if other is not None:
         path, value = other
+        advice = "The client is a real one now: configure it as the application does."
+        if path.startswith("embeddings."):
+            advice = (
+                "Set the vector of each text: "
+                "mock_llm_responses.set_embedding(model, text, vector)."
+            )
         raise CannotRewrite(
-            f"the mock of a client has the attribute {path}",
-            "The client is a real one now: configure it as the application does.",
-            get_node(value),
+            f"the mock of a client has the attribute {path}", advice, get_node(value)
         )
     replies = []
     for method in find_methods(client):

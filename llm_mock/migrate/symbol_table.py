@@ -163,6 +163,19 @@ class SymbolTable:
         except CannotRewrite:
             return PlainCode(node)
 
+    def _evaluate_choice(self, node: cst.BooleanOperation) -> Value:
+        """Return the side of `options or Options()` that counts."""
+        left = self._evaluate(node.left)
+        truth = None
+        if isinstance(left, PlainCode):
+            truth = get_truth(left.node)
+        elif isinstance(left, TestDouble) and not left.attributes.keys() & _TRUTH_METHODS:
+            truth = True
+        if truth is None:
+            return self._inline(node)
+        is_left = truth == isinstance(node.operator, cst.Or)
+        return left if is_left else self._evaluate(node.right)
+
     def _evaluate_operation(self, node: cst.BinaryOperation) -> Value:
         values = self._list_values(node)
         if values is None:
@@ -408,6 +421,8 @@ class FunctionDouble(TestDouble):
     closure: SymbolTable = field(kw_only=True)
 
 
+# Without one of them an object is true.
+_TRUTH_METHODS = {"__bool__", "__len__"}
 _PLAIN = PlainCode(cst.Name("None"))
 
 _EVALUATORS: tuple[tuple[type | tuple[type, ...], Callable[..., Value]], ...] = (
@@ -419,6 +434,7 @@ _EVALUATORS: tuple[tuple[type | tuple[type, ...], Callable[..., Value]], ...] = 
     (cst.Dict, SymbolTable._evaluate_dict),
     (cst.Subscript, SymbolTable._evaluate_subscript),
     (cst.BinaryOperation, SymbolTable._evaluate_operation),
+    (cst.BooleanOperation, SymbolTable._evaluate_choice),
 )
 
 # They name the mock or restrict its attributes, which changes no reply.

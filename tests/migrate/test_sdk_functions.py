@@ -304,3 +304,125 @@ def test_a_definition_that_another_one_uses_stays(tmp_path: Path) -> None:
     after = "\n    ".join(lines)
     body, _ = migrate(tmp_path, f'"litellm.completion", return_value={COMPLETION}', after=after)
     assert body.splitlines()[1:] == ["class B: ...", "class C(B): ...", "def f(): return C", "f()"]
+
+
+CLASSES = """class Text:
+            def __init__(self, content="default"):
+                self.content = content
+        class Falsy:
+            def {method}(self):
+                return 0
+        class Choice:
+            def __init__(self, message=None):
+                self.message = {choice}
+        call.return_value = Mock(choices=[Choice({argument})])"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "argument", "text"),
+    [
+        ("message or Text()", "", '"default"'),
+        ("message or Text()", "None", '"default"'),
+        ("message or Text()", "Text('given')", "'given'"),
+        ("message or Text()", "Mock(content='given')", "'given'"),
+        ("message and Text()", "Text('given')", '"default"'),
+        ("message or Text('other')", "[]", "'other'"),
+        ("Text(message or 'other')", "", "'other'"),
+        ("Text(message or 'other')", "TEXT", "TEXT or 'other'"),
+    ],
+)
+def test_an_object_or_another_one(tmp_path: Path, choice: str, argument: str, text: str) -> None:
+    lines = CLASSES.format(choice=choice, argument=argument, method="get")
+    body, reason = migrate(tmp_path, '"litellm.completion"', lines)
+    assert (body, reason) == (f'mock_llm_responses.set("*", {text})', "")
+
+
+@pytest.mark.parametrize("method", ["__bool__", "__len__"])
+def test_an_object_that_may_be_false(tmp_path: Path, method: str) -> None:
+    lines = CLASSES.format(choice="message or Text()", argument="Falsy()", method=method)
+    reason = migrate(tmp_path, '"litellm.completion"', lines)[1]
+    assert reason.startswith("the use of the mock message in message or Text() is unknown. ")
+
+
+GENERATOR = """{decorator}def stream(*args{parameter}, **options):
+            yield Mock(choices=[{{"delta": {{"content": "Hi"}}}}])
+        call.side_effect = [stream({argument}), stream()]"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "argument"), [("", ""), ("", "stream=True"), (", text='a'", "text='b'")]
+)
+def test_generators_that_are_called(tmp_path: Path, parameter: str, argument: str) -> None:
+    lines = GENERATOR.format(decorator="", parameter=parameter, argument=argument)
+    new = migrate(tmp_path, '"litellm.completion"', lines)
+    assert new == ('mock_llm_responses.add("*", Reply(chunks=["Hi"]), times=2)', "")
+
+
+@pytest.mark.parametrize(
+    ("decorator", "argument", "reason"),
+    [
+        ("", "'a text'", "the arguments of stream are not literal. "),
+        ("", "*texts", "the arguments of stream are not literal. "),
+        ("@cached\n        ", "", "stream does more than make a mock: yield Mock("),
+    ],
+)
+def test_generators_that_are_left(
+    tmp_path: Path, decorator: str, argument: str, reason: str
+) -> None:
+    lines = GENERATOR.format(decorator=decorator, parameter="", argument=argument)
+    assert migrate(tmp_path, '"litellm.completion"', lines)[1].startswith(reason)
+
+
+def test_a_helper_that_reads_arguments_which_it_is_not_given(tmp_path: Path) -> None:
+    completion = COMPLETION.replace('"Hi"', "'a' if args else 'b'")
+    lines = f"""def new(*args):
+            return {completion}
+        call.return_value = new()"""
+    statement = """mock_llm_responses.set("*", 'a' if () else 'b')"""
+    assert migrate(tmp_path, '"litellm.completion"', lines) == (statement, "")
+
+
+SEE_CLIENT = (
+    "The client is a real one now: assert on its attributes, such as client.base_url and "
+    "client.api_key."
+)
+SEE_RESULT = "Assert on the result of the application, or on mock_llm_calls.calls."
+SEE_CALLS = (
+    "mock_llm_calls.calls has every call: prompt, model_id, "
+    "kwargs (system, schema, tools), options."
+)
+CREATE = "call.return_value.chat.completions.create.return_value"
+
+
+@pytest.mark.parametrize(
+    ("assertion", "advice"),
+    [
+        ("call.assert_called_once()", SEE_CLIENT),
+        ("assert call.call_args.kwargs['api_key'] == 'a'", SEE_CLIENT),
+        ("call.return_value.models.list.assert_called_once()", SEE_RESULT),
+        ("assert call.return_value.models.list.call_count == 1", SEE_CALLS),
+    ],
+)
+def test_assertions_on_a_client(tmp_path: Path, assertion: str, advice: str) -> None:
+    lines = f"{CREATE} = {COMPLETION}"
+    reason = migrate(tmp_path, '"openai.OpenAI"', lines, assertion)[1]
+    assert reason.endswith(f"an object that llm_mock does not replace. {advice}")
+
+
+@pytest.mark.parametrize(
+    ("path", "advice"),
+    [
+        (
+            "embeddings.create",
+            "Set the vector of each text: mock_llm_responses.set_embedding(model, text, vector).",
+        ),
+        (
+            "models.list",
+            "The client is a real one now: configure it as the application does.",
+        ),
+    ],
+)
+def test_another_method_of_a_client(tmp_path: Path, path: str, advice: str) -> None:
+    lines = f"call.return_value.{path}.return_value = []"
+    reason = migrate(tmp_path, '"openai.OpenAI"', lines)[1]
+    assert reason == f"the mock of a client has the attribute {path}. {advice}"
