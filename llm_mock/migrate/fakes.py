@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 import libcst.matchers as m
@@ -76,23 +76,16 @@ def bind_arguments(
     Raises:
         CannotRewrite: `*` or `**` hides arguments, or one is missing.
     """
-    arguments = get_arguments(node)
     parameters = function.params
     by_position = [*parameters.posonly_params, *parameters.params][skip:]
-    star = parameters.star_arg
-    is_surplus = arguments is not None and len(arguments[0]) > len(by_position)
-    if arguments is None or (isinstance(star, cst.Param) and is_surplus):
-        raise CannotRewrite(f"the arguments of {to_source(node.func)} are not literal", node=node)
-    positional, keywords = arguments
-    given = dict(keywords)
-    for parameter, value in zip(by_position, positional, strict=False):
-        name = parameter.name.value
-        given[name] = value
+    given = _match_arguments(parameters, by_position, node)
     values: dict[str, Value] = {}
     for name, value in given.items():
         values[name] = caller.evaluate(value)
+    star = parameters.star_arg
     if isinstance(star, cst.Param):
-        values[star.name.value] = PlainCode(cst.Tuple([]))
+        name = star.name.value
+        values[name] = PlainCode(cst.Tuple([]))
     by_position += parameters.kwonly_params
     _bind_keywords(parameters, values)
     for parameter in by_position:
@@ -105,6 +98,40 @@ def bind_arguments(
             raise CannotRewrite(f"{call} lacks the argument {name}", node=node)
         values[name] = caller.evaluate(default)
     return values
+
+
+def _match_arguments(
+    parameters: cst.Parameters,
+    by_position: Sequence[cst.Param],
+    node: cst.Call,
+) -> dict[str, cst.BaseExpression]:
+    """Return the arguments of a call by the names of their parameters.
+
+    Args:
+        parameters: all parameters of the helper.
+        by_position: those that positional arguments are given to.
+        node: the call.
+    """
+    arguments = get_arguments(node)
+    if arguments is None:
+        raise _new_hidden_arguments(node)
+    positional, keywords = arguments
+    given = dict(keywords)
+    has_star = isinstance(parameters.star_arg, cst.Param)
+    if has_star and len(positional) > len(by_position):
+        raise _new_hidden_arguments(node)
+    for parameter, value in zip(by_position, positional, strict=False):
+        name = parameter.name.value
+        given[name] = value
+    return given
+
+
+def _new_hidden_arguments(node: cst.Call) -> CannotRewrite:
+    source = to_source(node.func)
+    return CannotRewrite(
+        f"the arguments of {source} are not literal",
+        node=node,
+    )
 
 
 def _bind_keywords(parameters: cst.Parameters, values: dict[str, Value]) -> None:

@@ -12,10 +12,13 @@ from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.sdk_clients import (
     CLIENTS,
+    ClientMember,
     PatchedClient,
     is_async_function,
     new_patched_function,
+    new_patched_member,
     resolve_client,
+    resolve_client_member,
     resolve_function,
 )
 from llm_mock.migrate.symbol_table import SymbolTable, configure
@@ -138,6 +141,9 @@ class _PatchCall:
             function = resolve_function(target, path)
             if function is not None:
                 return self._new_function_patch(target, function)
+            member = resolve_client_member(target, path)
+            if member is not None:
+                return self._new_member_patch(target, member)
             self._refuse_other_parts(target)
         except CannotRewrite as error:
             node = error.node or self.node
@@ -187,15 +193,27 @@ class _PatchCall:
         return Patch(double, tuple(clients))
 
     def _new_function_patch(self, target: str, function: str) -> Patch:
-        factory = self.keywords.get("new_callable")
         # patch() makes an AsyncMock for a function that is awaited.
-        makes_async = is_async_function(function)
-        if factory is not None and self.table.scope.get_mock_class(factory) == "AsyncMock":
-            makes_async = True
-            del self.keywords["new_callable"]
+        makes_async = self._pop_async_factory() or is_async_function(function)
         new = self._take_replacement()
         double = self._new_double(target, new, makes_async)
-        return Patch(double, (new_patched_function(target, double, function),))
+        patched = new_patched_function(target, double, function)
+        return Patch(double, (patched,))
+
+    def _new_member_patch(self, target: str, member: ClientMember) -> Patch:
+        makes_async = self._pop_async_factory()
+        new = self._take_replacement()
+        double = self._new_double(target, new, makes_async)
+        patched = new_patched_member(target, double, member)
+        return Patch(double, (patched,))
+
+    def _pop_async_factory(self) -> bool:
+        """Remove `new_callable=AsyncMock` from the arguments; return whether it was there."""
+        factory = self.keywords.get("new_callable")
+        if factory is None or self.table.scope.get_mock_class(factory) != "AsyncMock":
+            return False
+        del self.keywords["new_callable"]
+        return True
 
     def _check_library(
         self,

@@ -9,7 +9,7 @@ from pathlib import Path
 from llm_mock.migrate.doubles import PatchedGetter, PlainCode, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.targets import resolve_name
+from llm_mock.migrate.targets import resolve_class, resolve_name
 
 CLIENTS = {
     "openai": ("OpenAI", "AsyncOpenAI", "AzureOpenAI", "AsyncAzureOpenAI"),
@@ -105,6 +105,42 @@ def resolve_function(path: str, test_file: Path) -> str | None:
     return None
 
 
+@dataclass(frozen=True)
+class ClientMember:
+    """A client that a module makes, or a method of it.
+
+    Attributes:
+        client_class: the qualified name of its class.
+        path: the path of the method, or of its owner; empty for the client itself.
+    """
+
+    client_class: str
+    path: str
+
+
+def resolve_client_member(path: str, test_file: Path) -> ClientMember | None:
+    """Return the client, or its method, that a patched path such as `app.client` names."""
+    for candidate in _list_qualified_names(path, test_file):
+        parts = candidate.split(".")
+        for length in range(1, len(parts)):
+            module = ".".join(parts[:length])
+            name = resolve_class(module, parts[length], test_file) or ""
+            sdk, _, client = name.rpartition(".")
+            rest = ".".join(parts[length + 1 :])
+            is_client = client in CLIENTS.get(sdk, ())
+            if is_client and _leads_to_method(rest):
+                return ClientMember(name, rest)
+    return None
+
+
+def _leads_to_method(path: str) -> bool:
+    """Return whether a path in a client is one of a method that calls a model, or of its owner."""
+    if not path:
+        return True
+    prefix = f"{path}."
+    return any(f"{method}.".startswith(prefix) for method in METHODS)
+
+
 def _list_qualified_names(path: str, test_file: Path) -> list[str]:
     """Return the names that a patched path may have in the SDK, itself included."""
     parts = path.split(".")
@@ -113,8 +149,11 @@ def _list_qualified_names(path: str, test_file: Path) -> list[str]:
     for length in range(1, len(parts)):
         module = ".".join(parts[:length])
         imported = resolve_name(module, parts[length], test_file)
-        if imported is not None:
-            names.append(".".join([imported, *parts[length + 1 :]]))
+        if imported is None:
+            continue
+        rest = parts[length + 1 :]
+        qualified_name = ".".join([imported, *rest])
+        names.append(qualified_name)
     return names
 
 
@@ -166,13 +205,38 @@ def new_patched_function(target: str, double: TestDouble, name: str) -> PatchedC
         double: the replacement of the function.
         name: its qualified name.
     """
-    client: TestDouble = double
-    for attribute in reversed(FUNCTIONS[name].split(".")):
-        client = TestDouble(attributes={attribute: client})
+    owner = TestDouble(return_value=_new_client(double, FUNCTIONS[name]))
     library = name.partition(".")[0]
-    owner = TestDouble(return_value=client)
     is_async = is_async_function(name)
-    return PatchedClient(target, owner, is_async, library=library, is_function=True)
+    return PatchedClient(
+        target,
+        owner,
+        is_async,
+        library=library,
+        is_function=True,
+    )
+
+
+def new_patched_member(target: str, double: TestDouble, member: ClientMember) -> PatchedClient:
+    """Return the patch of a client class that the patch of a client, or its method, amounts to."""
+    client = double
+    if member.path:
+        client = _new_client(double, member.path)
+    patched = new_handed_client(
+        target,
+        client,
+        member.client_class,
+    )
+    patched.is_function = member.path in METHODS
+    return patched
+
+
+def _new_client(method: TestDouble, path: str) -> TestDouble:
+    """Return the double of a client that has a method at a path."""
+    client = method
+    for attribute in reversed(path.split(".")):
+        client = TestDouble(attributes={attribute: client})
+    return client
 
 
 def find_methods(client: TestDouble) -> list[TestDouble]:

@@ -83,12 +83,16 @@ def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:
     others: list[str] = []
     for value in values:
         fields = read_fields(value, "chunk", _FIELDS["chunk"])
-        others += format_usage(fields.get("usage"), "prompt_tokens", "completion_tokens")
+        usage = fields.get("usage")
+        others += format_usage(usage, "prompt_tokens", "completion_tokens")
         # The last chunk may have the usage only.
         for item in get_items(fields.get("choices"), "choices"):
-            choice = read_fields(item, "choice of a chunk", _FIELDS["choice of a chunk"])
-            delta = read_fields(choice.get("delta"), "delta", _FIELDS["delta"])
-            text = get_text(delta.get("content"), "delta.content", table)
+            name = "choice of a chunk"
+            choice = read_fields(item, name, _FIELDS[name])
+            given = choice.get("delta")
+            delta = read_fields(given, "delta", _FIELDS["delta"])
+            content = delta.get("content")
+            text = get_text(content, "delta.content", table)
             if text is not None:
                 texts.append(text)
             others += _format_end(choice.get("finish_reason"))
@@ -96,7 +100,8 @@ def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:
         raise CannotRewrite("the chunks of the response have no text", SEE_REPLY)
     # Some services repeat the usage in each chunk.
     others = list(dict.fromkeys(others))
-    if len(others) > len({other.partition("=")[0] for other in others}):
+    names = {other.partition("=")[0] for other in others}
+    if len(others) > len(names):
         raise CannotRewrite(
             f"the chunks of the response disagree: {', '.join(others)}",
             "The end and the usage of a response are those of the last chunk.",

@@ -169,12 +169,15 @@ class SymbolTable:
         truth = None
         if isinstance(left, PlainCode):
             truth = get_truth(left.node)
-        elif isinstance(left, TestDouble) and not left.attributes.keys() & _TRUTH_METHODS:
-            truth = True
+        elif isinstance(left, TestDouble):
+            names = left.attributes.keys()
+            truth = True if names.isdisjoint(_TRUTH_METHODS) else None
         if truth is None:
             return self._inline(node)
         is_left = truth == isinstance(node.operator, cst.Or)
-        return left if is_left else self._evaluate(node.right)
+        if is_left:
+            return left
+        return self._evaluate(node.right)
 
     def _evaluate_operation(self, node: cst.BinaryOperation) -> Value:
         values = self._list_values(node)

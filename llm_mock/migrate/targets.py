@@ -112,6 +112,49 @@ def _collect_imports(source: Path) -> dict[str, str]:
     return imports
 
 
+def resolve_class(module: str, name: str, test_file: Path) -> str | None:
+    """Return the qualified name of the class of which a module makes an object, or None.
+
+    Args:
+        module: the module, which has `client = openai.OpenAI()`.
+        name: the name of the object.
+        test_file: the test, near which the module is.
+    """
+    source = find_source(module, test_file)
+    if source is None:
+        return None
+    class_name = _collect_objects(source).get(name)
+    if class_name is None:
+        return None
+    first, dot, rest = class_name.partition(".")
+    imports = _collect_imports(source)
+    owner = imports.get(first)
+    return f"{owner}{dot}{rest}"
+
+
+@functools.cache
+def _collect_objects(source: Path) -> dict[str, str]:
+    """Return the callables whose results a module binds to names, as they are written."""
+    objects: dict[str, str] = {}
+    try:
+        tree = ast.parse(source.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return objects
+    for statement in tree.body:
+        targets: list[ast.expr] = []
+        if isinstance(statement, ast.Assign):
+            targets += statement.targets
+        elif isinstance(statement, ast.AnnAssign):
+            targets.append(statement.target)
+        value = getattr(statement, "value", None)
+        if not isinstance(value, ast.Call):
+            continue
+        for target in targets:
+            if isinstance(target, ast.Name):
+                objects[target.id] = ast.unparse(value.func)
+    return objects
+
+
 def _qualify_import(node: ast.Import | ast.ImportFrom) -> dict[str, str]:
     """Return the qualified name behind each name that an import binds."""
     names = {}

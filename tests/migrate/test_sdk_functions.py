@@ -33,9 +33,15 @@ def test_it():
 """
 
 
-def migrate(folder: Path, patch: str, lines: str = "pass", after: str = "pass") -> tuple[str, str]:
+def migrate(
+    folder: Path,
+    patch: str,
+    lines: str = "pass",
+    after: str = "pass",
+    application: str = APPLICATION,
+) -> tuple[str, str]:
     """Return the body of the new test, and the reason if it is left."""
-    (folder / "app.py").write_text(APPLICATION)
+    (folder / "app.py").write_text(application)
     source = OLD.format(patch=patch, lines=lines, after=after).encode()
     path = folder / "test_app.py"
     result = rewrite_file(path, source, lambda test, target: (), lambda name: name)
@@ -426,3 +432,95 @@ def test_another_method_of_a_client(tmp_path: Path, path: str, advice: str) -> N
     lines = f"call.return_value.{path}.return_value = []"
     reason = migrate(tmp_path, '"openai.OpenAI"', lines)[1]
     assert reason == f"the mock of a client has the attribute {path}. {advice}"
+
+
+CLIENT = """
+import anthropic
+import openai
+from openai import AsyncOpenAI, OpenAI
+
+client = OpenAI(api_key="a")
+typed: OpenAI = OpenAI()
+first = second = openai.OpenAI()
+asynchronous = AsyncOpenAI()
+claude = anthropic.Anthropic()
+other = dict()
+none = None
+uncalled = OpenAI
+counts = {}
+counts["a"] = OpenAI()
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "method"),
+    [
+        ("app.client", "call.chat.completions.create"),
+        ("app.typed", "call.chat.completions.create"),
+        ("app.first", "call.chat.completions.create"),
+        ("app.second", "call.chat.completions.create"),
+        ("app.asynchronous", "call.chat.completions.create"),
+        ("service.client", "call.chat.completions.create"),
+        ("service.app.client", "call.chat.completions.create"),
+        ("app.client.chat", "call.completions.create"),
+        ("app.client.chat.completions", "call.create"),
+        ("app.client.chat.completions.create", "call"),
+        ("app.client.beta.chat.completions.parse", "call"),
+        ("service.app.client.chat.completions.create", "call"),
+        ("app.claude", "call.messages.create"),
+        ("app.claude.messages.create", "call"),
+    ],
+)
+def test_a_client_of_a_module(tmp_path: Path, target: str, method: str) -> None:
+    (tmp_path / "service.py").write_text("import app\nfrom app import client")
+    response = MESSAGE if "claude" in target else COMPLETION
+    lines = f"{method}.return_value = {response}"
+    new = migrate(tmp_path, f'"{target}"', lines, application=CLIENT)
+    assert new == ('mock_llm_responses.set("*", "Hi")', "")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "app.other",
+        "app.none",
+        "app.uncalled",
+        "app.counts",
+        "app.client.models.list",
+        "app.client.chat.comp",
+        "elsewhere.client",
+    ],
+)
+def test_another_object_of_a_module_is_left_alone(tmp_path: Path, target: str) -> None:
+    lines = f"call.return_value = {COMPLETION}"
+    body, reason = migrate(tmp_path, f'"{target}"', lines, application=CLIENT)
+    assert (f'with patch("{target}") as call:' in body, reason) == (True, "")
+
+
+def test_a_client_of_a_broken_module_is_left_alone(tmp_path: Path) -> None:
+    lines = f"call.chat.completions.create.return_value = {COMPLETION}"
+    body, reason = migrate(tmp_path, '"app.client"', lines, application="client = (")
+    assert ('with patch("app.client") as call:' in body, reason) == (True, "")
+
+
+def test_an_awaited_method_of_a_client_of_a_module(tmp_path: Path) -> None:
+    target = "app.asynchronous.chat.completions.create"
+    patch = f'"{target}", new_callable=AsyncMock, return_value={COMPLETION}'
+    new = migrate(tmp_path, patch, application=CLIENT)
+    assert new == ('mock_llm_responses.set("*", "Hi")', "")
+    patch = patch.replace("asynchronous", "client")
+    reason = migrate(tmp_path, patch, application=CLIENT)[1]
+    assert reason.startswith("create() of a synchronous client is awaited. ")
+
+
+@pytest.mark.parametrize(
+    ("target", "is_left"),
+    [
+        ("app.client", False),
+        ("app.client.chat", False),
+        ("app.client.chat.completions.create", True),
+    ],
+)
+def test_a_client_of_a_module_without_a_reply(tmp_path: Path, target: str, is_left: bool) -> None:
+    reason = migrate(tmp_path, f'"{target}"', application=CLIENT)[1]
+    assert reason == (NO_REPLY if is_left else "")

@@ -29,6 +29,19 @@ def test_the_class(mock_llm_responses, mock_llm_calls):
     assert "temperature" in mock_llm_calls.last_call.request.body
 
 
+def test_the_client_of_a_module(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", Reply("Hi", usage={"input": 3, "output": 4}))
+    assert assistants.ask_client("a question") == "Hi"
+    [message] = mock_llm_calls.last_call.request.body["messages"]
+    assert message == {"role": "user", "content": "a question"}
+
+
+def test_a_method_of_the_client_of_a_module(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", Reply("Hi", usage={"input": 3, "output": 4}))
+    assert assistants.ask_client("a question") == "Hi"
+    mock_llm_calls.assert_called_once()
+
+
 def test_a_function(mock_llm_responses):
     mock_llm_responses.set("*", "Hi")
     assert Assistant().answer("a question") == "Hi"
@@ -52,15 +65,15 @@ def test_an_async_message(mock_llm_responses):
 
 def test_chunks(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("*", Reply(chunks=["For ", "all"], finish_reason="length"))
-    assert Assistant().stream("a question") == ["For ", "all", "length"]
+    assert Assistant().stream_answer("a question") == ["For ", "all", "length"]
     assert mock_llm_calls.last_call.request.body["stream"] is True
 
 
 def test_the_usage_of_chunks(mock_llm_responses):
     mock_llm_responses.set("*", Reply(chunks=["Hi"], usage={"input": 3, "output": 4}))
-    assert Assistant().stream("a question") == ["Hi", "stop", 4]
+    assert Assistant().stream_answer("a question") == ["Hi", "stop", 4]
 
 
 def test_a_generator(mock_llm_responses):
     mock_llm_responses.set("*", Reply(chunks=["Hi"]))
-    assert Assistant().stream("a question") == ["Hi", "stop"]
+    assert Assistant().stream_answer("a question") == ["Hi", "stop"]

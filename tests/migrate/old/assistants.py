@@ -10,6 +10,7 @@ from reviews import broken, said, without
 
 
 TOKENS = 4
+CLIENT = OpenAI(api_key="test")
 
 
 class Assistant:
@@ -55,7 +56,7 @@ class Assistant:
         usage = self.complete(text).usage
         return broken("answer", 0, usage.prompt_tokens + usage.completion_tokens)
 
-    def stream(self, text: str) -> list[object]:
+    def stream_answer(self, text: str) -> list[object]:
         parts: list[object] = []
         usage = {"include_usage": True}
         for chunk in self.complete(text, stream=True, stream_options=usage):
@@ -91,6 +92,12 @@ def ask_openai(text: str) -> str:
     messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
     client = openai.OpenAI(api_key="test")
     response = client.chat.completions.create(model="gpt-4o", messages=messages)
+    return said(response.choices[0].message.content)
+
+
+def ask_client(text: str) -> str:
+    messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
+    response = CLIENT.chat.completions.create(model="gpt-4o", messages=messages)
     return said(response.choices[0].message.content)
 
 

@@ -64,6 +64,21 @@ def test_the_class():
     assert "temperature" in create.call_args.kwargs
 
 
+def test_the_client_of_a_module():
+    with patch("assistants.CLIENT") as client:
+        client.chat.completions.create.return_value = new_response("Hi")
+        assert assistants.ask_client("a question") == "Hi"
+        [message] = client.chat.completions.create.call_args.kwargs["messages"]
+        assert message == {"role": "user", "content": "a question"}
+
+
+def test_a_method_of_the_client_of_a_module(monkeypatch):
+    create = Mock(return_value=new_response("Hi"))
+    monkeypatch.setattr(assistants.CLIENT.chat.completions, "create", create)
+    assert assistants.ask_client("a question") == "Hi"
+    create.assert_called_once()
+
+
 def test_a_function(monkeypatch):
     response = MagicMock()
     response.choices[0].message.content = "Hi"
@@ -95,7 +110,7 @@ def test_an_async_message(monkeypatch):
 
 def test_chunks(create):
     create.return_value = [new_chunk("For "), new_chunk("all"), new_chunk(None, "length")]
-    assert Assistant().stream("a question") == ["For ", "all", "length"]
+    assert Assistant().stream_answer("a question") == ["For ", "all", "length"]
     assert create.call_args.kwargs["stream"] is True
 
 
@@ -103,7 +118,7 @@ def test_the_usage_of_chunks(create):
     usage = CompletionUsage(prompt_tokens=3, completion_tokens=4, total_tokens=7)
     last = Mock(choices=[], usage=usage)
     create.return_value = iter([new_chunk("Hi", "stop"), last])
-    assert Assistant().stream("a question") == ["Hi", "stop", 4]
+    assert Assistant().stream_answer("a question") == ["Hi", "stop", 4]
 
 
 def test_a_generator(create):
@@ -111,4 +126,4 @@ def test_a_generator(create):
         yield Mock(choices=[Mock(delta=Mock(content="Hi"), finish_reason="stop")], usage=None)
 
     create.side_effect = stream
-    assert Assistant().stream("a question") == ["Hi", "stop"]
+    assert Assistant().stream_answer("a question") == ["Hi", "stop"]
