@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,6 +86,7 @@ class Request:
     native: Any
     """The library's own object of the call, for reply functions: an `llm.Prompt`."""
 
+    @abstractmethod
     def messages(self) -> list[JSONObject]:
         """Return all messages of the conversation, each with `role` and `parts`.
 
@@ -92,15 +94,14 @@ class Request:
         "arguments", "tool_call_id"}`, a `tool_result` as `describe_tool_result` has it, or
         `{"type": "attachment", "attachment"}`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def characters(self) -> int:
         """Return the number of characters of all messages, to estimate tokens."""
-        raise NotImplementedError
 
+    @abstractmethod
     def given_messages(self) -> list[JSONObject]:
         """Return the messages that the application passed as history, without the system prompt."""
-        raise NotImplementedError
 
     def system_message(self) -> str:
         """Return the system prompt, which may be set by an earlier message."""

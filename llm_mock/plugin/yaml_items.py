@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -43,9 +44,9 @@ class YAMLFile(pytest.File):
                 text = f"{self.path}: {text}"
             raise self.CollectError(redact(text)) from None
 
+    @abstractmethod
     def tests(self) -> Iterator[pytest.Item]:
         """Yield the tests of the file."""
-        raise NotImplementedError
 
 
 class UncollectedFile(pytest.File):
