@@ -174,11 +174,7 @@ def _describe_constructor(classes: Sequence[ClassDef]) -> Member:
 
 def _is_record(node: ClassDef) -> bool:
     """Return whether a class gets its constructor from its fields."""
-    for each in (*node.bases, *node.decorator_list):
-        source = ast.unparse(each)
-        if source.startswith(("NamedTuple", "dataclass")):
-            return True
-    return False
+    return any(ast.unparse(decorator).startswith("dataclass") for decorator in node.decorator_list)
 
 
 def _list_fields(node: ClassDef) -> dict[str, str]:
@@ -313,13 +309,10 @@ def _read_docstring(node: _Documented) -> str:
 
 def _read_text(statement: ast.stmt | None) -> str:
     """Return the docstring below an attribute, empty if there is none."""
-    if not isinstance(statement, Expr):
-        return ""
-    value = statement.value
-    if not isinstance(value, Constant):
-        return ""
-    text = str(value.value)
-    return inspect.cleandoc(text)
+    if isinstance(statement, Expr) and isinstance(statement.value, Constant):
+        text = str(statement.value.value)
+        return inspect.cleandoc(text)
+    return ""
 
 
 def _find_definition(module: str, name: str) -> Definition | None:

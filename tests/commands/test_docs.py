@@ -65,7 +65,9 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
             id="a dataclass",
         ),
         pytest.param("    MCPServer(command=(), args=(), env={}, cwd=None,", id="default factory"),
-        pytest.param("    ToolCallThenAnswer(call, then)\n\nA reply function", id="a NamedTuple"),
+        pytest.param(
+            "    ToolCallThenAnswer(call, then)\n\nA reply function", id="a class with `__init__`"
+        ),
         pytest.param(
             "    Turn(text, tool_calls, usage, duration=0.0,", id="field() with a default"
         ),
@@ -88,6 +90,12 @@ def test_a_page_is_named_by_its_file_too(name: str) -> None:
             "    set(model, response, *, schema=None, **conditions)\n\nSet a standing reply",
             id="a method",
         ),
+        pytest.param(
+            "    CaseResult(case, attempts, threshold=1.0, retried=0, retried_cost=Decimal(0),\n"
+            "        retried_tokens=0)\n\nThe ",
+            id="a signature of two lines",
+        ),
+        pytest.param("#### Skill.from_path\n\n    from_path(path)\n\n", id="a class method"),
         pytest.param("#### LLMMock.last_call\n\n    last_call: Call\n\nThe ", id="an own property"),
         pytest.param(
             "#### LLMMock.set_quota\n\n    set_quota(model, *, rpm=None, tpm=None)\n\n",
@@ -184,6 +192,7 @@ def test_a_default_is_a_value_not_the_name_of_a_constant(default: str) -> None:
         *("llm_mock.core.", "llm_mock.boundaries.", "llm_mock.agents.result."),
         *("ResponseConfigurator(", ", _changes", "Annotated", "#### LLMMock.responses"),
         *("#### AsyncMockLLMModel.", "#### Latency.compute_waits", "#### Reply."),
+        "#### Citation.url",
         *("Call._simple_messages", "templates._", "__init__"),
     ],
 )
