@@ -65,6 +65,37 @@ def test_a_status_error_is_of_the_class_that_the_sdk_itself_makes_of_the_respons
     assert (type(made), str(made), made.body) == (type(error), str(error), error.body)
 
 
+IDS = {
+    "openai": ["gpt-5", "chatgpt-4o-latest", "o1", "o3-mini", "o4-mini", "ft:gpt-4o:me::1"],
+    "anthropic": ["claude-opus-4-8", "anthropic/any"],
+}
+IDS["openai"] += ["openai/any", "text-embedding-3-small"]
+
+
+@pytest.mark.parametrize(("model", "sdk"), [(model, sdk) for sdk in IDS for model in IDS[sdk]])
+def test_the_beginning_of_a_model_id_tells_the_sdk(model: str, sdk: str) -> None:
+    expected = pytest.importorskip(sdk).RateLimitError
+    assert type(make_provider_error(model, "rate_limit")) is expected
+
+
+@pytest.mark.parametrize("model", ["my-gpt-5", "chatbot", "o2", "an-openai/model", "my-claude"])
+def test_a_model_id_that_only_contains_such_a_beginning_tells_no_sdk(model: str) -> None:
+    assert type(make_provider_error(model, "rate_limit")) is llm.ModelError
+
+
+@pytest.mark.parametrize(
+    ("version", "is_short"), [("1.109.1", False), ("2.8.0", False), ("3.0.0", True), ("12.0", True)]
+)
+def test_the_text_of_an_error_is_that_of_the_version_of_the_sdk(
+    version: str, is_short: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openai, "__version__", version)
+    text = str(make_provider_error("gpt-4o", "rate_limit"))
+    assert text.startswith(
+        "Error code: 429 - Rate limit reached" if is_short else "Error code: 429 - {'error': {"
+    )
+
+
 def test_openai_names_the_code_of_the_error() -> None:
     error: Any = make_provider_error("gpt-4o-mini", "context_overflow")
     assert (error.code, error.type, error.param) == (

@@ -274,22 +274,88 @@ def test_providers_with_the_api_of_openai_have_its_headers(
     assert refused.json()["error"]["code"] == "rate_limit_exceeded"
 
 
-def test_google_names_the_quota_and_the_delay(mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.set_quota("gemini", rpm=1)
-    url = "https://generativelanguage.googleapis.com/v1beta/models/gemini:generateContent"
-    body = {"contents": [{"parts": [{"text": "Hello"}]}]}
-    httpx.post(url, json=body)
-    error = httpx.post(url, json=body).json()["error"]
+LONG = "x" * 3200
+"""A prompt of 800 tokens, as the mock estimates them."""
+GOOGLE = "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"
+BEDROCK = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse"
+VERTEX = (
+    "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/us-east5/publishers/"
+    "anthropic/models/m:rawPredict"
+)
+BODIES: dict[str, Any] = {
+    GOOGLE: {"contents": [{"parts": [{"text": LONG}]}]},
+    BEDROCK: {"messages": [{"role": "user", "content": [{"text": LONG}]}]},
+    VERTEX: {
+        "anthropic_version": "vertex-2023-10-16",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": LONG}],
+    },
+    "https://api.anthropic.com/v1/messages": {
+        "model": "m",
+        "max_tokens": 9,
+        "messages": [{"role": "user", "content": LONG}],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("url", "limit", "words"),
+    [
+        (BEDROCK, {"rpm": 1}, "Too many requests, please wait before trying again."),
+        (BEDROCK, {"tpm": 1000}, "Too many tokens, please wait before trying again."),
+        (VERTEX, {"rpm": 1}, "online_prediction_requests_per_base_model "),
+        (
+            VERTEX,
+            {"tpm": 1000},
+            "online_prediction_input_tokens_per_minute_per_base_model ",
+        ),
+        (
+            "https://api.anthropic.com/v1/messages",
+            {"tpm": 1000},
+            "would exceed your organization's rate limit of 1,000 input tokens per minute.",
+        ),
+    ],
+)
+def test_a_refusal_names_the_limit_in_the_words_of_the_provider(
+    url: str, limit: dict[str, int], words: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set_quota("m", **limit)
+    first, refused = [httpx.post(url, json=BODIES[url]) for _ in range(2)]
+    assert (first.status_code, refused.status_code) == (200, 429)
+    assert words in refused.text
+
+
+@pytest.mark.parametrize(
+    ("limit", "metric", "quota"),
+    [
+        (
+            {"rpm": 1},
+            "generate_content_free_tier_requests",
+            "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
+        ),
+        (
+            {"tpm": 1000},
+            "generate_content_free_tier_input_token_count",
+            "GenerateContentInputTokensPerModelPerMinute-FreeTier",
+        ),
+    ],
+)
+def test_google_names_the_quota_and_the_delay(
+    limit: dict[str, int], metric: str, quota: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set_quota("m", **limit)
+    (number,) = limit.values()
+    httpx.post(GOOGLE, json=BODIES[GOOGLE])
+    error = httpx.post(GOOGLE, json=BODIES[GOOGLE]).json()["error"]
     failure, retry = error["details"]
     assert (error["code"], error["status"]) == (429, "RESOURCE_EXHAUSTED")
-    assert "limit: 1, model: gemini" in error["message"]
-    assert failure["violations"][0]["quotaValue"] == "1"
+    assert f"{metric}, limit: {number}, model: m\n" in error["message"]
     (violation,) = failure["violations"]
     assert violation == {
-        "quotaMetric": "generativelanguage.googleapis.com/generate_content_free_tier_requests",
-        "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier",
-        "quotaDimensions": {"location": "global", "model": "gemini"},
-        "quotaValue": "1",
+        "quotaMetric": f"generativelanguage.googleapis.com/{metric}",
+        "quotaId": quota,
+        "quotaDimensions": {"location": "global", "model": "m"},
+        "quotaValue": str(number),
     }
     assert retry["retryDelay"] == "60s"
 

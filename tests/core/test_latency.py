@@ -140,8 +140,10 @@ def test_the_clock_goes_on_chunk_by_chunk() -> None:
         (Reply(""), 1000),
         ({"found": True}, 1000 + 3 * 500),
         (Reply(TEXT, tool_calls=[BrokenToolCall("search", {"query": "x"})]), 2000 + 4 * 500),
+        (Reply(parts=["It is sunny.", BrokenToolCall("search", {"query": "x"})]), 2000 + 4 * 500),
+        (Reply(parts=[BrokenToolCall("search", {"query": "x"}), "It is sunny."]), 2500 + 3 * 500),
     ],
-    ids=["chunks", "one chunk", "nothing", "data", "tool call"],
+    ids=["chunks", "one chunk", "nothing", "data", "tool call", "call at the end", "call first"],
 )
 def test_every_piece_of_a_reply_takes_time(reply: Any, milliseconds: int) -> None:
     assert duration(reply) in about(milliseconds)
@@ -152,10 +154,11 @@ def test_reasoning_takes_time() -> None:
     assert duration(Reply(TEXT, reasoning="Think it over")) in about(4000)
 
 
-def test_only_the_first_chunk_may_take_time() -> None:
-    mock = slow_mock(latency=Latency(first_chunk=3))
+@pytest.mark.parametrize("chunks", [[TEXT], ["a ", "b ", "c"]], ids=["one", "three"])
+def test_only_the_first_chunk_may_take_time(chunks: list[str]) -> None:
+    mock = slow_mock(Reply(chunks=chunks), latency=Latency(first_chunk=3))
     response = mock("m").prompt("Hi")
-    assert list(response) == [TEXT]
+    assert list(response) == chunks
     assert response.duration_ms() in about(3000)
 
 

@@ -145,6 +145,40 @@ def test_what_was_refused_is_not_to_be_sent_again_unchanged(
     )
 
 
+FINAL = [400, 401, 403, 404, 422]
+TRANSIENT = [408, 429, 502, 503, 504, 529]
+NEITHER = [402, 405, 409, 423, 500, 501, 505, 528, 530]
+
+
+def error_with(status: int) -> openai.APIStatusError:
+    """Return the error of an answer with a status, which the SDK makes of it again."""
+    response = httpx.Response(status, request=httpx.Request("POST", "https://api.openai.com"))
+    return openai.APIStatusError("It failed.", response=response, body=None)
+
+
+@pytest.mark.parametrize("status", [*FINAL, *TRANSIENT, *NEITHER])
+def test_a_status_tells_whether_the_same_request_may_be_sent_again(
+    status: int, mock: LLMMock
+) -> None:
+    mock.set_error("gpt-4o", error_with(status))
+    ask(tries=2)
+    assert [call["status"] for call in mock.calls] == [status, status]
+    if status in FINAL:
+        assert f"was refused for with status {status}." in what_is_wrong(mock)
+    else:
+        mock.assert_resilient()
+
+
+@pytest.mark.parametrize("status", [*FINAL, *TRANSIENT, *NEITHER])
+def test_a_status_tells_whether_to_try_again(status: int, mock: LLMMock) -> None:
+    mock.set_error("gpt-4o", error_with(status))
+    ask()
+    if status in TRANSIENT:
+        assert f"the first answer with status {status}." in what_is_wrong(mock, strict=True)
+    else:
+        mock.assert_resilient(strict=True)
+
+
 @pytest.mark.parametrize("change", [{"prompt": "Hi"}, {"temperature": 0}, {"api_key": "two"}])
 def test_another_request_is_no_retry(change: Any, mock: LLMMock) -> None:
     mock.misbehave("invalid-key", times=1)
