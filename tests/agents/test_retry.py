@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import time
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
@@ -11,8 +12,12 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
+import httpx
 import llm
+import openai
 import pytest
+import requests
 from llm.default_plugins.openai_models import AsyncChat, Chat
 
 from llm_mock import LLMMock, ResponseConfigurator
@@ -232,6 +237,9 @@ CONNECTION_ERRORS = """
 APIConnectionError ClientConnectionError ConnectionError IncompleteRead TransportError Timeout
 TimeoutError
 """
+TRANSIENT_TEXTS = ("HTTP 503", "status 500", "status: 429", "status code=529", "error CODE 599")
+OTHER_TEXTS = ("HTTP 5031", "HTTP 50", "xHTTP 503", "the code 503", "HTTP is 503", "status 404")
+REQUEST: Any = httpx.Request("POST", "https://api.openai.com")
 
 
 @pytest.mark.parametrize(
@@ -262,6 +270,26 @@ TimeoutError
         (circular(WithStatus()), False),
         *((type(name, (Exception,), {})(), True) for name in CONNECTION_ERRORS.split()),
         (RuntimeError("anything else"), False),
+        *((WithStatus(status_code=status), False) for status in (428, 430, 499, 600)),
+        *((WithStatus(status_code=status), True) for status in (500, 501, 599)),
+        # What is no status is looked for elsewhere in the error.
+        *((WithStatus(status_code=none, code=503), True) for none in (99, 600, True, "400")),
+        (WithStatus(status_code=400, code=503), False),
+        (WithStatus(response=Answered(400, {}), code=503), False),
+        *((llm.ModelError(f"It failed: {text}"), True) for text in TRANSIENT_TEXTS),
+        *((llm.ModelError(f"It failed: {text}"), False) for text in OTHER_TEXTS),
+        (http.client.IncompleteRead(b""), True),
+        (httpx.ConnectError(""), True),
+        (httpx.InvalidURL(""), False),
+        (requests.ConnectionError(), True),
+        (requests.ReadTimeout(), True),
+        (requests.TooManyRedirects(), False),
+        (aiohttp.ServerDisconnectedError(), True),
+        (aiohttp.ClientPayloadError(), False),
+        (openai.APIConnectionError(request=REQUEST), True),
+        (openai.APITimeoutError(request=REQUEST), True),
+        (openai.APIError("", REQUEST, body=None), False),
+        (OSError(), False),
     ],
 )
 def test_what_is_retried(error: BaseException, transient: bool) -> None:
@@ -280,6 +308,7 @@ def test_what_is_retried(error: BaseException, transient: bool) -> None:
         ({"retry-after-ms": "-250"}, 0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
         ({"retry-after": "Wed, 21 Oct 2099 07:28:00 -0000"}, None),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, None),
         ({}, None),
     ],
 )
@@ -288,6 +317,7 @@ def test_how_long_the_provider_wants_to_be_left_alone(
 ) -> None:
     assert retry.retry_after(WithStatus(response=Answered(429, headers))) == seconds
     assert retry.retry_after(WithStatus(headers=headers)) == seconds
+    assert retry.retry_after(caused(WithStatus(headers=headers))) == seconds
 
 
 def test_a_date_to_come_again_is_understood() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import json
 import math
 import socket
+import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -178,6 +180,26 @@ def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPat
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
         with pytest.raises(LLMMockError, match=f"GET {url} was given up after 0.1 seconds"):
             call("http_get", url)
+
+
+def test_a_body_that_does_not_end_is_read_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builtin_tools, "REQUEST_TIMEOUT", 5)
+    with socket.create_server(("127.0.0.1", 0)) as endless:
+
+        def answer() -> None:
+            connection, _ = endless.accept()
+            with connection, contextlib.suppress(ConnectionError):
+                connection.recv(10_000)
+                head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"
+                connection.sendall(head + b"x" * 20_000)
+                # Until the client closes the connection.
+                connection.recv(1)
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        found = call("http_get", f"http://127.0.0.1:{endless.getsockname()[1]}/")
+        thread.join()
+    assert found["body"] == "x" * 10_240
 
 
 @pytest.mark.parametrize("variable", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
