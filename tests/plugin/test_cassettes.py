@@ -899,6 +899,44 @@ def test_calls_of_the_tests_own_fixtures_are_part_of_its_cassette(
     result.stdout.no_fnmatch_line("*recorded call*not made*")
 
 
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("greeting", "greeting.yaml"),
+        ("greeting.yaml", "greeting.yaml"),
+        ("shared/greeting.yml", "shared/greeting.yml"),
+        ("greeting.xml", "greeting.xml.yaml"),
+    ],
+)
+def test_a_cassette_may_be_named_with_its_ending(
+    pytester: pytest.Pytester, server: OpenAIServer, name: str, file: str
+) -> None:
+    write(pytester, f"\n    @pytest.mark.llm_mock_cassette({name!r})" + prompt_test("Hi"))
+    pytester.runpytest("--llm-mock-record", "once").assert_outcomes(passed=1)
+    assert recorded(Path("cassettes", file)) == ["Hi"]
+
+
+def test_a_fixture_that_ends_after_the_cassette_is_not_answered_by_it(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    pytester.makepyfile(
+        test_it=MODULE.replace("pytestmark =", "_ =")
+        + """
+    @pytest.fixture
+    def earlier():
+        yield
+        print("answer:", ask("Hi"))
+
+    def test_hi(earlier, llm_mock_cassette):
+        ask("Hi")
+        """
+    )
+    result = pytester.runpytest("--llm-mock-record", "once", "-rP")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(['answer: {"success": true}'])
+    assert recorded() == ["Hi"]
+
+
 def test_once_goes_on_where_a_failed_test_left_off(
     pytester: pytest.Pytester, server: OpenAIServer
 ) -> None:

@@ -717,6 +717,22 @@ def test_a_failure_names_a_fixture_of_the_project_that_hides_ours(
     ]
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("mock_llm_calls", "mock_llm_responses", "debug_llm"),
+        *("llm_mock_cassette", "llm_mock_server"),
+    ],
+)
+def test_each_fixture_that_hides_ours_is_named(name: str, pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(f"import pytest\n\n@pytest.fixture\ndef {name}(): pass")
+    pytester.makepyfile(f"def test_it({name}): assert False")
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    place = f"{name} is the fixture of conftest.py:3"
+    result.stdout.fnmatch_lines([f"{place}, which hides that of pytest-llm-mock: rename it *"])
+
+
 def test_an_exception_without_a_text_is_reported_as_it_is(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """

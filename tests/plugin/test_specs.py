@@ -102,6 +102,21 @@ def failing_url() -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.parametrize(
+    ("folder", "number"),
+    [
+        *(("tests/llm", 1), ("tests/llm/users", 1), ("tests/users", 0)),
+        *(("tests/llm/plugins", 0), ("tests/llm/cassettes", 0), ("tests/llm/cassettes/a", 0)),
+    ],
+)
+def test_the_files_of_the_folder_are_tests_but_not_those_of_plugins_and_cassettes(
+    pytester: pytest.Pytester, folder: str, number: int
+) -> None:
+    write(pytester, f"{folder}/numbers.yaml", PASSES)
+    pytester.runpytest(*DRY).assert_outcomes(passed=number)
+    pytester.runpytest(*DRY, f"{folder}/numbers.yaml").assert_outcomes(passed=1)
+
+
 SERVICE = """
 test: {name: The service works}
 steps:
