@@ -14,7 +14,7 @@ import openai
 import pytest
 
 from llm_mock import ErrorNotRebuilt, LLMMockError
-from llm_mock.behaviour.provider_errors import KINDS, make_provider_error
+from llm_mock.behaviour.provider_errors import KINDS, ReceivedError, make_provider_error
 from llm_mock.boundaries.http.recording import SDK_ERRORS
 from llm_mock.cassettes.exceptions import describe, rebuild
 from llm_mock.support.text import shorten
@@ -117,6 +117,26 @@ def http_library() -> Any:
     return importlib.import_module(
         type(make_provider_error("gpt-4o-mini", "broken_stream")).__module__
     )
+
+
+def test_an_error_that_was_received_is_described_without_its_secrets_and_made_again() -> None:
+    headers = {"retry-after": "2", "set-cookie": "session=secret"}
+    url = "https://api.openai.com/v1/chat/completions"
+    description = describe(ReceivedError(503, headers, "busy", url, "openai:APIError"))
+    assert description == {
+        "class": "openai:APIError",
+        "message": "Error code: 503 - busy",
+        "url": url,
+        "status_code": 503,
+        "headers": {"retry-after": "2"},
+        "content": "busy",
+    }
+    del description["class"]
+    made: Any = rebuild(description)
+    assert (type(made), made.status, made.content) == (ReceivedError, 503, "busy")
+    assert (made.headers, made.url, made.kind) == ({"retry-after": "2"}, url, None)
+    bare: Any = rebuild({"message": "Error code: 500 - ", "status_code": 500})
+    assert (bare.headers, bare.content, bare.url) == ({}, "", None)
 
 
 def test_errors_of_the_http_library_are_made_again() -> None:

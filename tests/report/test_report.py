@@ -73,6 +73,17 @@ def run(pytester: pytest.Pytester, source: str, *arguments: str) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def test_the_plugin_needs_no_xdist(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_max_tokens = 1000")
+    pytester.makepyfile("import llm\n\ndef test_it(): llm.get_model('m').prompt('Hi').text()")
+    options = ("--llm-mock-report=r.json", "--llm-mock-mutate", "--junitxml=out.xml", "--llm")
+    result = pytester.runpytest_subprocess("-p", "no:xdist", *options)
+    result.assert_outcomes(passed=1)
+    result.stderr.no_fnmatch_line("*unknown hook*")
+    document = json.loads((pytester.path / "r.json").read_text())
+    assert document["outcomes"] == {"passed": 1}
+
+
 def text(role: str, content: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "text": content}]}
 
