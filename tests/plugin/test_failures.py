@@ -615,7 +615,8 @@ def test_an_error_at_the_import_of_a_test_file_shows_only_its_line(
             place = f"llm_mock.{package}".removesuffix(".")
             pytester.makepyfile(**{name: f"from {place} import *\n\nVALUE = {line}"})
             expected += [f"{name}.py:3: in <module>", f"*VALUE = {line}*", f"E   *{message}*"]
-    result = pytester.runpytest("-p", "no:randomly")
+    # In a process of its own: else the packages would keep names of modules that are forgotten.
+    result = pytester.runpytest_subprocess("-p", "no:randomly")
     result.assert_outcomes(errors=len(expected) // 3)
     for line in expected:
         result.stdout.fnmatch_lines([line.replace("[", "[[]")])

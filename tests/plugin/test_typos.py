@@ -8,7 +8,8 @@ import pytest
 
 # Loaded here: `pytester` forgets the modules that a test of its own loads, but the package keeps
 # the names that it got from them.
-import llm_mock.boundaries.llm.create  # noqa: F401
+import llm_mock.boundaries.llm.create
+import llm_mock.checks.named  # noqa: F401
 from llm_mock.plugin.misspelt_names import FIXTURES
 from llm_mock.support.schemas import find_violations
 
