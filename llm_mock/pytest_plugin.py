@@ -152,7 +152,7 @@ def _register_parts(config: pytest.Config, run: TestRun) -> None:
         from llm_mock.plugin import report
 
         report.register(config, run)
-    if any(config.getini(f"llm_mock_{name}") for name in ("max_cost", "max_tokens", "prices")):
+    if any(config.getini(f"llm_mock_{name}") for name in ("budget", "prices")):
         from llm_mock.plugin.budget import create_run_budget
 
         config.pluginmanager.register(create_run_budget(config, run.mock), RUN_BUDGET)

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from llm_mock.cassettes import RECORD_MODES, RecordMode
-from llm_mock.cost.prices import Prices, amount, parse_prices
+from llm_mock.cost.budgets import parse_budget_setting
+from llm_mock.cost.prices import Prices, parse_prices
 from llm_mock.suites.role import Role, load_role
 from llm_mock.suites.role_settings import INI, find_roles
 from llm_mock.suites.schema import TestSuiteDefinition
@@ -37,8 +38,8 @@ class TestSettings:
     @property
     def max_cost(self) -> Decimal | None:
         """The US dollars that the run may cost."""
-        text = self.project.get_text("llm_mock_max_cost")
-        return amount(text, "ini llm_mock_max_cost") if text else None
+        words = self.project.get_words("llm_mock_budget")
+        return parse_budget_setting(words).cost
 
     @property
     def prices(self) -> Prices:

@@ -174,6 +174,27 @@ def parse_budget(source: str, cost: object, tokens: object) -> UsageBudget:
     return UsageBudget(max_cost, max_tokens)
 
 
+def parse_budget_setting(words: Iterable[str]) -> UsageBudget:
+    """Parse the value of ini `llm_mock_budget`, such as `cost=0.05 tokens=20000`.
+
+    Args:
+        words: the limits.
+
+    Raises:
+        InvalidBudget: a word is not a limit, or its value is not a number from 0.
+    """
+    limits: dict[str, str] = {}
+    for word in words:
+        name, _, value = word.partition("=")
+        if name not in UsageBudget._fields or name in limits:
+            raise InvalidBudget(
+                f"Invalid limit in ini llm_mock_budget: {word!r}. Write cost=DOLLARS, "
+                "tokens=NUMBER, or both with a space between them."
+            )
+        limits[name] = value
+    return parse_budget("ini llm_mock_budget", limits.get("cost"), limits.get("tokens"))
+
+
 def _parse_tokens(value: Any, what: str) -> int:
     """Return a number of tokens, given as 5000 or "5000"."""
     # The length is checked first: int() refuses very long strings with an error of its own.

@@ -16,6 +16,7 @@ from llm_mock.cost.budgets import (
     describe_unknown_prices,
     format_usage_table,
     parse_budget,
+    parse_budget_setting,
 )
 from llm_mock.cost.prices import (
     compute_cost,
@@ -82,10 +83,10 @@ def create_run_budget(config: pytest.Config, run_mock: Mock | None) -> RunBudget
     Raises:
         pytest.UsageError: a limit is wrong.
     """
-    max_cost = config.getini("llm_mock_max_cost") or None
-    max_tokens = config.getini("llm_mock_max_tokens") or None
+    words = config.getini("llm_mock_budget")
     try:
-        return RunBudget(config, parse_budget("the ini", max_cost, max_tokens), run_mock)
+        budget = parse_budget_setting(words)
+        return RunBudget(config, budget, run_mock)
     except InvalidBudget as error:
         raise pytest.UsageError(str(error)) from None
 

@@ -190,14 +190,9 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
         default="none",
     )
     parser.addini(
-        "llm_mock_max_cost",
-        "Fail the tests that exceed this total cost of the run, in US dollars.",
-        default="",
-    )
-    parser.addini(
-        "llm_mock_max_tokens",
-        "Fail the tests that exceed this total number of tokens of the run.",
-        default="",
+        "llm_mock_budget",
+        "Fail the tests that exceed the budget of the run: cost=DOLLARS, tokens=NUMBER or both.",
+        type="args",
     )
     parser.addini(
         "llm_mock_prices",

@@ -114,7 +114,7 @@ def test_the_cost_limit_is_that_of_the_settings_unless_an_option_is_given(
 ) -> None:
     answer(mock_llm_responses)
     (project / "suite.yaml").write_text(TWO)
-    set_ini(project, "llm_mock_max_cost = 0.01", "llm_mock_prices =", "    m-1 = 1000 2000")
+    set_ini(project, "llm_mock_budget = cost=0.01", "llm_mock_prices =", "    m-1 = 1000 2000")
     arguments = ("../role.yaml", "../suite.yaml")
     stopped = run(*arguments)
     assert (stopped.exit_code, "1/1 passed, 1 not run" in stopped.stdout) == (1, True)
@@ -124,16 +124,19 @@ def test_the_cost_limit_is_that_of_the_settings_unless_an_option_is_given(
 
 
 def test_the_cost_limit_of_the_settings_is_no_error_for_a_target(project: Path) -> None:
-    set_ini(project, "llm_mock_max_cost = 0.01")
+    set_ini(project, "llm_mock_budget = cost=0.01")
     target = "target: {function: 'app.py:answer'}\n"
     (project / "suite.yaml").write_text(SUITE.replace("cases:", f"{target}cases:"))
     assert run("../suite.yaml").exit_code == 0
 
 
 def test_a_wrong_amount_is_an_error(project: Path) -> None:
-    set_ini(project, "llm_mock_max_cost = much")
+    set_ini(project, "llm_mock_budget = cost=much")
     result = run("../role.yaml", "../suite.yaml")
-    assert (result.exit_code, "given as ini llm_mock_max_cost" in result.stderr) == (1, True)
+    assert (result.exit_code, "given as the cost of ini llm_mock_budget" in result.stderr) == (
+        1,
+        True,
+    )
 
 
 def test_the_judge_is_that_of_the_settings_unless_the_suite_or_an_option_names_one(

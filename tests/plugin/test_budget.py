@@ -163,7 +163,7 @@ def test_without_the_price_library_a_cost_budget_says_what_to_install(
         CALLS
         + "\n    @pytest.mark.llm_mock_budget(cost=1)\n    def test_it():\n        ask('gpt-4o')"
     )
-    for arguments in ([], ["-o", "llm_mock_max_cost=1"]):
+    for arguments in ([], ["-o", "llm_mock_budget=cost=1"]):
         result = pytester.runpytest(*arguments)
         result.assert_outcomes(failed=1)
         result.stdout.fnmatch_lines(
@@ -187,11 +187,11 @@ XDIST = [(), ("-n2",), ("-n1", "--dist=no")]
     ("limit", "message"),
     [
         (
-            "llm_mock_max_tokens=400",
+            "llm_mock_budget=tokens=400",
             "The calls of the run so far took 500 tokens (budget 400). The largest:",
         ),
         (
-            "llm_mock_max_cost=0.0004",
+            "llm_mock_budget=cost=0.0004",
             "The calls of the run so far cost $0.0005 (budget $0.0004). The largest:",
         ),
     ],
@@ -214,7 +214,7 @@ def test_every_test_that_asks_on_once_the_budget_of_the_run_is_spent_fails(
 def test_a_run_within_its_budget_passes_and_says_what_it_used(
     arguments: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
-    pytester.makeini(TWO_PRICES + "llm_mock_max_cost = 0.0006\nllm_mock_max_tokens = 600")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = cost=0.0006 tokens=600")
     pytester.makepyfile(CALLS + SIX_TESTS)
     result = pytester.runpytest(*arguments)
     result.assert_outcomes(passed=7)
@@ -224,7 +224,7 @@ def test_a_run_within_its_budget_passes_and_says_what_it_used(
 
 
 def test_the_failure_names_the_tests_that_used_most(pytester: pytest.Pytester) -> None:
-    pytester.makeini(TWO_PRICES + "llm_mock_max_cost = 0.15\nllm_mock_max_tokens = 1000")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = cost=0.15 tokens=1000")
     pytester.makepyfile(
         CALLS
         + """
@@ -250,7 +250,7 @@ def test_the_failure_names_the_tests_that_used_most(pytester: pytest.Pytester) -
 
 
 def test_calls_outside_of_tests_count_too(pytester: pytest.Pytester) -> None:
-    pytester.makeini(TWO_PRICES + "llm_mock_max_tokens = 250")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = tokens=250")
     pytester.makeconftest(
         "from llm_mock import Reply\n"
         "reply = Reply('x', usage={'input_tokens': 40, 'output_tokens': 60})\n"
@@ -290,7 +290,7 @@ def test_calls_outside_of_tests_count_too(pytester: pytest.Pytester) -> None:
 @pytest.mark.parametrize("model", ["cheap", "new"])
 def test_a_test_fails_for_what_its_fixtures_used(model: str, pytester: pytest.Pytester) -> None:
     pytest.importorskip("genai_prices")
-    pytester.makeini(TWO_PRICES + "llm_mock_max_cost = 0.00001")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = cost=0.00001")
     pytester.makepyfile(
         CALLS
         + f"""
@@ -309,7 +309,7 @@ def test_a_test_fails_for_what_its_fixtures_used(model: str, pytester: pytest.Py
 
 
 def test_in_a_run_that_is_not_mocked_the_mocked_tests_count(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock = false\nllm_mock_max_tokens = 10")
+    pytester.makeini("[pytest]\nllm_mock = false\nllm_mock_budget = tokens=10")
     pytester.makepyfile(
         """
         import llm
@@ -329,7 +329,7 @@ def test_in_a_run_that_is_not_mocked_the_mocked_tests_count(pytester: pytest.Pyt
 def test_a_test_that_is_expected_to_fail_counts_and_does_not_hide_the_budget(
     pytester: pytest.Pytester,
 ) -> None:
-    pytester.makeini(TWO_PRICES + "llm_mock_max_tokens = 150")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = tokens=150")
     pytester.makepyfile(
         CALLS
         + """
@@ -347,7 +347,7 @@ def test_a_test_that_is_expected_to_fail_counts_and_does_not_hide_the_budget(
 
 
 def test_a_run_that_stops_at_failures_stops_at_its_budget(pytester: pytest.Pytester) -> None:
-    pytester.makeini(TWO_PRICES + "llm_mock_max_tokens = 250")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = tokens=250")
     pytester.makepyfile(CALLS + SIX_TESTS)
     pytester.runpytest("-x").assert_outcomes(passed=2, failed=1)
 
@@ -356,7 +356,7 @@ def test_a_model_of_unknown_price_fails_the_test_where_the_run_has_a_cost_limit(
     pytester: pytest.Pytester,
 ) -> None:
     pytest.importorskip("genai_prices")
-    pytester.makeini(TWO_PRICES + "llm_mock_max_cost = 1")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = cost=1")
     pytester.makepyfile(CALLS + "\n    def test_known(): ask()\n    def test_unknown(): ask('new')")
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=1)
@@ -411,13 +411,20 @@ def test_without_budget_and_prices_the_summary_has_no_costs_and_nothing_is_impor
     ("ini", "message"),
     [
         (
-            "llm_mock_max_cost = much",
-            "Invalid amount of US dollars: 'much', given as the cost of the ini.*",
+            "llm_mock_budget = cost=much",
+            "Invalid amount of US dollars: 'much', given as the cost of ini llm_mock_budget.*",
         ),
         (
-            "llm_mock_max_tokens = -5",
-            "Invalid number of tokens: '-5', given as the tokens of the ini.*",
+            "llm_mock_budget = tokens=-5",
+            "Invalid number of tokens: '-5', given as the tokens of ini llm_mock_budget.*",
         ),
+        (
+            "llm_mock_budget = 0.05",
+            "*Invalid limit in ini llm_mock_budget: '0.05'. Write cost=DOLLARS, tokens=NUMBER, or "
+            "both with a space between them.",
+        ),
+        ("llm_mock_budget = costs=1", "*Invalid limit in ini llm_mock_budget: 'costs=1'. *"),
+        ("llm_mock_budget = cost=1 cost=2", "*in ini llm_mock_budget: 'cost=2'. *"),
         (
             "llm_mock_prices = m",
             (
@@ -441,7 +448,7 @@ def test_an_ini_that_gives_no_budget_or_price_ends_the_run(
 
 
 def test_quietly_the_budget_is_not_shown(pytester: pytest.Pytester) -> None:
-    pytester.makeini(TWO_PRICES + "llm_mock_max_tokens = 250")
+    pytester.makeini(TWO_PRICES + "llm_mock_budget = tokens=250")
     pytester.makepyfile(CALLS + "\n    def test_it(): ask()")
     pytester.runpytest("-q").stdout.no_fnmatch_line("*LLM budget of the run*")
     pytester.runpytest().stdout.fnmatch_lines(["100 of 250 tokens"])
@@ -467,7 +474,7 @@ def test_the_calls_of_a_process_that_a_test_starts_count(pytester: pytest.Pytest
 
 
 def test_a_worker_sends_names_of_models_that_are_no_plain_text(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_max_tokens = 1000\n")
+    pytester.makeini("[pytest]\nllm_mock_budget = tokens=1000\n")
     pytester.makepyfile(
         """
         import enum

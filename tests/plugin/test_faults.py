@@ -94,7 +94,7 @@ PLAIN = {"passed": 2, "failed": 1, "errors": 1, "skipped": 1, "xfailed": 1}
 """The outcomes of these tests."""
 OPTIONS = (
     "-o",
-    "llm_mock_max_tokens=1000",
+    "llm_mock_budget=tokens=1000",
     "--llm-mock-report=r.json",
     "--junitxml=j.xml",
     "-p",

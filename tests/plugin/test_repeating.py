@@ -78,7 +78,9 @@ def reported(pytester: pytest.Pytester) -> dict[str, dict[str, Any]]:
 def test_a_repeated_test_passes_where_enough_of_its_runs_do(
     processes: tuple[str, ...], pytester: pytest.Pytester
 ) -> None:
-    write(pytester, "pytest.ini", "[pytest]\nllm_mock_max_tokens = 1000\njunit_family = xunit1\n")
+    write(
+        pytester, "pytest.ini", "[pytest]\nllm_mock_budget = tokens=1000\njunit_family = xunit1\n"
+    )
     write(pytester, "test_r.py", TESTS)
     reports = ("--llm-mock-report=r.json", "--junitxml=j.xml", "-rA", "-p", "no:randomly")
     result = pytester.runpytest(*reports, *processes)
@@ -148,7 +150,7 @@ def test_the_option_goes_before_the_marker_and_names_a_run_without_marked_tests(
 def test_the_runs_of_agents_are_all_in_their_table_and_budgets_count_them(
     pytester: pytest.Pytester,
 ) -> None:
-    write(pytester, "pytest.ini", "[pytest]\nllm_mock_max_tokens = 1000\n")
+    write(pytester, "pytest.ini", "[pytest]\nllm_mock_budget = tokens=1000\n")
     pytester.makepyfile(
         """
         import itertools
