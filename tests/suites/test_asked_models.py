@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from llm_mock.suites import asked_models
+from llm_mock.suites.asked_models import AskedModel
 from tests.suites.conftest import Project, command_line
 
 APP = """\
@@ -171,3 +173,24 @@ def test_a_live_case_of_pytest_asks_nothing_either(pytester: pytest.Pytester) ->
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*llm knows no judge model 'gpt-4o-minni'*"])
     assert not (pytester.path / "asked").exists()
+
+
+def test_an_unknown_model_is_told_once_with_the_two_nearest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    known = dict.fromkeys(["gpt-4o-1", "gpt-4o-2", "gpt-4o-3", "other"])
+    monkeypatch.setattr(asked_models, "_list_known_names", lambda name, is_embedding: known)
+    asked = [
+        AskedModel("judge", None, 1),
+        AskedModel("judge", "gpt-4o-4", 2),
+        AskedModel("judge", "gpt-4o-4", 3),
+        AskedModel("embedding", "gpt-4o-4", 4),
+        AskedModel("judge", "abc", 5),
+    ]
+    found = list(asked_models.find_unknown_models(asked))
+    assert [(each.name, each.kind, each.line) for each in found] == [
+        ("gpt-4o-4", "judge", 2),
+        ("gpt-4o-4", "embedding", 4),
+        ("abc", "judge", 5),
+    ]
+    assert [len(each.similar) for each in found] == [2, 2, 0]

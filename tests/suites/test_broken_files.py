@@ -511,3 +511,25 @@ def test_whatever_data_an_assertion_is_a_suite_is_read_or_refused(
 ) -> None:
     case = {"name": "a", "prompt": "x ${y}", "variables": {"x": "("}, "assertions": [value]}
     assert_read_or_refused(tmp_path, HEAD + dump({"cases": [case]}))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "case", "start"),
+    [
+        ("", "prompt: Hi, rows_file: NAME", "rows_file: "),
+        ("", "prompt_file: NAME", "prompt_file: "),
+        ("matrix: {system_prompts: [{name: a, file: NAME}]}", "prompt: Hi", "system_prompts: "),
+        ("matrix: {roles: [NAME]}", "prompt: Hi", "matrix.roles: "),
+    ],
+)
+def test_the_message_of_a_file_with_a_long_name_is_cut(
+    matrix: str, case: str, start: str, tmp_path: Path
+) -> None:
+    head = "apiVersion: llm-mock/v1\nkind: TestSuite\nmetadata: {name: s}\n"
+    text = f"{head}{matrix}\ncases: [{{name: c, {case}}}]\n".replace("NAME", "x" * 700)
+    (tmp_path / "s.yaml").write_text(text)
+    with pytest.raises(InvalidFile) as raised:
+        load_suite(tmp_path / "s.yaml")
+    message = str(raised.value).partition(start)[2].partition("\n")[0]
+    assert len(message) == 500
+    assert message.endswith("x…")
