@@ -6,10 +6,11 @@ import html
 import json
 import re
 import xml.etree.ElementTree as ElementTree
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from llm_mock.report.suite_junit import render_junit
 from llm_mock.report.suite_markdown import render_markdown
 from tests.suites.conftest import PASSING, Project
 
@@ -79,8 +80,8 @@ def test_in_markdown_no_text_is_markup(hostile: Project) -> None:
     assert html.unescape(block).startswith(f"Output does not contain 'not {HOSTILE[:30]}")
 
 
-def render_suite(project: Project, **changes: Any) -> list[str]:
-    """Return the lines of Markdown of a suite of one case, of which some facts are replaced."""
+def make_document(project: Project, **changes: Any) -> dict[str, Any]:
+    """Return the document of a suite of one case, of which some facts are replaced."""
     project.write_cases(
         "  - {name: one, prompt: Hi, expected_output: Hi, "
         "assertions: [{type: contains, value: Hi}]}\n"
@@ -90,7 +91,12 @@ def render_suite(project: Project, **changes: Any) -> list[str]:
     (case,) = suite["cases"]
     case.update(changes.pop("case", {}))
     suite.update(changes)
-    return render_markdown(document).decode().splitlines()
+    return cast("dict[str, Any]", document)
+
+
+def render_suite(project: Project, **changes: Any) -> list[str]:
+    """Return the lines of Markdown of such a suite."""
+    return render_markdown(make_document(project, **changes)).decode().splitlines()
 
 
 @pytest.mark.parametrize(
@@ -183,6 +189,92 @@ def test_the_table_in_markdown_has_a_row_for_each_case(
     lines = render_suite(project, **changes)
     start = lines.index(rows[0])
     assert lines[start : start + 4] == [*rows, ""]
+
+
+def render_as_junit(document: dict[str, Any]) -> ElementTree.Element:
+    text = render_junit(document)
+    assert text.startswith(
+        b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"llm-mock\">"
+    )
+    assert text.endswith(b"</testsuites>\n")
+    return ElementTree.fromstring(text)
+
+
+def read_properties(element: ElementTree.Element) -> dict[str, str]:
+    found = element.findall("./properties/property")
+    return {each.attrib["name"]: each.attrib["value"] for each in found}
+
+
+@pytest.mark.parametrize(
+    ("changes", "attributes", "properties"),
+    [
+        (
+            {"duration_s": 1.5},
+            {"tests": "1", "failures": "0", "errors": "0", "skipped": "0", "time": "1.500"},
+            {"role": "hello-world", "model": "gpt-4o-mini", "dry_run": "true"},
+        ),
+        (
+            {"total": 9, "passed": 1, "failed": 3, "dry_run": False, "target": "a.py:f"},
+            {"tests": "9", "failures": "3", "errors": "0", "skipped": "5"},
+            {"target": "a.py:f", "dry_run": "false"},
+        ),
+        (
+            {"scored": True, "score": 0.5, "min_score": None, "metrics": {"tone": 0.25}},
+            {"tests": "1"},
+            {
+                "role": "hello-world",
+                "model": "gpt-4o-mini",
+                "dry_run": "true",
+                "score": "0.5",
+                "metric: tone": "0.25",
+            },
+        ),
+    ],
+)
+def test_a_suite_in_junit_has_its_numbers_and_what_was_run(
+    project: Project,
+    changes: dict[str, Any],
+    attributes: dict[str, str],
+    properties: dict[str, str],
+) -> None:
+    (suite,) = render_as_junit(make_document(project, **changes))
+    assert suite.tag == "testsuite"
+    assert {name: suite.attrib[name] for name in attributes} == attributes
+    assert read_properties(suite) == properties
+
+
+@pytest.mark.parametrize(
+    ("case", "properties", "child"),
+    [
+        ({"duration_s": 0.25}, {"tokens": "0", "cost_usd": "0.0"}, None),
+        ({"tokens": 7}, {"tokens": "7", "cost_usd": "0.0"}, None),
+        ({"status": "not run", "attempts": []}, {}, "skipped"),
+        ({"status": "failed"}, {"tokens": "0", "cost_usd": "0.0"}, "failure"),
+    ],
+)
+def test_a_case_in_junit_has_its_place_and_what_it_took(
+    project: Project, case: dict[str, Any], properties: dict[str, str], child: str | None
+) -> None:
+    (suite,) = render_as_junit(make_document(project, case=case))
+    (found,) = suite.findall("testcase")
+    assert (found.attrib["classname"], found.attrib["name"]) == ("greeting-tests", "one")
+    if "duration_s" in case:
+        assert found.attrib["time"] == "0.250"
+    assert (found.attrib["file"], found.attrib["line"]) == ("tests.yaml", "6")
+    assert read_properties(found) == properties
+    others = [each.tag for each in found if each.tag != "properties"]
+    assert others == ([] if child is None else [child])
+
+
+def test_errors_of_files_are_a_suite_of_their_own_in_junit(project: Project) -> None:
+    document = make_document(project)
+    document["errors"] = ["a.yaml:3: is broken: badly", "no place"]
+    _, errors = render_as_junit(document)
+    numbers = {"name": "errors", "tests": "2", "failures": "0", "errors": "2"}
+    assert errors.attrib == numbers
+    cases = [(case.attrib["name"], case.attrib["classname"]) for case in errors]
+    assert cases == [("a.yaml:3", "llm-mock"), ("no place", "llm-mock")]
+    assert [case[0].attrib["message"] for case in errors] == document["errors"]
 
 
 # Where they are written
