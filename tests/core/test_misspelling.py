@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from llm_mock import LLMMock, create_mock_get_model
+from llm_mock import InvalidReply, LLMMock, create_mock_get_model
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -149,3 +149,15 @@ def test_the_mock_lists_the_documented_names() -> None:
     for name in listed:
         # Static, because `last_call` fails before the first call.
         inspect.getattr_static(mock, name)
+
+
+@pytest.mark.parametrize("name", [5, b"gpt 4o", ["my model"]])
+def test_a_mock_that_is_called_with_no_text_says_so(name: Any) -> None:
+    with pytest.raises(InvalidReply, match="This is not the name of a model: "):
+        create_mock_get_model()(name)
+
+
+def test_a_mock_without_a_project_writes_settings_as_pytest_ini_has_them() -> None:
+    settings = create_mock_get_model().settings
+    assert settings.format_ini("llm_mock", "strict") == "llm_mock = strict"
+    assert settings.format_ini(*settings.strict_setting) == "llm_mock_strict = error"
