@@ -74,6 +74,17 @@ def test_a_secret_at_the_end_of_what_is_shown_is_hidden(length: int) -> None:
     assert len(shown) < len(beginning) + 100
 
 
+def test_a_text_whose_secret_is_hidden_still_ends_in_a_cut() -> None:
+    assert text.shorten(f"{KEY} b", 30) == "'[redacted] b…"
+    assert text.shorten(f"{KEY} b", 60) == "'[redacted] b'"
+
+
+def test_4000_characters_behind_what_is_shown_are_looked_at() -> None:
+    whole = "a " * 2_050
+    assert text.redact_start(whole, 100) == whole
+    assert text.redact_start(f"{whole}b", 100) == whole[:100]
+
+
 def test_as_much_as_is_shown_of_a_long_text_is_there() -> None:
     shown = text.redact_start("a " * 9_000, 2_000)
     assert shown.startswith("a " * 999)
@@ -234,6 +245,7 @@ def test_a_duration_is_shown_in_words_and_in_a_table(seconds: float, words: str,
         ("0.1", "$0.10"),
         ("12.345678", "$12.3457"),
         ("0.00001234567", "$0.0000123457"),
+        ("1234.5678", "$1234.57"),
         ("1234567", "$1234567.00"),
     ],
 )
