@@ -220,3 +220,20 @@ def test_an_answer_that_breaks_off_does_so_again(run: Run, monkeypatch: pytest.M
         url = f"http://127.0.0.1:{server.server_port}"
         for mode in ("all", "none"):
             assert run(mode, lambda: raised(begin, url, False)) is openai.APIConnectionError
+
+
+def test_an_answer_is_complete_once_all_its_bytes_were_read(
+    run: Run, provider: ProviderServer
+) -> None:
+    headers = {"authorization": f"Bearer {KEY}", "accept-encoding": "identity"}
+    body = {"model": "gpt-4o", "messages": user("Hello")}
+
+    def read_first_chunk() -> Any:
+        url = f"{provider.url}/v1/chat/completions"
+        with httpx.stream("POST", url, json=body, headers=headers) as response:
+            return json.loads(next(response.iter_raw()))
+
+    recorded = run("all", read_first_chunk)
+    assert "unfinished" not in run.path.read_text()
+    assert run("none", read_first_chunk) == recorded
+    assert run.problems == []

@@ -595,6 +595,29 @@ SPECIAL_ANSWERS: dict[str, tuple[str, list[Any], Read]] = {
             }
         ),
     ),
+    "invoke, a stream of a prompt": (
+        "invoke_model",
+        [
+            {"generation": "Hel", "prompt_token_count": 9, "stop_reason": None},
+            {
+                "generation": "lo",
+                "stop_reason": "length",
+                "amazon-bedrock-invocationMetrics": {
+                    "inputTokenCount": 3,
+                    "outputTokenCount": 2,
+                    "invocationLatency": 5,
+                    "firstByteLatency": 1,
+                },
+            },
+        ],
+        Read("Hello", finish_reason="length", usage={"input": 3, "output": 2}, has_ended=True),
+    ),
+    "invoke, several outputs": (
+        "invoke_model",
+        [{"outputs": [{"text": "Hi", "stop_reason": "stop"}, {"text": "no"}]}],
+        Read("Hi", has_ended=True),
+    ),
+    "invoke, not JSON": ("invoke_model", ["x", None], Read()),
     "gemini, not JSON": ("generate_content", ["x", None], Read()),
     "gemini, a stream as one list": (
         "generate_content",

@@ -16,6 +16,7 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import openai
 import pytest
 
@@ -578,3 +579,10 @@ def test_the_line_of_a_huge_prompt_is_made_of_its_start(
     assert line.startswith("m  'a-sk-")
     assert len(line) < 200
     assert sum(looked_at) < 50_000
+
+
+def test_each_server_has_a_port_of_its_own(mock_llm_calls: LLMMock) -> None:
+    with MockServer(lambda: mock_llm_calls) as first, MockServer(lambda: mock_llm_calls) as second:
+        for server in (first, second):
+            assert httpx.get(server.url).json() == {"llm-mock": server.url}
+        assert first.url != second.url

@@ -436,3 +436,17 @@ def test_a_call_tells_that_no_stream_was_wanted(
     [call] = get_model.calls
     assert call.stream is recorded
     assert ("stream" in call) is (recorded is False)
+
+
+@new_llm
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("is_read", [True, False])
+def test_the_events_of_a_text_are_there_after_it_was_read(stream: bool, is_read: bool) -> None:
+    response = MockLLMModel("m", Reply(chunks=["Hel", "lo"])).prompt("Hi", stream=stream)
+    if is_read:
+        assert response.text == "Hello"
+    chunks = ["Hel", "lo"] if stream else ["Hello"]
+    seen = [(event.type, event.chunk, event.part_index) for event in response.stream_events()]
+    assert seen == [("text", chunk, 0) for chunk in chunks]
+    (message,) = response.messages()
+    assert [part.text for part in message.parts] == ["Hello"]
