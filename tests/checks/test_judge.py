@@ -63,7 +63,7 @@ def test_a_misspelt_judge_ends_a_live_test_before_it_runs(
         """
     )
     option = ("--llm-mock-judge", name) if by_option else ()
-    result = pytester.runpytest_subprocess("--llm-mock-live", "-s", *option)
+    result = pytester.runpytest("--llm-mock-live", "-s", *option)
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines(
         [f"E *llm knows no judge model '{name}', which judges. Did you mean gpt-4o-mini*"]

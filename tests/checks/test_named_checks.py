@@ -349,7 +349,7 @@ def test_pytest_shows_the_reason(pytester: pytest.Pytester) -> None:
             check("Hello", contains("Bye"), contains("He"))
         """
     )
-    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    result = pytester.runpytest()
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [

@@ -116,7 +116,7 @@ def test_a_failure_shows_the_line_of_the_test_only(pytester: pytest.Pytester) ->
             mock_llm_responses.last_call.promt
         """
     )
-    result = pytester.runpytest_subprocess()
+    result = pytester.runpytest()
     result.assert_outcomes(failed=5)
     shown = result.stdout.str()
     assert "llm_mock/" not in shown.replace(str(pytester.path), "")

@@ -235,7 +235,7 @@ def test_another_process_answers_for_sdks_and_reports(project: pytest.Pytester) 
             assert [call["api"] for call in mock_llm_responses.calls] == ["chat.completions"]
         """  # noqa: E501
     )
-    project.runpytest_subprocess().assert_outcomes(passed=1)
+    project.runpytest().assert_outcomes(passed=1)
 
 
 def test_what_a_test_itself_mocks_wins(project: pytest.Pytester) -> None:

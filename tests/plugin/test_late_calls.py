@@ -131,7 +131,7 @@ def test_a_strict_left_over_call_is_refused_and_fails_no_other_test(
 
 def test_workers_of_xdist_report_left_over_calls(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_it=LEFT_OVER.replace("{starting}", "thread"))
-    result = pytester.runpytest_subprocess("-p", "no:randomly", "-n", "1")
+    result = pytester.runpytest("-p", "no:randomly", "-n", "1")
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines([SECTION, "  test_it.py::test_a: 1 call of gpt-4o-mini *"])
 

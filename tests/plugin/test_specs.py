@@ -348,7 +348,7 @@ def test_nothing_is_left_running(project: pytest.Pytester) -> None:
         .replace("args: {value1: 1, value2: ONE}", "args: {}")
         .replace("comparison.equal", "comparison.pid"),
     )
-    project.runpytest_subprocess(*DRY, "tests/llm/test_marker.yaml").assert_outcomes(failed=1)
+    project.runpytest(*DRY, "tests/llm/test_marker.yaml").assert_outcomes(failed=1)
     pid = int((project.path / "cleaned").read_text())
     if sys.platform == "linux":
         assert not Path(f"/proc/{pid}").exists()

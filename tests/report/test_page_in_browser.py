@@ -16,6 +16,7 @@ import pytest
 from llm_mock.report import page
 from llm_mock.report.document import render_json
 from llm_mock.report.page import render_page
+from tests.conftest import NESTED_OPTIONS
 
 from .browser import Open, wait_until
 
@@ -86,7 +87,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     options = {
         **os.environ,
-        "PYTEST_ADDOPTS": "-p no:cacheprovider -p no:randomly -p no:asyncio -p no:xdist",
+        "PYTEST_ADDOPTS": NESTED_OPTIONS,
     }
     subprocess.run(command, cwd=folder, env=options, capture_output=True, check=False, timeout=120)
     return path
