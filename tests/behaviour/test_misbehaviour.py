@@ -715,3 +715,27 @@ def test_the_text_of_changed_data_is_what_a_model_would_write(
     name: str, data: object, text: str
 ) -> None:
     assert text_of(name, data) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "likeliest"),
+    [
+        ("Rom", ["Rom"]),
+        (True, "probably true"),
+        (3, "about 3"),
+        (1.5, "about 1.5"),
+        ([1, "a"], "1, a"),
+        ({"city": "Köln"}, '{"city": "Köln"}'),
+        (None, {"value": None}),
+    ],
+)
+def test_a_wrong_type_is_what_a_model_writes_instead(value: Any, likeliest: Any) -> None:
+    data = {"value": value}
+    schemas = {str: "string", bool: "boolean", int: "integer", float: "number"}
+    others = {list: "array", dict: "object", type(None): "null"}
+    kind = {**schemas, **others}[type(value)]
+    schema = {"type": "object", "properties": {"value": {"type": kind}}, "required": ["value"]}
+    changed = json.loads(text_of("wrong-types", data, schema=schema))
+    assert changed == {"value": likeliest}
+    if isinstance(value, dict):
+        assert "Köln" in text_of("wrong-types", data, schema=schema)

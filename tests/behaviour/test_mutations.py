@@ -252,3 +252,10 @@ def test_the_advice_is_the_assertion_that_would_notice(kind: str, advice: str) -
     described = describe_change(CallChange(kind, 2), [call])
     assert described["advice"].startswith(advice)
     assert described["call"] == {"number": 2, "model_id": "gpt-4o", "place": "app.py:7"}
+
+
+def test_changed_data_keeps_its_letters() -> None:
+    reply = change_data(make_request(), Reply('{"Größe": 1}'))
+    assert reply is not None
+    assert reply.content.startswith('{"Größe": ')
+    assert reply.content != '{"Größe": 1}'

@@ -11,6 +11,7 @@ import llm
 import pytest
 
 from llm_mock import Reply, ResponseConfigurator
+from llm_mock.report.document import render_json
 from tests.expected import compare_bytes, compare_json
 from tests.suites.conftest import Project
 from tests.suites.conftest import project as project
@@ -329,3 +330,16 @@ def test_a_comparison_without_any_suite_is_not_good(project: Project) -> None:
     text = Path("out.md").read_text("utf-8")
     assert text.startswith("### ❌ Error\n\n<pre>\ntests.yaml:1: ")
     assert text.endswith("### ❌ No suite was compared with <code>before&#46;json</code>\n\n")
+
+
+def test_the_json_has_a_line_for_each_item_and_no_number_that_json_lacks() -> None:
+    document = {
+        "tests": [{"é": 1}, {"cost": float("inf"), "é": float("nan")}],
+        "none": [],
+        "least": float("-inf"),
+        "half": "\ud800",
+    }
+    assert render_json(document).decode() == (
+        '{\n  "tests": [\n    {"é": 1},\n    {"cost": "inf", "é": "nan"}\n  ],\n'
+        '  "none": [],\n  "least": "-inf",\n  "half": "\\ud800"\n}\n'
+    )
