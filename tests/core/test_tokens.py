@@ -11,6 +11,7 @@ import openai
 import pytest
 
 from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock.core.tokens import add_cached_tokens
 
 SCHEMA = {"type": "object", "title": "Answer", "properties": {"value": {"type": "integer"}}}
 PICTURE = 765
@@ -116,3 +117,43 @@ def test_a_schema_that_is_asked_for_by_a_tool_counts_once(mock_llm_calls: LLMMoc
                 tool_choice=choice,  # type: ignore[arg-type]
             )
     assert len({*asked(mock_llm_calls)}) == 1
+
+
+CACHED = {
+    "cache_creation_input_tokens": 1,
+    "cache_read_input_tokens": 20,
+    "cacheWriteInputTokens": 300,
+    "cacheReadInputTokens": 4000,
+    "cached_tokens": 50_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("api", "tokens"),
+    [
+        *((api, 4326) for api in (None, "messages", "converse", "invoke_model")),
+        *((api, 5) for api in ("chat.completions", "responses", "generate_content", "")),
+    ],
+)
+def test_cached_tokens_are_input_tokens_that_some_apis_count_apart(
+    api: str | None, tokens: int
+) -> None:
+    assert add_cached_tokens(5, CACHED, api) == tokens
+    assert add_cached_tokens(None, CACHED, api) is None
+    assert add_cached_tokens(5, None, api) == 5
+    assert add_cached_tokens(5, dict.fromkeys(CACHED, "1"), api) == 5
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"),
+    [
+        *(("text/plain", 100), ("text/csv", 100), ("application/json", 100)),
+        *(("image/png", 765), ("application/pdf", 765), ("audio/wav", 765)),
+    ],
+)
+def test_an_attachment_that_is_no_text_counts_as_a_picture(
+    kind: str, tokens: int, mock_llm_calls: LLMMock
+) -> None:
+    attachment = llm.Attachment(type=kind, content=b"x" * 400)
+    llm.get_model("m").prompt("", attachments=[attachment]).text()
+    assert mock_llm_calls.last_call["input_tokens"] == tokens
