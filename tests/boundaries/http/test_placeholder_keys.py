@@ -14,6 +14,7 @@ from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http.google_tokens import TokenResponse
 from llm_mock.cassettes.cassette import Cassette
+from llm_mock.core.context import pass_through
 from tests.conftest import RunPython
 
 AZURE = {"api_version": "2024-02-01", "azure_endpoint": "https://x.openai.azure.com"}
@@ -244,6 +245,23 @@ def test_credentials_of_google_are_not_refreshed_for_models(
     credentials = make_user_credentials()
     assert ask(credentials)
     assert credentials.token == PLACEHOLDER_KEY
+
+
+@pytest.mark.usefixtures("mock_llm_calls")
+def test_the_client_of_anthropic_for_bedrock_needs_no_region(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import anthropic
+
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    assert anthropic.AnthropicBedrock().aws_region == "us-east-1"
+    assert anthropic.AnthropicBedrock(aws_region="eu-west-1").aws_region == "eu-west-1"
+    with pass_through(), pytest.raises(ValueError, match="No AWS region"):
+        anthropic.AnthropicBedrock()
+    monkeypatch.setenv("AWS_REGION", "eu-west-3")
+    assert anthropic.AnthropicBedrock().aws_region == "eu-west-3"
 
 
 def test_a_token_of_google_has_the_fields_of_every_kind_of_account() -> None:
