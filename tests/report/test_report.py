@@ -74,7 +74,7 @@ def run(pytester: pytest.Pytester, source: str, *arguments: str) -> Any:
 
 
 def test_the_plugin_needs_no_xdist(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nllm_mock_max_tokens = 1000")
+    pytester.makeini("[pytest]\nllm_mock_budget = tokens=1000")
     pytester.makepyfile("import llm\n\ndef test_it(): llm.get_model('m').prompt('Hi').text()")
     options = ("--llm-mock-report=r.json", "--llm-mock-mutate", "--junitxml=out.xml", "--llm")
     result = pytester.runpytest_subprocess("-p", "no:xdist", *options)
