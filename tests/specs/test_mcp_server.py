@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -239,6 +241,17 @@ def test_without_the_token_nobody_is_served(
 ) -> None:
     with pytest.raises(ServerError, match="cannot be used"):
         by_http.tools([MCPServer(url=running.url, headers=headers)])
+
+
+def test_a_request_without_the_token_is_answered_with_401(running: RunningTools) -> None:
+    assert running.url is not None
+    url = urlsplit(running.url)
+    connection = http.client.HTTPConnection(url.hostname or "", url.port)
+    connection.request("POST", url.path, "{}")
+    response = connection.getresponse()
+    body = response.read()
+    connection.close()
+    assert (response.status, body) == (401, b"A token is needed.\n")
 
 
 def test_the_token_is_not_shown(running: RunningTools) -> None:
