@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import http.client
 import inspect
 import json
 import os
@@ -197,6 +198,7 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
             opener.open(request, timeout=get_seconds_left(target.timeout)) as response,
         ):
             body: bytes = response.read(MAX_RESPONSE_SIZE + 1)
+            missing: int | None = response.length
     except urllib.error.HTTPError as error:
         with error:
             text = error.read(MAX_RESPONSE_SIZE).decode(errors="replace")
@@ -206,12 +208,15 @@ def send_request(target: Target, prompt: str, dry_run: bool) -> str:
         check_time()
         reason = format_external_text(str(error.reason))
         raise TargetUnavailable(f"{name} cannot be reached: {reason}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         check_time()
         raise TargetError(f"{name} gave no answer: {format_error(error)}") from None
     if len(body) > MAX_RESPONSE_SIZE:
         megabytes = MAX_RESPONSE_SIZE / 1_000_000
         raise TargetError(f"{name} gave an answer of more than {megabytes:g} MB")
+    # Reading a number of bytes raises no error where the connection ends before them.
+    if missing:
+        raise TargetError(f"{name} broke off its answer: {missing:,} bytes are missing")
     return body.decode(errors="replace")
 
 

@@ -430,6 +430,15 @@ class Failing(BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "http://models.example.com/a")
             self.end_headers()
+        elif self.path == "/cut":
+            self.send_response(200)
+            self.send_header("Content-Length", "1005")
+            self.end_headers()
+            self.wfile.write(b"Hello")
+        elif self.path == "/cut-chunk":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nHello")
+        elif self.path == "/noise":
+            self.wfile.write(b"Hello\r\n")
         else:
             self.send_response(int(self.path[1:]), "As Asked")
             self.end_headers()
@@ -457,6 +466,9 @@ def failing() -> Iterator[str]:
     [
         ("/500", "", "URL answered 500 As Asked: no \ufffd\\x1b[2J such model"),
         ("/404", "", "URL answered 404 As Asked: no \ufffd\\x1b[2J such model"),
+        ("/cut", "", "URL broke off its answer: 1,000 bytes are missing"),
+        ("/cut-chunk", "", "URL gave no answer: IncompleteRead"),
+        ("/noise", "", "URL gave no answer: BadStatusLine"),
         ("/slow", ", timeout: 0.2", "URL gave no answer: TimeoutError: timed out"),
         (
             "/200",
