@@ -332,7 +332,7 @@ def test_a_missing_libcst_is_named_with_what_installs_it(tmp_path: Path) -> None
 
 
 def test_a_partial_migration_lists_the_assertions_that_are_left(folder: Path) -> None:
-    text = OLD + "        get_model.return_value.prompt.assert_called_with('Hi', stream=False)\n"
+    text = OLD + "        get_model.return_value.prompt.assert_called_with('Hi', stream=True)\n"
     (folder / "test_app.py").write_text(text)
     assert run("--check", ".")[1].endswith("To rewrite: 0 tests in 0 files, 1 left to you.\n")
     code, output = run("--partial", "--write", "--no-verify", ".")

@@ -377,7 +377,7 @@ def test_a_reply_with_times_must_be_used_and_others_need_not(client: Client) -> 
         {"text": "Three"},
     )
     client.ask("a")
-    unused = ["*  prompt contains 'a'  → 'One'"]
+    unused = ["*  prompt contains 'a'  → 'One'  (1 of 2 uses left)"]
     assert client.get("unused") == {"unused": unused}
     assert client.get("verdict") == {
         "passed": False,
