@@ -157,7 +157,8 @@ def refusal(text: str = REFUSAL, **details: Any) -> Reply:
 def truncated(content: object, *, after: int | None = None, **details: Any) -> Reply:
     """Return an answer that is cut off at the limit of output tokens.
 
-    `response_json` has `"finish_reason": "length"`, as `llm`'s OpenAI models have it. For another
+    SDKs get it with the reason `length`, in the words of their provider. Through `llm`,
+    `response_json` has `"finish_reason": "length"`, as the payload of OpenAI's models. For another
     provider give its payload, such as `response_json={"stop_reason": "max_tokens"}`.
 
     Args:
@@ -179,6 +180,7 @@ def truncated(content: object, *, after: int | None = None, **details: Any) -> R
     # Half a JSON document fits no schema, and must not be reported as a violation.
     details.setdefault("invalid", True)
     details.setdefault("response_json", payload)
+    details.setdefault("finish_reason", "length")
     return Reply(text, **details)
 
 

@@ -190,6 +190,18 @@ def test_a_truncated_answer_says_why_it_ended() -> None:
     ).json() == {"stop_reason": "max_tokens"}
 
 
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+def test_an_sdk_gets_the_reason_of_a_truncated_answer(
+    reason: str, mock_llm_responses: LLMMock
+) -> None:
+    given = {} if reason == "length" else {"finish_reason": reason}
+    mock_llm_responses.set("*", templates.truncated("The answer is 42.", **given))
+    messages: Any = [{"role": "user", "content": "What?"}]
+    completion = openai.OpenAI().chat.completions.create(model="gpt-4o", messages=messages)
+    [choice] = completion.choices
+    assert (choice.message.content, choice.finish_reason) == ("The answ", reason)
+
+
 def test_a_truncated_structured_answer_is_no_json() -> None:
     for content in ({"name": "Ada", "age": 36}, Person(name="Ada", age=36)):
         assert answer(templates.truncated(content), schema=Person).text() == '{"name": "Ada'

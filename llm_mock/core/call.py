@@ -67,8 +67,6 @@ class Call(dict[str, Any]):
     `tools`, `options`, `key`, `response`, `error`, `input_tokens`, `output_tokens` and
     `configured`; with a misbehaviour `misbehaviour`; after `prompt(stream=False)` `stream`; over
     HTTP also `api`, `provider`, `sdk`, `stream`, `tool_choice`, `fingerprint`, `status`,
-    `configured`; with a misbehaviour `misbehaviour`; after `prompt(stream=False)` `stream`; over
-    HTTP also `api`, `provider`, `sdk`, `stream`, `tool_choice`, `fingerprint`, `status`,
     `retry_after`, `shortened_wait`, `cut_off`, `malformed` and `finish_reason`.
     """
 

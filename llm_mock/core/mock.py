@@ -21,9 +21,9 @@ from llm_mock.core.model_names import matches_name
 from llm_mock.core.records import format_call, format_call_history, mark_shown
 from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
-from llm_mock.core.script import Script
+from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
-from llm_mock.core.source_location import format_location, format_notes
+from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import (
     EndlessToolCalls,
@@ -55,6 +55,9 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 logger = logging.getLogger("llm_mock")
+MAX_TOOL_TURNS = 100
+"""The turns of one conversation in which a reply of `set` may call a tool: an application without a
+limit of its own would go on for ever."""
 MAX_STORED_OBJECTS = 10_000
 """The number of objects that a mock stores, if it keeps all calls."""
 
@@ -373,7 +376,10 @@ class Mock:
         for item in items:
             if not is_generated and not state.is_configured(item):
                 if self.settings.strict == "error":
-                    message = explain_unexpected_embedding(model_id, item)
+                    if self._has_replies(model_id):
+                        message = explain_reply_to_embedding(model_id)
+                    else:
+                        message = explain_unexpected_embedding(model_id, item)
                     self.note_problem(message)
                     raise UnexpectedCall(message)
                 is_generated = True
@@ -386,13 +392,16 @@ class Mock:
                 raise
         return vectors
 
+    def _has_replies(self, model_id: str) -> bool:
+        """Return whether a test configured replies for an embedding model, which has none."""
+        replies = self.responses.replies.get_configured()
+        return model_id in [reply.model for reply in replies]
+
     def _hint_at_replies(self, model_id: str) -> None:
         """Let a failing test say that the replies to an embedding model are never used."""
         script = self.responses.replies
-        replies = script.get_configured()
-        configured = [reply.model for reply in replies]
         hint = explain_reply_to_embedding(model_id)
-        if model_id in configured and hint not in script.hints:
+        if self._has_replies(model_id) and hint not in script.hints:
             script.hints += (hint,)
 
     @property
@@ -667,6 +676,9 @@ class Mock:
         # A generated reply, or one of a model's default response, has no source location.
         configured = self.history.answered_by.get(record["number"])
         location = None if configured is None else configured.place
+        # A queued reply ends by itself.
+        if reply.tool_calls and not isinstance(configured, QueuedReply):
+            _check_turn(request, location)
         problem = check_reply(record, reply, request, self.settings, location)
         if problem is not None:
             self.note_problem(str(problem))
@@ -812,3 +824,22 @@ class Mock:
 
     def _reload(self) -> None:
         """Read the configuration of the test in another process; subclasses override it."""
+
+
+def _check_turn(request: Request, location: SourceLocation | None) -> None:
+    """Raise EndlessToolCalls for a tool call that a reply repeats without an end.
+
+    Args:
+        request: the request.
+        location: the source location of the reply.
+    """
+    __tracebackhide__ = True
+    if request.turn <= MAX_TOOL_TURNS:
+        return
+    origin = format_notes(format_location(location))[1:]
+    raise EndlessToolCalls(
+        f"A reply that stays{origin} called a tool {MAX_TOOL_TURNS} times in one conversation, "
+        "and would go on. Queue the tool call, and set the text that comes after it: "
+        "mock.add(model, Reply(tool_calls=[…])), then mock.set(model, text). Or give the "
+        "application a limit, such as chain_limit=10 of llm."
+    )

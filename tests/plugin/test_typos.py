@@ -128,6 +128,9 @@ TYPOS = {
     "mock.return_value = 'x'": "*return_value cannot be assigned; set the reply of a model: *",
     "mock.side_effect = ['x']": "*side_effect cannot be assigned; queue replies with mock.script(*",
     "mock.assert_called()": "*'assert_called'. Use assert_any_call() or assert_called_once().",
+    "mock.assert_call_count(3)": (
+        "*object has no attribute 'assert_call_count'. Use assert len(mock.calls) == 3."
+    ),
     "mock.call_args": "*object has no attribute 'call_args'. Use last_call.",
     "mock.reset_mock()": "*object has no attribute 'reset_mock'. Use reset().",
     "mock.prompt('Hello')": "*no attribute 'prompt'. Use get_model('gpt-4o').prompt(…).",

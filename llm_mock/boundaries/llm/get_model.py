@@ -51,6 +51,7 @@ DOCUMENTED_NAMES = (
 """The names of `LLMMock` for users, which `docs/api.md` documents."""
 
 OTHER_NAMES = {
+    "assert_call_count": "assert len(mock.calls) == 3",
     "assert_called": "assert_any_call() or assert_called_once()",
     "call_args": "last_call",
     "prompt": "get_model('gpt-4o').prompt(…)",

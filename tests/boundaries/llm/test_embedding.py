@@ -24,7 +24,8 @@ from llm import (
 )
 from llm.cli import cli
 
-from llm_mock import InvalidReply, LLMMock, MockEmbeddingModel
+from llm_mock import InvalidReply, LLMMock, MockEmbeddingModel, UnexpectedCall
+from llm_mock.core.settings import Settings
 from tests.conftest import RunPython
 
 NAME = "text-embedding-3-small"
@@ -720,6 +721,18 @@ def test_a_reply_to_an_embedding_model_is_explained_where_the_test_fails(
         consecutive=True,
     )
     assert result.stdout.str().count("The replies for 'embedder'") == 2 * is_hinted
+
+
+@pytest.mark.parametrize("configured", ["embedder", "*"])
+def test_a_strict_test_is_told_that_an_embedding_model_has_no_replies(configured: str) -> None:
+    get_model = LLMMock(settings=Settings(strict="error"))
+    get_model.set_error(configured, ValueError)
+    with pytest.raises(UnexpectedCall) as caught:
+        get_model.get_embedding_model("embedder").embed("Hello")
+    if configured == "embedder":
+        assert str(caught.value) == NOT_USED.replace("[[]", "[")
+    else:
+        assert str(caught.value).startswith("No vector was configured for what the embedding model")
 
 
 def test_a_known_vector_needs_no_hint(pytester: pytest.Pytester) -> None:

@@ -14,6 +14,7 @@ from llm.models import Toolbox, ToolCall
 
 from llm_mock import (
     BrokenToolCall,
+    EndlessToolCalls,
     Event,
     InvalidReply,
     InvalidToolCall,
@@ -418,6 +419,55 @@ def test_a_response_survives_being_written_down() -> None:
     assert restored.text() == "answer to one"
     assert restored.reply("two").text() == "answer to two"
     assert get_model.calls[1]["turn"] == 2
+
+
+def chain(get_model: LLMMock, limit: int | None = None) -> str:
+    conversation = get_model("m").conversation()
+    return str(conversation.chain("Go", tools=[weather], chain_limit=limit).text())
+
+
+ENDLESS = OwnToolCall("weather", {"city": "Rome"})
+ENDLESS_ADVICE = (
+    " called a tool 100 times in one conversation, and would go on. Queue the tool call, and set "
+    "the text that comes after it: mock.add(model, Reply(tool_calls=[…])), then mock.set(model, "
+    "text). Or give the application a limit, such as chain_limit=10 of llm."
+)
+
+
+def test_a_tool_call_that_stays_does_not_hang_an_application_without_a_limit() -> None:
+    get_model = LLMMock()
+    get_model.set("m", Reply(tool_calls=[ENDLESS]))
+    with pytest.raises(EndlessToolCalls) as caught:
+        chain(get_model)
+    message = str(caught.value)
+    assert message.startswith("A reply that stays (")
+    assert "test_streams_and_tools.py:" in message
+    assert message.endswith(f"){ENDLESS_ADVICE}")
+    assert len(get_model.calls) == 101
+    assert get_model.problems == [message]
+
+
+def test_a_default_response_that_calls_a_tool_does_not_hang_either() -> None:
+    get_model = LLMMock()
+    get_model("m").default_response = Reply(tool_calls=[ENDLESS])
+    with pytest.raises(EndlessToolCalls) as caught:
+        chain(get_model)
+    assert str(caught.value) == f"A reply that stays{ENDLESS_ADVICE}"
+
+
+def test_an_application_with_a_limit_of_its_own_may_call_a_tool_as_often() -> None:
+    get_model = LLMMock()
+    get_model.set("m", Reply(tool_calls=[ENDLESS]))
+    with pytest.raises(ValueError, match="Chain limit of 100 exceeded"):
+        chain(get_model, 100)
+    assert get_model.problems == []
+
+
+def test_queued_tool_calls_end_by_themselves() -> None:
+    get_model = LLMMock()
+    get_model.add("m", Reply(tool_calls=[ENDLESS]), times=101)
+    get_model.set("m", "Done")
+    assert chain(get_model).endswith("Done")
 
 
 @pytest.mark.parametrize("is_async", [False, True])
