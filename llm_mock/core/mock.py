@@ -376,12 +376,7 @@ class Mock:
         for item in items:
             if not is_generated and not state.is_configured(item):
                 if self.settings.strict == "error":
-                    if self._has_replies(model_id):
-                        message = explain_reply_to_embedding(model_id)
-                    else:
-                        message = explain_unexpected_embedding(model_id, item)
-                    self.note_problem(message)
-                    raise UnexpectedCall(message)
+                    self._refuse_embedding(model_id, item)
                 is_generated = True
                 self.history.generated_embeddings += 1
                 self._hint_at_replies(model_id)
@@ -391,6 +386,16 @@ class Mock:
                 self.note_problem(str(error))
                 raise
         return vectors
+
+    def _refuse_embedding(self, model_id: str, item: str | bytes) -> NoReturn:
+        """Raise an UnexpectedCall for an item without a vector, and note it."""
+        __tracebackhide__ = True
+        if self._has_replies(model_id):
+            message = explain_reply_to_embedding(model_id)
+        else:
+            message = explain_unexpected_embedding(model_id, item)
+        self.note_problem(message)
+        raise UnexpectedCall(message)
 
     def _has_replies(self, model_id: str) -> bool:
         """Return whether a test configured replies for an embedding model, which has none."""
@@ -673,16 +678,37 @@ class Mock:
         # A recorded reply was given by a model, so nothing is checked of it.
         if reply is DEFAULT_REPLY or reply.is_recorded:
             return
-        # A generated reply, or one of a model's default response, has no source location.
-        configured = self.history.answered_by.get(record["number"])
-        location = None if configured is None else configured.place
-        # A queued reply ends by itself.
-        if reply.tool_calls and not isinstance(configured, QueuedReply):
-            _check_turn(request, location)
+        if request.turn > MAX_TOOL_TURNS:
+            self._check_end(record, reply)
+        # The same as `_locate_reply`, whose call is saved.
+        location = getattr(self.history.answered_by.get(record["number"]), "place", None)
         problem = check_reply(record, reply, request, self.settings, location)
         if problem is not None:
             self.note_problem(str(problem))
             raise problem
+
+    def _locate_reply(self, record: Call) -> SourceLocation | None:
+        """Return the source location of the reply to a call.
+
+        A generated reply, or one of a model's default response, has none.
+        """
+        configured = self.history.answered_by.get(record["number"])
+        return None if configured is None else configured.place
+
+    def _check_end(self, record: Call, reply: Reply) -> None:
+        """Raise EndlessToolCalls for a tool call that is repeated without an end."""
+        __tracebackhide__ = True
+        # A queued reply ends by itself.
+        is_queued = isinstance(self.history.answered_by.get(record["number"]), QueuedReply)
+        if is_queued or not reply.tool_calls:
+            return
+        origin = format_notes(format_location(self._locate_reply(record)))[1:]
+        raise EndlessToolCalls(
+            f"A reply that stays{origin} called a tool {MAX_TOOL_TURNS} times in one conversation, "
+            "and would go on. Queue the tool call, and set the text that comes after it: "
+            "mock.add(model, Reply(tool_calls=[…])), then mock.set(model, text). Or give the "
+            "application a limit, such as chain_limit=10 of llm."
+        )
 
     def _check_candidates(self, record: Call, request: Request, reply: Reply) -> None:
         """Raise the problem of a reply with several candidates, and note it."""
@@ -714,9 +740,7 @@ class Mock:
             problem: a phrase that follows "The reply".
         """
         __tracebackhide__ = True
-        configured = self.history.answered_by.get(record["number"])
-        location = None if configured is None else configured.place
-        origin = format_notes(format_location(location))[1:]
+        origin = format_notes(format_location(self._locate_reply(record)))[1:]
         message = f"The reply{origin} {problem}"
         self.note_problem(message)
         raise InvalidReply(message)
@@ -824,22 +848,3 @@ class Mock:
 
     def _reload(self) -> None:
         """Read the configuration of the test in another process; subclasses override it."""
-
-
-def _check_turn(request: Request, location: SourceLocation | None) -> None:
-    """Raise EndlessToolCalls for a tool call that a reply repeats without an end.
-
-    Args:
-        request: the request.
-        location: the source location of the reply.
-    """
-    __tracebackhide__ = True
-    if request.turn <= MAX_TOOL_TURNS:
-        return
-    origin = format_notes(format_location(location))[1:]
-    raise EndlessToolCalls(
-        f"A reply that stays{origin} called a tool {MAX_TOOL_TURNS} times in one conversation, "
-        "and would go on. Queue the tool call, and set the text that comes after it: "
-        "mock.add(model, Reply(tool_calls=[…])), then mock.set(model, text). Or give the "
-        "application a limit, such as chain_limit=10 of llm."
-    )
