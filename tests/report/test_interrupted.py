@@ -28,9 +28,9 @@ def test_after(): ...
 
 
 def reported(pytester: pytest.Pytester, *arguments: str) -> list[dict[str, Any]]:
-    reports = ("--llm-mock-report=r.json", "--llm-mock-report=r.html")
-    # pytester would interrupt this run, too.
-    pytester.runpytest("-p", "no:randomly", *reports, *arguments, no_reraise_ctrlc=True)
+    pytester.runpytest_subprocess(
+        "-p", "no:randomly", "--llm-mock-report=r.json", "--llm-mock-report=r.html", *arguments
+    )
     found: list[dict[str, Any]] = json.loads(Path("r.json").read_text())["tests"]
     return found
 
