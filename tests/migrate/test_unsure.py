@@ -505,6 +505,28 @@ def test_another_object_without_replies_is_left(text: str, tmp_path: Path) -> No
     assert "no reply is configured, so the model replies with another Mock" in str(change)
 
 
+def test_a_class_within_a_test_is_unknown_to_the_others(tmp_path: Path) -> None:
+    result = migrated(
+        tmp_path,
+        """
+        def test_one():
+            class Fake:
+                def prompt(self, text):
+                    return Mock(**{"text.return_value": "Hi"})
+
+            with patch("app.get_model", return_value=Fake()):
+                app.ask()
+
+        def test_two():
+            with patch("app.get_model", return_value=Fake()):
+                app.ask()
+        """,
+    )
+    assert result.changed == ("test_one",)
+    [change] = result.manual_changes
+    assert change.name == "test_two"
+
+
 PARTIAL = """
     def test_it():
         with patch("app.get_model") as get_model:

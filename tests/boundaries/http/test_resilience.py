@@ -214,13 +214,22 @@ def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: LLMMoc
     mock.assert_resilient()
 
 
-@pytest.mark.parametrize("name", ["malformed-chunk", "error-event", "broken-stream", "stalled"])
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        ("malformed-chunk", "The stream ended within an event."),
+        ("error-event", "The engine is currently overloaded, please try again later"),
+        ("broken-stream", "peer closed connection without sending complete message body"),
+        ("stalled", "The stream stalled."),
+    ],
+)
 def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(
-    name: str, mock: LLMMock
+    name: str, error: str, mock: LLMMock
 ) -> None:
     mock.misbehave(name)
     with contextlib.suppress(Exception):
         ask(timeout=9)
+    assert error in mock.calls[0]["error"]
     assert not {"cut_off", "status"} & mock.calls[0].keys()
     mock.assert_resilient()
 
