@@ -675,6 +675,16 @@ def test_a_cell_of_expected_is_an_assertion(
     assert {key: getattr(assertion, key) for key in expected} == expected
 
 
+def test_an_assertion_without_counterpart_keeps_its_metric(folder: Path) -> None:
+    rows = "Where?,is-sql,safety\nWho?,is-sql,\n"
+    cases, _ = convert_table(folder, f"question,__expected,__metric\n{rows}")
+    assertions = [assertion for case in cases for assertion in case.assertions]
+    assert [(each.type, each.metric) for each in assertions] == [
+        ("skipped", "safety"),
+        ("skipped", None),
+    ]
+
+
 ALONE = """
 is-json contains-json is-sql contains-sql is-xml contains-xml is-html contains-html is-refusal
 is-valid-openai-tools-call is-valid-openai-function-call is-valid-function-call latency cost

@@ -86,6 +86,15 @@ def test_it_is_rewritten(tmp_path: Path, values: dict[str, str]) -> None:
     assert migrate(tmp_path, **values) == (NEW, [])
 
 
+@pytest.mark.parametrize("target", ["services.chat.OpenAI", "services.chat.openai.OpenAI"])
+def test_a_class_in_a_module_of_a_package_is_found(tmp_path: Path, target: str) -> None:
+    package = tmp_path / "services"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "chat.py").write_text("import openai\nfrom openai import OpenAI\n")
+    assert migrate(tmp_path, target=target) == (NEW, [])
+
+
 @pytest.mark.parametrize("target", ["OpenAI", "app.Client", "app.json.OpenAI", "other.OpenAI"])
 def test_another_class_is_left_alone(tmp_path: Path, target: str) -> None:
     source, reasons = migrate(tmp_path, target=target)

@@ -919,6 +919,23 @@ def test_a_socket_that_is_shut_down_has_an_end(how: int, mock_llm_calls: LLMMock
     sock.close()
 
 
+def test_a_transport_of_asyncio_tells_what_it_does(mock_llm_calls: LLMMock) -> None:
+    async def connect() -> None:
+        async with websockets.asyncio.client.connect(URL, close_timeout=0.01) as connection:
+            transport: Any = connection.transport
+            assert transport.get_protocol() is connection
+            assert transport.get_write_buffer_size() == 0
+            assert (transport.is_reading(), transport.is_closing()) == (True, False)
+            transport.pause_reading()
+            assert not transport.is_reading()
+            transport.resume_reading()
+            assert transport.is_reading()
+            transport.close()
+            assert (transport.is_reading(), transport.is_closing()) == (False, True)
+
+    asyncio.run(connect())
+
+
 # The server
 
 
