@@ -537,6 +537,25 @@ def _(number: int) -> bool:
     return accepts_fault(_call_tool_again, context)
 
 
+@limit(100, "core/mock.py MAX_TOOL_TURNS")
+def _(number: int) -> bool:
+    from llm_mock import EndlessToolCalls, Reply, ToolCall
+
+    get_model = LLMMock()
+    get_model.set("m", Reply(tool_calls=[ToolCall("mark", {})]))
+    try:
+        get_model("m").conversation().chain("Go", tools=[mark], chain_limit=number).text()
+    except EndlessToolCalls:
+        return False
+    except ValueError:  # by the limit of the chain
+        return True
+    raise AssertionError("the chain has an end")
+
+
+def mark() -> str:
+    return "marked"
+
+
 def accepts_fault(function: Callable[..., object], context: Any) -> bool:
     from llm_mock.errors import EndlessToolCalls
 
