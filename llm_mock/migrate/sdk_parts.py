@@ -10,7 +10,7 @@ from llm_mock.migrate.doubles import PlainCode, SideEffectList, TestDouble, Valu
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import get_node, raise_problem
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_elements, get_int, get_string, to_source
+from llm_mock.migrate.syntax import get_elements, get_int, read_dict, to_source
 from llm_mock.migrate.value_types import is_data
 
 SEE_REPLY = (
@@ -53,26 +53,12 @@ def _list_attributes(value: Value, part: str) -> Mapping[str, Value]:
         raise_problem(value)
         return value.attributes
     node = get_node(value)
-    items = None if node is None else _read_dict(node)
+    items = read_dict(node) if isinstance(node, cst.Dict) else None
     if items is None:
         source = "a list" if node is None else to_source(node)
         raise CannotRewrite(f"the {part} is {source}, which is not a mock", SEE_REPLY, node)
-    return items
-
-
-def _read_dict(node: cst.BaseExpression) -> dict[str, Value] | None:
-    """Return the values of a dict, which the types of SDKs take for a part; None for others."""
-    items: dict[str, Value] = {}
-    if not isinstance(node, cst.Dict):
-        return None
-    for element in node.elements:
-        name = None
-        if isinstance(element, cst.DictElement):
-            name = get_string(element.key)
-        if name is None:
-            return None
-        items[name] = PlainCode(element.value)
-    return items
+    # The types of SDKs take a dict for a part.
+    return {name: PlainCode(item) for name, item in items.items()}
 
 
 def is_left_out(value: Value) -> bool:

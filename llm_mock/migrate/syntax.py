@@ -194,13 +194,10 @@ def get_arguments(call: cst.Call) -> Arguments | None:
     keywords: dict[str, cst.BaseExpression] = {}
     for argument in call.args:
         if argument.star == "**" and isinstance(argument.value, cst.Dict):
-            for element in argument.value.elements:
-                if not isinstance(element, cst.DictElement):
-                    return None
-                name = get_string(element.key)
-                if name is None:
-                    return None
-                keywords[name] = element.value
+            items = read_dict(argument.value)
+            if items is None:
+                return None
+            keywords |= items
         elif argument.star:
             return None
         elif argument.keyword is not None:
@@ -208,6 +205,19 @@ def get_arguments(call: cst.Call) -> Arguments | None:
         else:
             positional.append(argument.value)
     return positional, keywords
+
+
+def read_dict(node: cst.Dict) -> dict[str, cst.BaseExpression] | None:
+    """Return the values of a dict by their keys, or None if a key is no literal string."""
+    items: dict[str, cst.BaseExpression] = {}
+    for element in node.elements:
+        name = None
+        if isinstance(element, cst.DictElement):
+            name = get_string(element.key)
+        if name is None:
+            return None
+        items[name] = element.value
+    return items
 
 
 def get_parameter_names(function: cst.FunctionDef | cst.Lambda) -> list[str]:

@@ -95,11 +95,17 @@ def _make_absolute(name: str, module: str, source: Path) -> str:
 
 # Cached: every patch in a file asks for the same few modules.
 @functools.cache
-def _collect_imports(source: Path) -> dict[str, str]:
+def _parse_module(source: Path) -> ast.Module:
+    """Parse a module of the application; one that is no valid Python is empty."""
     try:
-        tree = ast.parse(source.read_bytes())
+        return ast.parse(source.read_bytes())
     except (OSError, SyntaxError, ValueError):
-        return {}
+        return ast.Module([], [])
+
+
+@functools.cache
+def _collect_imports(source: Path) -> dict[str, str]:
+    tree = _parse_module(source)
     imports: dict[str, str] = {}
     # Imports in functions count: the application may import llm when it needs it.
     for node in ast.walk(tree):
@@ -136,11 +142,7 @@ def resolve_class(module: str, name: str, test_file: Path) -> str | None:
 def _collect_objects(source: Path) -> dict[str, str]:
     """Return the callables whose results a module binds to names, as they are written."""
     objects: dict[str, str] = {}
-    try:
-        tree = ast.parse(source.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return objects
-    for statement in tree.body:
+    for statement in _parse_module(source).body:
         targets: list[ast.expr] = []
         if isinstance(statement, ast.Assign):
             targets += statement.targets
