@@ -55,6 +55,7 @@ def mutate() -> ModuleType:
         ("a = cast('b', c)", []),
         ("a = cast('b', c + 1)", ["a = cast('b', c - 1)", "a = cast('b', c + 2)"]),
         ("a = TypeVar('a')", []),
+        ("a = zip(b + c, strict=True)", ["a = zip(b - c, strict=True)"]),
         ("a(frozen=True)", ["pass"]),
         ("if TYPE_CHECKING: pass", []),
         ("a = b if sys.platform == 'win32' else b", []),
