@@ -1345,6 +1345,9 @@ CONSTANTS: dict[str, float] = {
     "boundaries/http/protocols/ollama.py SHORTEST": 1_000_000,
     # The corpus of refused requests tries both sides.
     "boundaries/http/request_rules/ollama.py MOST_LOGPROBS": 20,
+    "support/redaction/forms.py CACHED_NAMES": 1_000,
+    "support/redaction/known_secrets.py CACHED_NAMES": 4_096,
+    "support/redaction/redactor.py CACHED_TEXTS": 10_000,
     "support/redaction/forms.py LONGEST_NAME": 40,
     "support/redaction/forms.py LONGEST_CUT": 80,
     "support/redaction/known_secrets.py SHORTEST_PART": 6,

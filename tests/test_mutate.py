@@ -100,6 +100,23 @@ def test_lines_that_coverage_cannot_see_are_tested_by_what_uses_them(
     assert bool(others) == bool(users)
 
 
+@pytest.mark.skipif(not (ROOT / "llm_mock").is_dir(), reason="the package has no source tree here")
+@pytest.mark.parametrize(
+    ("file", "name", "tests"),
+    [
+        ("time_limit.py", "SLACK_SECONDS", {"tests/test_limits.py::a"}),
+        ("time_limits.py", "SLACK_SECONDS", set()),
+        ("time_limit.py", "SLACK", set()),
+    ],
+)
+def test_a_number_is_tested_by_the_tests_that_read_it_in_its_file(
+    mutate: ModuleType, file: str, name: str, tests: set[str]
+) -> None:
+    coverage_map = mutate.CoverageMap([])
+    coverage_map.durations = {"tests/test_limits.py::a": 1.0, "tests/test_platforms.py::b": 1.0}
+    assert coverage_map.readers_of(file, {name}) == tests
+
+
 @pytest.mark.parametrize(
     ("name", "tests"),
     [

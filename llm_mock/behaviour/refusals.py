@@ -17,7 +17,8 @@ class Refusal(NamedTuple):
     """The error response of a provider; `{model}` and `{seconds}` are placeholders."""
 
     status: int
-    type: str
+    type: str | None
+    """The provider's name for the error; None if its errors have none."""
     message: str
     code: str | None = None
     param: str | None = None

@@ -39,12 +39,12 @@ class PassedKey(str):
 
 
 # Cached, because most calls of a run pass the same key.
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache
 def make_passed_key(key: str) -> PassedKey:
     """Return the recorded form of a key."""
     return PassedKey.from_digest(_compute_digest(key))
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache
 def _compute_digest(key: str) -> str:
     return hashlib.sha256(key.encode(errors="surrogatepass")).hexdigest()

@@ -336,7 +336,7 @@ async def _respond_with(mock: Mock, sent: WireRequest, provider: str) -> WireRes
     return await forward(sent, response)
 
 
-@lru_cache(1_000)
+@lru_cache
 def is_local_host(host: str | None) -> bool:
     """Return True if a header `Host` names this machine, or the request has none."""
     # No page in a browser can send such a request.

@@ -169,7 +169,7 @@ def _load_plugins(loader: Any) -> None:
         loader.load_plugins()
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache
 def _list_entries(
     listing: str, plugins: frozenset[Any], modified: tuple[int, ...]
 ) -> dict[str, Any]:

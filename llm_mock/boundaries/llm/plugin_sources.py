@@ -41,7 +41,7 @@ def may_be_alias(name: str) -> bool:
     return name not in sources.words and _is_part_of_word(name)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache
 def _is_part_of_word(name: str) -> bool:
     """Return whether a name is a part of another one, as "4.1" is of "gpt-4.1".
 

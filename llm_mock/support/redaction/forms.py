@@ -23,6 +23,8 @@ SHORTEST_BASE64 = 20
 LOOKED_AT = 200
 """The number of characters that decide whether a value is a credential."""
 LONGEST_NAME = 40
+CACHED_NAMES = 1_000
+"""The number of names of fields that are remembered as secret or not."""
 LONGEST_CUT = 80
 """The number of characters before a cut that are searched for the start of a key."""
 
@@ -156,7 +158,7 @@ def cover_forms(text: str) -> str:
     return "".join(pieces)
 
 
-@functools.lru_cache(1_000)
+@functools.lru_cache(CACHED_NAMES)
 def has_secret_name(name: str) -> bool:
     """Return whether a field of this name may hold a secret."""
     return bool(_SECRET_FIELD().fullmatch(name.lower()[-LONGEST_NAME:]))

@@ -28,6 +28,8 @@ SPACE = 16
 """The maximum white space around a sentence that says how much was cut."""
 MOST_CARRIED = 256
 """The number of credentials of requests that are kept, as a client may send a new one each time."""
+CACHED_NAMES = 4_096
+"""The number of names of variables that are remembered: clients of a server may send any."""
 LONG_TEXT = 10_000
 """The length from which a text is searched for values without white space only in long words."""
 _IN_WORDS = string.ascii_letters + string.digits + "_.~+/-"
@@ -56,8 +58,7 @@ def find_long_words(data: bytes) -> Iterator[tuple[int, int]]:
         start = marks.find(b"a" * LONG_WORD, end)
 
 
-# Limited, as the clients of a server may send any names.
-@functools.lru_cache(4_096)
+@functools.lru_cache(CACHED_NAMES)
 def is_secret_name(name: str) -> bool:
     """Return whether an environment variable holds a key, token or password, by its name."""
     return name.upper().endswith(_SECRET_VARIABLES)

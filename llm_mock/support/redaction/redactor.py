@@ -11,6 +11,8 @@ from llm_mock.support.redaction.forms import cover_forms, has_secret_name, is_se
 from llm_mock.support.redaction.known_secrets import KNOWN, KnownSecrets, cover_known
 from llm_mock.support.redaction.marks import FORM, REDACTED, make_mark, protect_marks, render_marks
 
+CACHED_TEXTS = 10_000
+"""The number of texts that are kept with their secrets replaced, as they come up again."""
 LONGEST_CACHED = 2_000
 """The maximum length of a cached text, as ten thousand longer ones could fill the memory."""
 
@@ -38,8 +40,7 @@ class Redactor:
         self._forms: tuple[str, ...] = ()
         """The forms of the known secrets at the last search."""
         self._patterns: list[re.Pattern[str]] = []
-        # The same texts come up again and again.
-        self._cover_short = functools.lru_cache(10_000)(self._cover_secrets)
+        self._cover_short = functools.lru_cache(CACHED_TEXTS)(self._cover_secrets)
         self.hide_pattern(*patterns)
 
     def hide_pattern(self, *patterns: str | re.Pattern[str]) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.cited_documents import list_documents
-from llm_mock.boundaries.http.details.cited_texts import CitedSpan, find_cited_spans
+from llm_mock.boundaries.http.details.cited_texts import CitedSpan, list_cited_texts
 from llm_mock.boundaries.http.details.server_tools import (
     build_tool_blocks,
     count_server_tool_use,
@@ -200,7 +200,7 @@ def _list_segments(context: ResponseContext) -> Iterator[list[Segment]]:
     """Yield the segments of each text of a reply."""
     reply = context.answer.reply
     documents = list_documents(context.request.body)
-    for text, spans in zip(reply.list_texts(), find_cited_spans(reply), strict=True):
+    for text, spans in list_cited_texts(reply):
         yield list(_split_text(text, spans, documents))
 
 

@@ -17,18 +17,18 @@ class CitedSpan(NamedTuple):
     citation: Citation
 
 
-def find_cited_spans(reply: Reply) -> list[list[CitedSpan]]:
-    """Return the cited spans of each text of a reply, in the order of its citations."""
-    texts = reply.list_texts()
-    spans: list[list[CitedSpan]] = [[] for _ in texts]
+def list_cited_texts(reply: Reply) -> list[tuple[str, list[CitedSpan]]]:
+    """Return the texts of a reply, each with its cited spans in the order of the citations."""
+    cited: list[tuple[str, list[CitedSpan]]] = [(text, []) for text in reply.list_texts()]
     for citation in reply.citations:
         supported = citation.text
         if supported is None:
-            spans[-1].append(CitedSpan(0, len(texts[-1]), citation))
+            text, spans = cited[-1]
+            spans.append(CitedSpan(0, len(text), citation))
             continue
-        for text, found in zip(texts, spans, strict=True):
+        for text, spans in cited:
             start = text.find(supported)
             if start >= 0:
-                found.append(CitedSpan(start, start + len(supported), citation))
+                spans.append(CitedSpan(start, start + len(supported), citation))
                 break
-    return spans
+    return cited

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
 from llm_mock.boundaries.http.cited_documents import describe_cohere_document
-from llm_mock.boundaries.http.details.cited_texts import find_cited_spans
+from llm_mock.boundaries.http.details.cited_texts import list_cited_texts
 from llm_mock.boundaries.http.details.token_logprobs import TokenQueue, make_token_id
 from llm_mock.boundaries.http.protocols.cohere_chat import CohereChat, build_events
 from llm_mock.core.events import Wait
@@ -86,7 +86,7 @@ def _build_citations(context: ResponseContext) -> list[JSONObject]:
         place = {"content_index": 1 if reply.reasoning else 0, "type": "TEXT_CONTENT"}
     citations: list[JSONObject] = []
     offset = 0
-    for text, spans in zip(reply.list_texts(), find_cited_spans(reply), strict=True):
+    for text, spans in list_cited_texts(reply):
         for span in spans:
             index = span.citation.document_index or 0
             document = describe_cohere_document(context.request.body, index)

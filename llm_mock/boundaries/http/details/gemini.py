@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext, ToolCallText
-from llm_mock.boundaries.http.details.cited_texts import find_cited_spans
+from llm_mock.boundaries.http.details.cited_texts import list_cited_texts
 from llm_mock.boundaries.http.details.token_logprobs import TokenQueue, list_alternatives
 from llm_mock.boundaries.http.protocols.gemini import (
     FunctionCalls,
@@ -147,9 +147,9 @@ def _build_grounding(reply: Reply) -> JSONObject:
     metadata = _build_search_metadata(reply)
     chunks: list[JSONObject] = metadata.pop("groundingChunks", [])
     supports: list[JSONObject] = []
-    spans_of_texts = find_cited_spans(reply)
-    positions = _list_text_positions(reply)
-    for text, spans, position in zip(reply.list_texts(), spans_of_texts, positions, strict=True):
+    positions = iter(_list_text_positions(reply))
+    for text, spans in list_cited_texts(reply):
+        position = next(positions)
         for span in spans:
             index = _find_chunk(chunks, span.citation)
             if index == len(chunks):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from pydantic_core import from_json
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
-from llm_mock.boundaries.http.details.cited_texts import find_cited_spans
+from llm_mock.boundaries.http.details.cited_texts import list_cited_texts
 from llm_mock.boundaries.http.details.token_logprobs import (
     TokenQueue,
     build_tokens,
@@ -146,8 +146,7 @@ def build_annotations(reply: Reply) -> list[JSONObject]:
     """Return the annotations of a message, whose content is all texts of a reply."""
     annotations: list[JSONObject] = []
     offset = 0
-    texts = reply.list_texts()
-    for text, spans in zip(texts, find_cited_spans(reply), strict=True):
+    for text, spans in list_cited_texts(reply):
         for span in spans:
             citation: JSONObject = {
                 "url": span.citation.url,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from llm_mock.boundaries.http.chunks import CompleteReply, ResponseContext
-from llm_mock.boundaries.http.details.cited_texts import CitedSpan, find_cited_spans
+from llm_mock.boundaries.http.details.cited_texts import CitedSpan, list_cited_texts
 from llm_mock.boundaries.http.details.response_items import build_item, iter_item_events
 from llm_mock.boundaries.http.details.token_logprobs import (
     TokenQueue,
@@ -37,7 +37,7 @@ class DetailedResponses(OpenAIResponses):
         output: list[JSONObject] = []
         if context.answer.reply.reasoning is not None or reply.reasoning:
             output.append(build_reasoning_item(context, reply.reasoning))
-        cited_spans = iter(find_cited_spans(context.answer.reply))
+        cited_spans = _iter_spans(context)
         for part in reply.parts:
             if isinstance(part, str):
                 item = build_message_item(context, part, len(output))
@@ -66,7 +66,7 @@ class _DetailedStream(ResponseStream):
 
     def __init__(self, context: ResponseContext) -> None:
         super().__init__(context)
-        self._cited_spans = iter(find_cited_spans(context.answer.reply))
+        self._cited_spans = _iter_spans(context)
         """The spans of the texts that are not closed yet."""
         self._tokens = TokenQueue(context.answer.reply.logprobs)
         self._annotations: list[JSONObject] = []
@@ -118,6 +118,12 @@ class _DetailedStream(ResponseStream):
 
 
 PROTOCOL = DetailedResponses()
+
+
+def _iter_spans(context: ResponseContext) -> Iterator[list[CitedSpan]]:
+    """Yield the cited spans of each text of the reply."""
+    for _, spans in list_cited_texts(context.answer.reply):
+        yield spans
 
 
 def _build_tokens(context: ResponseContext) -> list[JSONObject]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import operator
 import struct
 from collections.abc import Callable, Iterable, Iterator
 
@@ -484,7 +485,7 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
         if kind not in ENCODERS:
             raise WireError(400, f"invalid request: embedding type '{kind}' is not supported")
     dimensions = body.get("output_dimension")
-    vectors, headers = embed_texts(sent, provider, mock, body["model"], items, dimensions)
+    vectors, _ = embed_texts(sent, provider, mock, body["model"], items, dimensions)
     version = sent.path.split("/")[-2][1:]
     tokens = sum(estimate_tokens(len(item)) for item in items)
     response: JSONObject = {
@@ -494,10 +495,10 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     }
     if types is None and version == "1":
         response |= {"embeddings": vectors, "response_type": "embeddings_floats"}
-        return json_response(response, headers=headers)
+        return json_response(response)
     encoded = {kind: list(map(ENCODERS[kind], vectors)) for kind in types or ("float",)}
     response |= {"embeddings": encoded, "response_type": "embeddings_by_type"}
-    return json_response(response, headers=headers)
+    return json_response(response)
 
 
 def _list_embedded_items(body: JSONObject) -> list[str]:
@@ -589,7 +590,7 @@ def answer_rerank(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
         raise WireError(400, "invalid request: list of documents must not be empty")
     texts = [_get_document_text(document) for document in documents]
     items = [body["query"], *texts]
-    vectors, headers = embed_texts(sent, provider, mock, body["model"], items, None)
+    vectors, _ = embed_texts(sent, provider, mock, body["model"], items, None)
     query, *others = vectors
     results: list[JSONObject] = []
     for index, vector in enumerate(others):
@@ -606,7 +607,7 @@ def answer_rerank(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
         "results": results[: body.get("top_n")],
         "meta": _build_meta(sent.path.split("/")[-2][1:], search_units=1),
     }
-    return json_response(response, headers=headers)
+    return json_response(response)
 
 
 def _get_document_text(document: str | JSONObject) -> str:
@@ -618,6 +619,6 @@ def _get_document_text(document: str | JSONObject) -> str:
 
 def _compute_relevance(query: list[float], document: list[float]) -> float:
     """Return the cosine of two vectors, from 0 to 1."""
-    product = sum(left * right for left, right in zip(query, document, strict=True))
+    product = sum(map(operator.mul, query, document))
     length = math.hypot(*query) * math.hypot(*document)
     return round(max(0.0, min(1.0, product / length)), 6) if length else 0.0

@@ -406,10 +406,9 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
     items = [given] if isinstance(given, str) else given or []
     model = body["model"]
     vectors: list[list[float]] = []
-    headers: dict[str, str] = {}
     if items:
         dimensions = body.get("dimensions") or None
-        vectors, headers = embed_texts(sent, provider, mock, model, items, dimensions)
+        vectors, _ = embed_texts(sent, provider, mock, model, items, dimensions)
     response = {
         "model": model,
         "embeddings": vectors,
@@ -417,7 +416,7 @@ def answer_embed(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:
         "load_duration": SHORTEST,
         "prompt_eval_count": sum(estimate_tokens(len(item)) for item in items),
     }
-    return json_response(response, headers=headers)
+    return json_response(response)
 
 
 def answer_tags(sent: WireRequest, provider: str, mock: Mock) -> WireResponse:

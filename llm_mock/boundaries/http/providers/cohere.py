@@ -110,19 +110,19 @@ COHERE = ProviderDescriptor(
     refusals={
         "rate_limit": Refusal(
             429,
-            "",
+            None,
             "You are past the per minute request limit, please wait and try again later.",
         ),
         "overloaded": Refusal(
-            503, "", "The service is currently unavailable, please try again later."
+            503, None, "The service is currently unavailable, please try again later."
         ),
         "context_overflow": Refusal(
             400,
-            "",
+            None,
             "too many tokens: size limit exceeded by 11326 tokens. Try using shorter or fewer "
             "inputs.",
         ),
-        "invalid_key": Refusal(401, "", "invalid api token"),
+        "invalid_key": Refusal(401, None, "invalid api token"),
     },
     reads_retry_after_ms=True,
     server=ServerAccess(

@@ -83,18 +83,18 @@ OLLAMA = ProviderDescriptor(
         OwnEndpoint("GET", "/api/version$", "ollama:answer_version", calls_model=False),
     ),
     refusals={
-        "rate_limit": Refusal(429, "", "too many requests"),
+        "rate_limit": Refusal(429, None, "too many requests"),
         "overloaded": Refusal(
-            503, "", "server busy, please try again.  maximum pending requests exceeded"
+            503, None, "server busy, please try again.  maximum pending requests exceeded"
         ),
         "context_overflow": Refusal(
             400,
-            "",
+            None,
             "the prompt is longer than the context length currently available to the model; "
             "shorten the prompt, adjust the context length in settings, or use a model with a "
             "longer context length",
         ),
-        "invalid_key": Refusal(401, "", "unauthorized"),
+        "invalid_key": Refusal(401, None, "unauthorized"),
     },
     stream_type=JSON_LINES,
     server=ServerAccess(

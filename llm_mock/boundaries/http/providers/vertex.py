@@ -50,16 +50,18 @@ VERTEX = ProviderDescriptor(
     refusals={
         "rate_limit": Refusal(
             429,
-            "",
+            None,
             "Quota exceeded for aiplatform.googleapis.com/online_prediction_requests_per_base_model"
             " with base model: anthropic-{model}. Please submit a quota increase request. "
             "https://cloud.google.com/vertex-ai/docs/generative-ai/quotas-genai.",
         ),
-        "overloaded": Refusal(529, "", "Overloaded"),
-        "context_overflow": Refusal(400, "", "prompt is too long: 250000 tokens > 200000 maximum"),
+        "overloaded": Refusal(529, None, "Overloaded"),
+        "context_overflow": Refusal(
+            400, None, "prompt is too long: 250000 tokens > 200000 maximum"
+        ),
         "invalid_key": Refusal(
             401,
-            "",
+            None,
             "Request had invalid authentication credentials. Expected OAuth 2 access token, login "
             "cookie or other valid authentication credential. See "
             "https://developers.google.com/identity/sign-in/web/devconsole-project.",

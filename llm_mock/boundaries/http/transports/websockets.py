@@ -266,8 +266,6 @@ class MockSocket:
         with self._lock:
             self._session.receive_end()
             self._flush()
-            if how != socket.SHUT_WR:
-                self._end()
 
     def close(self) -> None:
         """Close the socket."""
