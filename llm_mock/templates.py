@@ -45,9 +45,26 @@ SENTENCES = (
 )
 
 
+GUESSED_NAMES = {
+    "authentication": "auth_error invalid_key unauthorized",
+    "context_overflow": "context_length too_long token_limit",
+    "no_connection": "connection_error network_error",
+    "overloaded": "internal_error internal_server_error server_error service_unavailable",
+    "refusal": "content_filter safety",
+    "truncated": "length max_tokens",
+}
+"""Names that newcomers guess, separated by spaces, by the template that they mean."""
+
+
 def __getattr__(name: str) -> Any:
     """Raise an AttributeError that names the nearest template, or all of them."""
     from llm_mock.support.text import suggest_name
+
+    for template, guesses in GUESSED_NAMES.items():
+        if name in guesses.split():
+            raise AttributeError(
+                f"module {__name__!r} has no attribute {name!r}; did you mean {template!r}?"
+            )
 
     functions = [value for value in globals().values() if isinstance(value, FunctionType)]
     known = [function.__name__ for function in functions if function.__module__ == __name__]

@@ -40,7 +40,11 @@ NAMES = (
 
 @pytest.mark.parametrize(
     ("name", "end"),
-    [("rate_limits", "; did you mean 'rate_limit'?"), ("server_error", f"; known are {NAMES}")],
+    [
+        ("rate_limits", "; did you mean 'rate_limit'?"),
+        ("server_error", "; did you mean 'overloaded'?"),
+        ("weather", f"; known are {NAMES}"),
+    ],
 )
 def test_a_template_that_does_not_exist_is_told_with_those_that_do(name: str, end: str) -> None:
     with pytest.raises(AttributeError) as caught:

@@ -46,8 +46,20 @@ FIXTURE_SYNONYMS = {
     "llm_mock": "mock_llm_responses",
     "mock_llm": "mock_llm_responses",
     "llm_mock_responses": "mock_llm_responses",
+    "mock_anthropic": "mock_llm_responses",
+    "mock_openai": "mock_llm_responses",
 }
 """Names by which tests look for a fixture, which are too far from its own for a suggestion."""
+NAME_SYNONYMS = {
+    "Answer": "Reply",
+    "Completion": "Reply",
+    "FunctionCall": "ToolCall",
+    "LLMResponse": "Reply",
+    "MockResponse": "Reply",
+    "Response": "Reply",
+    "ToolUse": "ToolCall",
+}
+"""Names by which tests import a class of the package, likewise."""
 
 
 def name_nearest(error: BaseException) -> None:
@@ -190,7 +202,11 @@ def _explain_import_error(error: ImportError) -> str | None:
 
 def _suggest_name_of_package(name: str, package: str) -> str:
     """Return a suggestion: the package that has a name, or the nearest name of the given one."""
+    if name in FIXTURES:
+        return "; it is a fixture: add it to the parameters of the test"
     if package == PACKAGE:
+        if name in NAME_SYNONYMS:
+            return f"; did you mean {NAME_SYNONYMS[name]!r}?"
         for other in PUBLIC_PACKAGES:
             place = f"{PACKAGE}.{other}"
             module = importlib.import_module(place)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from llm_mock.support.misspelling import explain_arguments, explain_missing_arguments
+from llm_mock.support.misspelling import explain_arguments, explain_call_error
 
 Part = TypeVar("Part")
 Parameters = ParamSpec("Parameters")
@@ -19,8 +19,8 @@ def forward_method(
 ) -> Callable[Concatenate[Any, Parameters], Result]:
     """Return a method that calls one of the attribute `part`, with its signature and docstring.
 
-    The error for a misspelt keyword argument names the nearest one, and that for missing arguments
-    lists all.
+    The error for a misspelt keyword argument names the nearest one, and that for missing, repeated
+    or excess arguments lists all.
     """
 
     @functools.wraps(method)
@@ -36,9 +36,7 @@ def forward_method(
                 raise
             message = explain_arguments(method, kwargs)
             if message is None:
-                message = explain_missing_arguments(method, error)
-            if message is None:
-                raise
+                message = explain_call_error(method, error)
             raise TypeError(message) from None
 
     return cast("Callable[Concatenate[Any, Parameters], Result]", delegate)

@@ -13,22 +13,44 @@ from typing import Any
 from llm_mock.support.text import suggest_name, suggest_nearest
 
 SYNONYMS = {
+    "arguments": ("args", "function_arguments", "input", "kwargs", "parameters", "params"),
+    "chunks": ("deltas", "stream"),
+    "data": ("json", "object", "parsed", "structured"),
+    "error": ("exception", "raises"),
     "exception": ("error", "side_effect"),
     "finish_reason": ("stop_reason",),
-    "latency": ("delay",),
-    "prompt": ("prompt_contains",),
+    "latency": ("delay", "sleep"),
+    "name": ("function", "function_name", "tool", "tool_name"),
+    "prompt": ("contains", "input", "match", "messages", "prompt_contains", "user", "when"),
     "provider": ("model",),
     "response": ("answer", "content", "error", "reply", "return_value", "side_effect", "text"),
     "responses": ("answers", "replies", "side_effect"),
-    "text": ("content",),
+    "schema": ("output_type", "response_format", "response_model", "response_schema"),
+    "system": ("instructions", "system_instruction", "system_prompt"),
+    "text": ("answer", "content", "message", "response"),
+    "times": ("count", "n", "repeat"),
+    "tool_call_id": ("call_id", "id", "tool_use_id"),
+    "tool_calls": ("function_calls", "tools", "tool_use"),
     "usage": ("tokens", "input_tokens", "output_tokens"),
 }
 """Words for an argument that are too far from its name to find it by its letters."""
+HINTS = {
+    "ToolCall": (
+        'Write the arguments of the tool as a dict, as in ToolCall("weather", {"city": "Rome"}), '
+        'or call("weather", city="Rome").'
+    ),
+    "add": "For several calls in order, write script(model, first, second).",
+    "set": "For several calls in order, write script(model, first, second).",
+}
+"""Advice about arguments that fit no argument of a function, by the name of the function."""
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
 """Python's message, which has no better form: the error has no attributes."""
 MISSING_ARGUMENTS = re.compile(r"([\w.]+)\(\) missing \d+ required .*arguments?: (.+)")
 """Python's message, likewise."""
-
+REPEATED_ARGUMENT = re.compile(r"([\w.]+)\(\) got multiple values for argument '(\w+)'")
+"""Python's message, likewise."""
+CALL_ERROR = re.compile(r"([\w.]+)\(\) (got|missing|takes) ")
+"""The beginning of all of them and of that for too many arguments, with the function's name."""
 CALLED_LIST = "'list' object is not callable"
 """Python's message, likewise."""
 
@@ -52,7 +74,7 @@ class MisspeltAttribute(AttributeError):
 
     def __str__(self) -> str:
         public = [name for name in dir(self._owner) if not name.startswith("_")]
-        nearest = suggest_nearest(self._name, public)
+        nearest = suggest_name(self._name, public)
         return f"{type(self._owner).__name__!r} object has no attribute {self._name!r}{nearest}"
 
     def __reduce__(self) -> tuple[type[AttributeError], tuple[str]]:
@@ -105,17 +127,59 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     missing = [each for each in known if each not in given]
     nearest = _suggest_argument(name, missing)
     called, listed = _describe_function(function, known)
-    return f"{called}() has no argument {name!r}{nearest or '.'} {listed}"
+    if not nearest:
+        nearest = "."
+        listed = f"{_give_hint(called)}{listed}"
+    return f"{called}() has no argument {name!r}{nearest} {listed}"
 
 
-def explain_missing_arguments(function: Callable[..., object], error: TypeError) -> str | None:
-    """Return a message about arguments that a function needs; None for another error."""
-    match = MISSING_ARGUMENTS.match(str(error))
-    if match is None:
-        return None
+def explain_call_error(function: Callable[..., object], error: TypeError) -> str:
+    """Return a message about arguments that are missing, given twice or too many.
+
+    Args:
+        function: the function that was called.
+        error: the error about its arguments.
+    """
+    text = str(error)
     known = _list_arguments(function)
     called, listed = _describe_function(function, known)
-    return f"{called}() also needs {match[2]}. {listed}"
+    missing = MISSING_ARGUMENTS.match(text)
+    if missing is not None:
+        # A reply alone is taken for the name of the model.
+        order = ""
+        if known[0] == "model" and "'model'" not in missing[2]:
+            order = f' The model comes first, as in {called}("*", …) for any model.'
+        return f"{called}() also needs {missing[2]}.{order} {listed}"
+    repeated = REPEATED_ARGUMENT.match(text)
+    positional = ", ".join(_list_positional(function))
+    if repeated is not None:
+        return (
+            f"{called}() got {repeated[2]!r} twice: by its position and by its name. The arguments "
+            f"by position are: {positional}. {listed}"
+        )
+    return (
+        f"{called}() got too many arguments by position, which are: {positional or 'none'}. Give "
+        f"the others by their names. {_give_hint(called)}{listed}"
+    )
+
+
+def _give_hint(called: str) -> str:
+    """Return the advice about the arguments of a function, with a space; empty without one."""
+    hint = HINTS.get(called)
+    return f"{hint} " if hint else ""
+
+
+def _list_positional(function: Callable[..., object]) -> list[str]:
+    """Return the names of the arguments that may be given by position."""
+    names = []
+    for parameter in inspect.signature(function).parameters.values():
+        is_positional = parameter.kind in (
+            parameter.POSITIONAL_ONLY,
+            parameter.POSITIONAL_OR_KEYWORD,
+        )
+        if is_positional and parameter.name != "self":
+            names.append(parameter.name)
+    return names
 
 
 def _describe_function(function: Callable[..., object], known: list[str]) -> tuple[str, str]:
@@ -166,15 +230,15 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
         return None
     if str(error) == CALLED_LIST:
         return _explain_called_list(frame)
-    unexpected = UNEXPECTED_ARGUMENT.match(str(error))
-    match = unexpected or MISSING_ARGUMENTS.match(str(error))
-    if match is None:
+    called = CALL_ERROR.match(str(error))
+    if called is None:
         return None
-    function = _find_called_function(match[1], frame)
+    function = _find_called_function(called[1], frame)
     if function is None:
         return None
+    unexpected = UNEXPECTED_ARGUMENT.match(str(error))
     if unexpected is None:
-        return explain_missing_arguments(function, error)
+        return explain_call_error(function, error)
     return explain_arguments(function, [unexpected[2]])
 
 

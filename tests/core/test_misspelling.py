@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from llm_mock import InvalidReply, LLMMock, create_mock_get_model
+from llm_mock.boundaries.llm.guessed_names import NAMES_BY_ADVICE
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "api.md"
 
@@ -77,6 +78,65 @@ def test_a_misspelt_name_is_answered_by_the_nearest_one(given: str) -> None:
     assert mock.responses.replies.get_configured() == []
 
 
+GUESSED = {
+    "add_response": "add(model, reply), or script(model, first, second) for several",
+    "queue": "add(model, reply), or script(model, first, second) for several",
+    "add_tool_call": "add(model, ToolCall(name, arguments))",
+    "assert_called": "assert_any_call() or assert_called_once()",
+    "assert_called_times": "assert len(mock.calls) == 3",
+    "assert_cost": "assert_cost_below(mock, 0.01) of llm_mock",
+    "assert_has_calls": "[call.prompt for call in mock.calls]",
+    "assert_prompt_contains": "assert_called_with(prompt)",
+    "assert_tool_called": "assert_called_with(tool_results=[…])",
+    "call_args": "last_call",
+    "call_prompts": "[call.prompt for call in mock.calls]",
+    "clear": "reset()",
+    "embed": "set_embedding(model, text, vector)",
+    "last_prompt": "last_call.prompt",
+    "last_request": "last_call.request",
+    "messages": "last_call.messages",
+    "prompt": "get_model('gpt-4o').prompt(…)",
+    "requests": "calls",
+    "respond": "set(model, reply)",
+    "return_value": "set(model, reply)",
+    "set_default": "set('*', reply)",
+    "set_exception": "set_error(model, error)",
+    "set_json": "set(model, data) with a dict or a pydantic object",
+    "set_rate_limit": "set(model, templates.rate_limit())",
+    "set_stream": "set(model, Reply(chunks=['Hel', 'lo']))",
+    "set_timeout": "set(model, templates.timeout())",
+    "set_usage": "set(model, Reply(text, usage={'input': 7, 'output': 2}))",
+    "side_effect": "script(model, first, second)",
+    "tools": "last_call.tools",
+    "usage": "last_call.usage",
+}
+
+
+@pytest.mark.parametrize("name", GUESSED)
+def test_a_guessed_name_is_answered_with_what_to_write(name: str) -> None:
+    mock = create_mock_get_model()
+    with pytest.raises(AttributeError) as caught:
+        getattr(mock, name)
+    message = f"'LLMMock' object has no attribute {name!r}. Use {GUESSED[name]}."
+    assert str(caught.value) == message
+
+
+def test_all_advice_for_guessed_names_is_tried() -> None:
+    assert {*GUESSED.values()} == {*NAMES_BY_ADVICE}
+    guesses = " ".join(NAMES_BY_ADVICE.values()).split()
+    assert len(guesses) == len({*guesses})
+    assert not {*guesses} & {*vars(create_mock_get_model())}
+
+
+def test_a_name_that_is_near_to_none_is_answered_with_all_of_them() -> None:
+    mock: Any = create_mock_get_model()
+    with pytest.raises(AttributeError) as caught:
+        _ = mock.zzzz
+    assert str(caught.value).startswith(
+        "'LLMMock' object has no attribute 'zzzz'; known are add, advance_clock, "
+    )
+
+
 @pytest.mark.parametrize("method", ["set", "add"])
 def test_the_arguments_that_exist_are_listed(method: str) -> None:
     with pytest.raises(TypeError, match=rf"^{method}\(\) has no argument 'colour'\. ") as caught:
@@ -96,10 +156,63 @@ def test_a_method_without_arguments_says_so() -> None:
         mock.assert_called_once(x=1)
 
 
-def test_an_argument_that_is_missing_is_named() -> None:
+LISTED = (
+    "Its arguments: model, response, schema, prompt, system, tools, turn, attachments, options, "
+    "tool_result, has_tool_result."
+)
+WRONG_CALLS: dict[str, tuple[Callable[[Any], object], str]] = {
+    "reply alone": (
+        lambda mock: mock.set("Hi"),
+        f"set() also needs 'response'. The model comes first, as in set(\"*\", …) for any model. "
+        f"{LISTED}",
+    ),
+    "no model": (lambda mock: mock.set(response="Hi"), f"set() also needs 'model'. {LISTED}"),
+    "nothing": (
+        lambda mock: mock.set(),
+        f"set() also needs 'model' and 'response'. {LISTED}",
+    ),
+    "twice": (
+        lambda mock: mock.set("m", "Hi", response="Hello"),
+        "set() got 'response' twice: by its position and by its name. The arguments by position "
+        f"are: model, response. {LISTED}",
+    ),
+    "model twice": (
+        lambda mock: mock.set_unknown("m", model="n"),
+        "set_unknown() got 'model' twice: by its position and by its name. The arguments by "
+        "position are: model. Its arguments: model.",
+    ),
+    "two replies": (
+        lambda mock: mock.set("m", "Hi", "Hello"),
+        "set() got too many arguments by position, which are: model, response. Give the others by "
+        "their names. For several calls in order, write script(model, first, second). "
+        f"{LISTED}",
+    ),
+    "two errors": (
+        lambda mock: mock.set_error("m", OSError, OSError),
+        "set_error() got too many arguments by position, which are: model, exception. Give the "
+        "others by their names. Its arguments: model, exception.",
+    ),
+    "none by position": (
+        lambda mock: mock.assert_resilient(3),
+        "assert_resilient() got too many arguments by position, which are: none. Give the others "
+        "by their names. Its arguments: attempts, gave_up, waits, strict.",
+    ),
+}
+
+
+@pytest.mark.parametrize("given", WRONG_CALLS)
+def test_arguments_that_are_missing_or_too_many_are_named(given: str) -> None:
+    use, message = WRONG_CALLS[given]
     mock: Any = create_mock_get_model()
-    with pytest.raises(TypeError, match=r"^set\(\) also needs 'response'\. Its arguments: "):
-        mock.set("m")
+    with pytest.raises(TypeError) as caught:
+        use(mock)
+    assert str(caught.value) == message
+
+
+def test_two_replies_for_add_are_answered_with_script() -> None:
+    mock: Any = create_mock_get_model()
+    with pytest.raises(TypeError, match=r"names\. For several calls in order, write script\(model"):
+        mock.add("m", "Hi", "Hello")
 
 
 def test_a_failure_shows_the_line_of_the_test_only(pytester: pytest.Pytester) -> None:

@@ -116,8 +116,8 @@ TYPOS = {
     "ask(); mock.assert_called_with(contians='a')": (
         "*Unknown condition 'contians'; did you mean 'prompt_contains'? *"
     ),
-    "mock.set('Hello')": "*TypeError: set() also needs 'response'. Its *: model, response, *",
-    "mock.set_price('gpt-4o', 1)": "*set_price() also needs 'output'. Its *: model, input, output.",
+    "mock.set('Hello')": "*TypeError: set() also needs 'response'. The model comes first, as in *",
+    "mock.set_price('gpt-4o', 1)": "*set_price() also needs 'output'. The *: model, input, output.",
     "ToolCall()": "*ToolCall() also needs 'name'*. Its arguments: name, *",
     "mock.set('*', templates.rate_limit)": (
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
@@ -128,12 +128,50 @@ TYPOS = {
     "mock.return_value = 'x'": "*return_value cannot be assigned; set the reply of a model: *",
     "mock.side_effect = ['x']": "*side_effect cannot be assigned; queue replies with mock.script(*",
     "mock.assert_called()": "*'assert_called'. Use assert_any_call() or assert_called_once().",
-    "mock.assert_call_count(3)": (
-        "*object has no attribute 'assert_call_count'. Use assert len(mock.calls) == 3."
+    "ToolCall('weather', args={})": "*has no argument 'args'; did you mean 'arguments'? *",
+    "ToolCall(tool='weather')": "*ToolCall() has no argument 'tool'; did you mean 'name'? *",
+    "ToolCall('weather', id='1')": "*has no argument 'id'; did you mean 'tool_call_id'? *",
+    "ToolCall('weather', city='Rome')": (
+        "*ToolCall() has no argument 'city'. Write the arguments of the tool as a dict, as in "
+        'ToolCall("weather", {"city": "Rome"}), or call("weather", city="Rome"). Its arguments: '
+        "name, arguments, tool_call_id."
     ),
-    "mock.call_args": "*object has no attribute 'call_args'. Use last_call.",
-    "mock.reset_mock()": "*object has no attribute 'reset_mock'. Use reset().",
-    "mock.prompt('Hello')": "*no attribute 'prompt'. Use get_model('gpt-4o').prompt(…).",
+    "ToolCall('weather', name='x')": (
+        "*ToolCall() got 'name' twice: by its position and by its name. The arguments by position "
+        "are: name, arguments, tool_call_id. Its arguments: name, arguments, tool_call_id."
+    ),
+    "ToolCall('a', {}, 'b', 'c')": (
+        "*ToolCall() got too many arguments by position, which are: name, arguments, tool_call_id. "
+        "Give the others by their names. Write the arguments of the tool as a dict, *"
+    ),
+    "Reply('x', 'y')": "*Reply() got too many arguments by position, which are: text. Give *",
+    "mock.advance_clock()": "*TypeError: advance_clock() also needs 'seconds'. Its *: seconds.",
+    "Reply(deltas=[])": "*no argument 'deltas'; did you mean 'chunks'? *",
+    "Reply(json={})": "*no argument 'json'; did you mean 'data'? *",
+    "Reply(raises=OSError)": "*no argument 'raises'; did you mean 'error'? *",
+    "Reply(sleep=1)": "*no argument 'sleep'; did you mean 'latency'? *",
+    "Reply(message='x')": "*no argument 'message'; did you mean 'text'? *",
+    "Reply(tools=[])": "*no argument 'tools'; did you mean 'tool_calls'? *",
+    "mock.set('m', 'x', contains='y')": "*no argument 'contains'; did you mean 'prompt'? *",
+    "mock.set('m', 'x', response_format=int)": "*'response_format'; did you mean 'schema'? *",
+    "mock.set('m', 'x', instructions='y')": "*'instructions'; did you mean 'system'? *",
+    "mock.add('m', 'x', repeat=2)": "*no argument 'repeat'; did you mean 'times'? *",
+    "templates.server_error()": "*no attribute 'server_error'; did you mean 'overloaded'?",
+    "templates.unauthorized()": "*'unauthorized'; did you mean 'authentication'?",
+    "templates.too_long()": "*'too_long'; did you mean 'context_overflow'?",
+    "templates.network_error()": "*'network_error'; did you mean 'no_connection'?",
+    "templates.content_filter()": "*'content_filter'; did you mean 'refusal'?",
+    "templates.max_tokens()": "*'max_tokens'; did you mean 'truncated'?",
+    "from llm_mock import Response": "*'Response' from 'llm_mock' (*); did you mean 'Reply'?",
+    "from llm_mock import Answer": "*'Answer' from 'llm_mock' (*); did you mean 'Reply'?",
+    "from llm_mock import Completion": "*'Completion' from *; did you mean 'Reply'?",
+    "from llm_mock import LLMResponse": "*'LLMResponse' from *; did you mean 'Reply'?",
+    "from llm_mock import MockResponse": "*'MockResponse' from *; did you mean 'Reply'?",
+    "from llm_mock import FunctionCall": "*'FunctionCall' from *; did you mean 'ToolCall'?",
+    "from llm_mock import ToolUse": "*'ToolUse' from 'llm_mock' (*); did you mean 'ToolCall'?",
+    "from llm_mock import debug_llm": (
+        "*'debug_llm' from 'llm_mock' (*); it is a fixture: add it to the parameters of the test"
+    ),
     "mock('Say hello')": (
         "*InvalidReply: mock('Say hello') returns the model of this name, and no model has such a "
         "name. To ask a model, write mock('gpt-4o').prompt(…)."
@@ -256,6 +294,8 @@ def test_a_typo_in_the_name_of_a_marker_is(name: str, pytester: pytest.Pytester)
         ("mock_llm_response", "; did you mean 'mock_llm_responses'?"),
         ("llm_mok", "; did you mean 'mock_llm_responses'?"),
         ("mock_llm", "; did you mean 'mock_llm_responses'?"),
+        ("mock_openai", "; did you mean 'mock_llm_responses'?"),
+        ("mock_anthropic", "; did you mean 'mock_llm_responses'?"),
         ("llm_mock_responses", "; did you mean 'mock_llm_responses'?"),
         ("llm_mock_casette", "; did you mean 'llm_mock_cassette'?"),
         ("database", ""),

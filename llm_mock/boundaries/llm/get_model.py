@@ -50,15 +50,6 @@ DOCUMENTED_NAMES = (
 )
 """The names of `LLMMock` for users, which `docs/api.md` documents."""
 
-OTHER_NAMES = {
-    "assert_call_count": "assert len(mock.calls) == 3",
-    "assert_called": "assert_any_call() or assert_called_once()",
-    "call_args": "last_call",
-    "prompt": "get_model('gpt-4o').prompt(…)",
-    "reset_mock": "reset()",
-}
-"""Names of `unittest.mock` and of models that would find a wrong nearest name, with what to use."""
-
 
 class LLMMock(Mock):
     """A replacement for `llm.get_model` whose models answer from a script and keep a history.
@@ -199,10 +190,13 @@ class LLMMock(Mock):
             # A property that failed comes here too, and shows its own error.
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
-            if name in OTHER_NAMES:
+            # Imported here, as most tests write only names that exist.
+            from llm_mock.boundaries.llm.guessed_names import find_advice
+
+            advice = find_advice(name)
+            if advice is not None:
                 raise AttributeError(
-                    f"{type(self).__name__!r} object has no attribute {name!r}. Use "
-                    f"{OTHER_NAMES[name]}."
+                    f"{type(self).__name__!r} object has no attribute {name!r}. Use {advice}."
                 )
             if name.startswith("call"):
                 raise AttributeError(
