@@ -8,6 +8,7 @@ from enum import Enum
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from llm_mock.core.call_parts import CallPart, CallParts, UnknownCallKey
 from llm_mock.core.keys import make_passed_key
 from llm_mock.core.request import copy_json, describe_attachments, describe_tool
 from llm_mock.support.json_types import JSONObject
@@ -50,13 +51,6 @@ class SentRequest(NamedTuple):
     """The headers; their names are in lower case."""
     body: JSONObject
     """The JSON body with exactly the fields that were sent."""
-
-
-class UnknownCallKey(KeyError):
-    """A key that no call has."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class Call(dict[str, Any]):
@@ -159,20 +153,17 @@ class Call(dict[str, Any]):
         `arguments`, `tool_call_id`), `tool_results` (`name`, `output`, `tool_call_id`) and
         `attachments`. The system prompt is the first message.
         """
-        messages: list[JSONObject] = self.describe_request()["messages"]
-        return messages
+        return CallParts("message", self.describe_request()["messages"], self.number)
 
     @property
     def tools(self) -> list[JSONObject]:
         """The offered tools: `name`, `description` and `input_schema` of each."""
-        tools: list[JSONObject] = self["tools"]
-        return tools
+        return CallParts("tool", self["tools"], self.number)
 
     @property
     def tool_results(self) -> list[JSONObject]:
         """The results of tools that this call returns to the model: `name` and `output` of each."""
-        results: list[dict[str, Any]] = self["kwargs"].get("tool_results", [])
-        return results
+        return CallParts("tool result", self["kwargs"].get("tool_results", ()), self.number)
 
     @property
     def schema(self) -> JSONObject | None:
@@ -183,14 +174,12 @@ class Call(dict[str, Any]):
     @property
     def options(self) -> JSONObject:
         """The options of the call, such as `temperature`; only those that were passed."""
-        options: JSONObject = self["options"]
-        return options
+        return CallPart("dict of options", self["options"])
 
     @property
     def attachments(self) -> list[JSONObject]:
         """The attachments of the prompt: `type`, and `path`, `url` or `bytes` of each."""
-        attachments: list[dict[str, Any]] = self["kwargs"].get("attachments", [])
-        return attachments
+        return CallParts("attachment", self["kwargs"].get("attachments", ()), self.number)
 
     @property
     def turn(self) -> int:
@@ -216,7 +205,8 @@ class Call(dict[str, Any]):
     @property
     def usage(self) -> dict[str, int | None]:
         """The tokens of the call: `input_tokens` and `output_tokens`; None for an error."""
-        return {"input_tokens": self["input_tokens"], "output_tokens": self["output_tokens"]}
+        tokens = {name: self[name] for name in ("input_tokens", "output_tokens")}
+        return CallPart("usage", tokens)
 
     @property
     def test(self) -> str | None:

@@ -1,0 +1,93 @@
+"""The parts of a call's record, whose errors name the nearest key and the missing item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from llm_mock.support.json_types import JSONObject
+from llm_mock.support.text import suggest_nearest
+
+SYNONYMS: Mapping[str, Mapping[str, str]] = {
+    "attachment": {"content": "bytes", "data": "bytes", "media_type": "type", "mime_type": "type"},
+    "message": {"content": "text", "contents": "text", "parts": "text"},
+    "tool": {"function": "name", "parameters": "input_schema", "schema": "input_schema"},
+    "tool result": {"content": "output", "result": "output", "text": "output"},
+    "usage": {
+        "completion_tokens": "output_tokens",
+        "input": "input_tokens",
+        "output": "output_tokens",
+        "prompt_tokens": "input_tokens",
+    },
+}
+"""The keys that APIs have for those of a record, by the kind of a part."""
+ADVICE: Mapping[str, str] = {
+    "tool result": (
+        " The call that follows a tool call has them: [call.tool_results for call in mock.calls]."
+    ),
+}
+"""The end of the message about an item that a list does not have, by the kind of its items."""
+
+
+class UnknownCallKey(KeyError):
+    """A key that no call, or no part of a call, has."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class CallPart(JSONObject):
+    """A part of a call, such as a message, a tool or the usage.
+
+    Args:
+        kind: the kind of the part, such as `message`.
+        fields: the keys and values.
+    """
+
+    __slots__ = ("_kind",)
+
+    def __init__(self, kind: str, fields: Mapping[str, object]) -> None:
+        super().__init__(fields)
+        self._kind = kind
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CallPart, (self._kind, dict(self))
+
+    def __missing__(self, key: object) -> object:
+        name = str(key)
+        meant = SYNONYMS.get(self._kind, {}).get(name)
+        if meant in self:
+            hint = f"; did you mean {meant!r}?"
+        else:
+            hint = suggest_nearest(name, self) or "."
+        known = ", ".join(self) or "none"
+        raise UnknownCallKey(f"This {self._kind} has no key {key!r}{hint} Its keys: {known}.")
+
+
+class CallParts(list[JSONObject]):
+    """The parts of one kind in a call, such as its messages.
+
+    Args:
+        kind: the kind of the parts, such as `message`.
+        parts: the parts.
+        number: the number of the call.
+    """
+
+    __slots__ = ("_kind", "_number")
+
+    def __init__(self, kind: str, parts: Iterable[Mapping[str, object]], number: int) -> None:
+        super().__init__(CallPart(kind, part) for part in parts)
+        self._kind = kind
+        self._number = number
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CallParts, (self._kind, list(self), self._number)
+
+    def __getitem__(self, position: Any) -> Any:
+        try:
+            return super().__getitem__(position)
+        except IndexError:
+            advice = ADVICE.get(self._kind, "")
+            raise IndexError(
+                f"There is no {self._kind} {position}: call {self._number} has {len(self)}.{advice}"
+            ) from None
