@@ -75,6 +75,16 @@ def _(length: int) -> bool:
     return is_whole
 
 
+@limit(500, "support/text.py SHOWN_MESSAGE")
+def _(length: int) -> bool:
+    from llm_mock.support.text import shorten_message
+
+    is_whole = shorten_message("x" * length) == "x" * length
+    if not is_whole:
+        assert shorten_message("x" * length) == "x" * 499 + "…"
+    return is_whole
+
+
 @limit(2_000, "support/text.py SHOWN_TEXT")
 def _(length: int) -> bool:
     from llm_mock.support.text import indent_text

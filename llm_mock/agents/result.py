@@ -202,12 +202,12 @@ class AgentResult:
     def __repr__(self) -> str:
         outcome = "succeeded"
         if not self.success:
-            outcome = f"failed: {shorten_name(self.error or '', 80)}"
-        calls = [format_tool_call(call.name, call.arguments, 60) for call in self.all_tool_calls]
+            outcome = f"failed: {shorten_name(self.error or '')}"
+        calls = [_format_call((call.name, call.arguments)) for call in self.all_tool_calls]
         shown_calls = shorten_name(", ".join(calls) or "none", SHOWN_REPR)
         text = f"<AgentResult: {outcome}; tool calls: {shown_calls}"
         if self.final_response:
-            text += f"; final response {shorten(self.final_response, 60)}"
+            text += f"; final response {shorten(self.final_response)}"
         return f"{text}>"
 
     def __str__(self) -> str:
@@ -290,7 +290,7 @@ class AgentResult:
                 return Finding(True, f"{_format_call(expected)} was called")
         similar = []
         for record in self.tool_calls_for(name)[:3]:
-            similar.append(format_tool_call(name, record.arguments, 80))
+            similar.append(_format_call((name, record.arguments)))
         reason = f"no call of {_format_call(expected)}"
         if similar:
             return Finding(False, f"{reason}, but {', '.join(similar)}")
@@ -324,9 +324,7 @@ class AgentResult:
             raise LookupError(f"no call of {name}; called: {_join_names(self._calls)}")
         arguments = calls[0].arguments
         if argument not in arguments:
-            raise LookupError(
-                f"no argument {argument!r} in {format_tool_call(name, arguments, 100)}"
-            )
+            raise LookupError(f"no argument {argument!r} in {_format_call((name, arguments))}")
         return arguments[argument]
 
     def tool_calls_match(
@@ -551,10 +549,10 @@ def _compare_each(
 
 def _format_call(call: _Call) -> str:
     name, arguments = call
-    return format_tool_call(name, arguments, 100) if arguments else name
+    return shorten_name(format_tool_call(name, arguments)) if arguments else name
 
 
 def _join_names(calls: Sequence[_Call]) -> str:
     if not calls:
         return "no tool"
-    return shorten_name(", ".join(name for name, _ in calls), 120)
+    return shorten_name(", ".join(name for name, _ in calls))

@@ -41,8 +41,7 @@ def result_from_json(text: str) -> AgentResult:
         return AgentResult(**_get_items(data, _RESULT), turns=turns)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(
-            f"Invalid result of an agent: {shorten(text, 60)}; "
-            "expected JSON that result_to_json wrote."
+            f"Invalid result of an agent: {shorten(text)}; expected JSON that result_to_json wrote."
         ) from error
 
 

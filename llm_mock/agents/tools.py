@@ -12,7 +12,7 @@ from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import MCPServer, Server
 from llm_mock.support import schemas
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import shorten_message
 
 if TYPE_CHECKING:
     import llm
@@ -100,7 +100,7 @@ class AgentTool(ABC):
         if not problems:
             return None
         lines = [f"The tool {self.name!r} was not called, because its arguments are invalid:"]
-        lines += [f"  {shorten_name(problem, 300)}" for problem in problems]
+        lines += [f"  {shorten_message(problem)}" for problem in problems]
         return ToolAnswer("\n".join(lines), is_error=True)
 
 

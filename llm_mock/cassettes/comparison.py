@@ -233,12 +233,11 @@ def _compare_objects(
             if not _is_compatible(old, new):
                 change = f"{_format_types(old)} → {_format_types(new)}"
                 yield Difference("error", f"field {place}: {change}")
-        elif name in OPTIONAL_FIELDS:
-            continue
-        elif old is None:
-            yield Difference("warning", f"field {place} is new")
-        elif all(name in types for types in recorded):
-            yield Difference("error", f"field {place} is gone")
+        elif name not in OPTIONAL_FIELDS:
+            if old is None:
+                yield Difference("warning", f"field {place} is new")
+            elif all(name in types for types in recorded):
+                yield Difference("error", f"field {place} is gone")
 
 
 def _merge_types(objects: list[dict[str, str]]) -> dict[str, set[str]]:

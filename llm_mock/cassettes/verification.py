@@ -62,7 +62,7 @@ class Verifier:
 
     def _verify(self, number: int, call: _ReplayedCall) -> VerifiedCall:
         recorded = call.recorded
-        prompt = shorten(recorded.request.prompt, 60)
+        prompt = shorten(recorded.request.prompt)
         description = redact(f"call {number} ({recorded.request.model}  {prompt})")
         # A mock of its own, so that the problems of the new call are not those of the test.
         mock = Mock(ModelBehaviour())

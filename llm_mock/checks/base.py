@@ -15,7 +15,7 @@ from llm_mock.agents.result import AgentResult
 from llm_mock.core.judge_choice import NO_CHOICE, JudgeChoice
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import escape_unprintable, shorten_name
+from llm_mock.support.text import escape_unprintable, shorten_message
 from llm_mock.support.validation import Number
 
 MAX_QUOTED = 120
@@ -111,7 +111,7 @@ def quote(text: str, length: int = MAX_QUOTED) -> str:
 
 def format_external_text(text: str) -> str:
     """Return a text of a model or of the project's code on one line, without secrets."""
-    return shorten_name(text, 500)
+    return shorten_message(text)
 
 
 def format_error(error: BaseException) -> str:

@@ -63,7 +63,7 @@ class JavaScriptAssertion(TextAssertion):
         if self.function is not None:
             name = shorten_name(self.function)
         else:
-            name = f"JavaScript {quote(str(self.code), 60)}"
+            name = f"JavaScript {quote(str(self.code))}"
         code = {"code": self.code, "function": self.function, "config": self.config}
         try:
             outcome = self._read_answer(run_javascript(code, output, context))

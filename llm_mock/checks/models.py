@@ -67,7 +67,7 @@ class SimilarAssertion(TextAssertion):
             return AssertionOutcome(None, message)
         holds, comparison = compare_score(similarity, self.threshold)
         similar = "similar" if holds else "not similar"
-        message = f"Output is {similar} to {quote(self.value, 80)}: {comparison}"
+        message = f"Output is {similar} to {quote(self.value)}: {comparison}"
         return AssertionOutcome(holds, message, score=min(max(similarity, 0.0), 1.0))
 
 
@@ -127,7 +127,7 @@ class LLMJudgeAssertion(TextAssertion):
         if verdict is None:
             return AssertionOutcome(None, quote(judgement.said), tokens, cost)
         meets = "meets" if verdict.met else "does not meet"
-        criteria = quote(self.criteria, 80)
+        criteria = quote(self.criteria)
         reason = format_external_text(verdict.reason)
         message = f"Output {meets} the criteria {criteria}: {reason}"
         return AssertionOutcome(verdict.met, message, tokens, cost)
@@ -141,7 +141,7 @@ class LLMJudgeAssertion(TextAssertion):
             return AssertionOutcome(None, quote(judgement.said), tokens, cost)
         grade = judgement.given[""]
         holds, comparison = compare_score(grade.score, threshold)
-        criteria = quote(self.criteria, 80)
+        criteria = quote(self.criteria)
         reason = format_external_text(grade.reason)
         message = f"Output meets the criteria {criteria} with {comparison}: {reason}"
         return AssertionOutcome(holds, message, tokens, cost, grade.score)

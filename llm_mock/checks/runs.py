@@ -79,7 +79,7 @@ class _ToolAssertion(RunAssertion):
                 hint = suggest_name(name, context.offered)
             else:
                 hint = "; it offers no tools"
-            return f"The agent offers no tool {shorten(name, 60)}{hint}"
+            return f"The agent offers no tool {shorten(name)}{hint}"
         return None
 
 

@@ -36,7 +36,7 @@ class LevenshteinAssertion(TextAssertion):
         holds = distance <= self.max_distance
         relation = "at most" if holds else "more than"
         edits = format_count(distance, "edit")
-        message = f"Output is {edits} from {quote(self.value, 80)}, {relation} {self.max_distance}"
+        message = f"Output is {edits} from {quote(self.value)}, {relation} {self.max_distance}"
         return AssertionOutcome(holds, message)
 
 

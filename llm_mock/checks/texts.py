@@ -25,7 +25,7 @@ from llm_mock.support.json_in_text import FencedJSON, find_json_values, parse_js
 from llm_mock.support.json_paths import get_value
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import shorten, shorten_message
 from llm_mock.support.time_limit import search_pattern
 
 # The empty text is excluded: every output contains it.
@@ -293,7 +293,7 @@ def _check_schema(json_schema: JSONObject, value: object, subject: str) -> Asser
     if not problems:
         fits = "is JSON that fits the schema" if subject == "Output" else "fits the schema"
         return AssertionOutcome(True, f"{subject} {fits}")
-    texts = [shorten_name(problem.lstrip(".: "), 200) for problem in problems[:MAX_PROBLEMS]]
+    texts = [shorten_message(problem.lstrip(".: ")) for problem in problems[:MAX_PROBLEMS]]
     message = f"{subject} breaks the schema: {'; '.join(texts)}"
     left_out = len(problems) - MAX_PROBLEMS
     if left_out > 0:
@@ -302,7 +302,7 @@ def _check_schema(json_schema: JSONObject, value: object, subject: str) -> Asser
 
 
 def _quote_all(texts: Sequence[str]) -> str:
-    return ", ".join(quote(text, 60) for text in texts)
+    return ", ".join(quote(text) for text in texts)
 
 
 def _describe_difference(value: str, output: str) -> str:
@@ -319,6 +319,6 @@ def _describe_difference(value: str, output: str) -> str:
         return f"{quote(value)}, it is {quote(output)}"
     # Some characters before the difference show where it is.
     start = position - 20
-    actual = quote(f"…{output[start:]}", 60)
-    expected = quote(f"…{value[start:]}", 60)
-    return f"{quote(value, 60)}: from character {position + 1:,} it is {actual}, not {expected}"
+    actual = quote(f"…{output[start:]}")
+    expected = quote(f"…{value[start:]}")
+    return f"{quote(value)}: from character {position + 1:,} it is {actual}, not {expected}"

@@ -17,7 +17,7 @@ from llm_mock.report.suite_baseline import LARGEST_BASELINE, compare_with_baseli
 from llm_mock.report.suite_changes import format_changes, summarize_changes
 from llm_mock.support import yaml_files
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import shorten_message, shorten_name
 
 EXPECTED = "a baseline is written by `pytest --llm-mock-report=FILE.json`"
 STATUS = {"passed": "passed", "xpassed": "passed", "failed": "failed", "error": "failed"}
@@ -63,9 +63,9 @@ def format_comparison(compared: JSONObject) -> Iterator[str]:
     """Yield lines that say what changed."""
     yield f"Against {shorten_name(compared['baseline'])}:"
     for suite in compared["suites"]:
-        yield shorten_name(summarize_changes(suite), 500)
+        yield shorten_message(summarize_changes(suite))
         for _, text in format_changes(suite):
-            yield f"  {shorten_name(text, 500)}"
+            yield f"  {shorten_message(text)}"
 
 
 def read_run_baseline(path: Path) -> RunBaseline:

@@ -17,7 +17,7 @@ from pydantic import Field
 from llm_mock.errors import LLMMockError
 from llm_mock.specs.allowed_hosts import LOOPBACK, AllowedHosts
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import format_error, shorten, shorten_name
+from llm_mock.support.text import format_error, shorten, shorten_message
 
 BODY_LIMIT = 10_240
 """The number of bytes that are read of the body of a response."""
@@ -170,7 +170,7 @@ class BuiltinTools:
                 "response."
             ) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            reason = shorten_name(format_error(error), 300).rstrip(".")
+            reason = shorten_message(format_error(error)).rstrip(".")
             raise LLMMockError(f"{subject} failed: {reason}. Is the server running?") from None
 
     async def _send(self, request: httpx2.Request, subject: str) -> JSONObject:
@@ -236,7 +236,7 @@ def _decode(body: bytes, charset: str | None, is_complete: bool) -> str:
 def _remove_secrets(url: httpx2.URL) -> str:
     """Return a URL for messages, without user, password and query."""
     public = url.copy_with(username=None, password=None, query=None, fragment=None)
-    return shorten_name(str(public), 300)
+    return shorten_message(str(public))
 
 
 def _is_number(value: Any) -> bool:

@@ -43,7 +43,7 @@ def load_spec(path: str | Path) -> TestSpec:
     document = yaml_files.load(Path(path))
     data = document.data
     if not isinstance(data, Mapping):
-        content = "the file is empty" if data is None else f"this is {shorten(data, 60)}"
+        content = "the file is empty" if data is None else f"this is {shorten(data)}"
         raise document.error(f"{content}; {_SHAPE}")
     if data.get("kind") == "TestSuite":
         problem = "this is a suite (kind: TestSuite), which `llm-mock test` runs"

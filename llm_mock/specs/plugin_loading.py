@@ -16,7 +16,7 @@ from typing import Any
 from llm_mock.errors import InvalidFile
 from llm_mock.specs.plugin_base import LLMPlugin
 from llm_mock.specs.tool_functions import MAX_SHOWN_ERROR, ToolFunction
-from llm_mock.support.text import format_error, shorten, shorten_name
+from llm_mock.support.text import format_error, shorten, shorten_message, shorten_name
 
 MAX_NAME_LENGTH = 64
 """The number of characters that providers allow in the name of a tool."""
@@ -95,7 +95,7 @@ def get_plugin_tools(plugin: LoadedPlugin) -> Iterator[ToolFunction]:
 
 def _describe_invalid_tool(tool: str, problem: str) -> str:
     return (
-        f"the tool {tool!r} cannot be offered: {shorten_name(problem, 300)}. Give its arguments "
+        f"the tool {tool!r} cannot be offered: {shorten_message(problem)}. Give its arguments "
         "names and types that JSON has; a method that is not a tool must begin with _."
     )
 

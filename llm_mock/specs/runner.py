@@ -25,7 +25,7 @@ from llm_mock.support.deadline import Deadline
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.numbers import LONGEST, is_number
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import shorten, shorten_name
+from llm_mock.support.text import shorten, shorten_message, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.agents.result import AgentResult
@@ -234,7 +234,7 @@ class _Run:
             for result in self.results:
                 if result.status == "pass":
                     names.append(shorten_name(result.name))
-            done = shorten_name(", ".join(names), 500) or "nothing"
+            done = shorten_message(", ".join(names)) or "nothing"
             reason = (
                 f"Timed out after {self.deadline.seconds:g} s during {error}. "
                 f"Done until then: {done}."

@@ -18,7 +18,7 @@ from pydantic_core import ArgsKwargs, to_jsonable_python
 import llm_mock
 from llm_mock.errors import LLMMockError
 from llm_mock.support.json_types import JSONObject
-from llm_mock.support.text import format_error, shorten, shorten_name
+from llm_mock.support.text import format_error, shorten, shorten_message, shorten_name
 
 MAX_SHOWN_ERROR = 1_000
 """The number of characters that messages show of an exception of a plugin."""
@@ -97,7 +97,7 @@ def _format_problems(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_url=False):
         location = ".".join(map(str, problem["loc"]))
-        text = shorten_name(f"{location}: {problem['msg']}", 300)
+        text = shorten_message(f"{location}: {problem['msg']}")
         lines.append(f"  {text}")
     return "\n".join(lines)
 

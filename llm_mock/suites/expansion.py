@@ -25,7 +25,7 @@ from llm_mock.suites.schema import (
 from llm_mock.suites.variables import SuiteSize, VariableReplacer, has_reference
 from llm_mock.support import yaml_files
 from llm_mock.support.interpolation import DOTTED_NAME
-from llm_mock.support.text import shorten, shorten_name, suggest_name
+from llm_mock.support.text import shorten, shorten_message, suggest_name
 from llm_mock.support.validation import describe_data, list_problems
 
 # An assertion or a variable takes memory even if its text is short.
@@ -44,7 +44,7 @@ AnyTurn = TypeVar("AnyTurn", bound=CaseTurn)
 def format_case_label(name: object, position: int) -> str:
     """Return the name of a case in messages; its number if it has no name."""
     if isinstance(name, str) and name:
-        return f"case {shorten(name, 80)}"
+        return f"case {shorten(name)}"
     return f"case {position + 1}"
 
 
@@ -172,7 +172,7 @@ class _CaseExpansion:
         try:
             text = self._files.read_text(name)
         except InvalidFile as error:
-            message = shorten_name(str(error), 500)
+            message = shorten_message(str(error))
             self.problems.append((place, f"{place[-1]}: {message}"))
             return ""
         self._size.add(len(text))
@@ -189,7 +189,7 @@ class _CaseExpansion:
                 for _, text in _check_variables((), row):
                     self.problems.append((place, f"{path}:{line}: {text}"))
         except InvalidFile as error:
-            message = shorten_name(str(error), 500)
+            message = shorten_message(str(error))
             self.problems.append((place, f"rows_file: {message}"))
         return case.model_copy(update={"rows": tuple(rows), "rows_file": None})
 
@@ -346,13 +346,13 @@ def _check_names(expanded: Iterable[tuple[int, TestCase]]) -> Iterator[SuiteProb
         elif owner is case:
             continue
         elif first == position:
-            name = shorten(case.name, 80)
+            name = shorten(case.name)
             yield place, f"two rows have the name {name}: add a variable that differs"
         else:
             line = ""
             if owner.line:
                 line = f", and the case at line {owner.line} has it"
-            yield place, f"duplicate name {shorten(case.name, 80)}{line}"
+            yield place, f"duplicate name {shorten(case.name)}{line}"
 
 
 def _check_shape(place: Place, case: TestCase) -> Iterator[SuiteProblem]:
@@ -409,7 +409,7 @@ def _check_variables(place: Place, variables: Mapping[str, object]) -> Iterator[
     for name, value in variables.items():
         if not DOTTED_NAME.fullmatch(name):
             rule = "use letters, digits, _ and single dots, with a letter or _ at the start"
-            label = shorten(name, 60)
+            label = shorten(name)
             yield (*place, name), f"invalid name of a variable, {label}: {rule}"
         if value is not None and not isinstance(value, (str, bool, int, float)):
             actual = describe_data(value)

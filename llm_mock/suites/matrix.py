@@ -172,7 +172,7 @@ def _find_duplicates(axis: str, entries: Sequence[_Entry]) -> Iterator[SuiteProb
             place = f" (line {other.line})"
         else:
             place = ""
-        name = shorten(entry.display_name, 60)
+        name = shorten(entry.display_name)
         yield (
             ("matrix", axis, position),
             f"duplicate {word} {name}{place}: leave it out, or give one of them another 'name'",

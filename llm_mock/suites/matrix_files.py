@@ -6,7 +6,7 @@ from llm_mock.errors import LLMMockError
 from llm_mock.suites.case_files import CaseFiles
 from llm_mock.suites.matrix import Matrix, MatrixPrompt, MatrixRole, SuiteProblem
 from llm_mock.suites.role import load_role
-from llm_mock.support.text import shorten_name
+from llm_mock.support.text import shorten_message
 
 
 def load_matrix_files(matrix: Matrix, files: CaseFiles) -> tuple[Matrix, list[SuiteProblem]]:
@@ -17,14 +17,14 @@ def load_matrix_files(matrix: Matrix, files: CaseFiles) -> tuple[Matrix, list[Su
         try:
             roles.append(_read_role(role, files))
         except LLMMockError as error:
-            message = shorten_name(str(error), 500)
+            message = shorten_message(str(error))
             problems.append((("matrix", "roles", position), f"matrix.roles: {message}"))
     prompts = []
     for position, prompt in enumerate(matrix.system_prompts):
         try:
             prompts.append(_read_prompt(prompt, files))
         except LLMMockError as error:
-            message = shorten_name(str(error), 500)
+            message = shorten_message(str(error))
             place = ("matrix", "system_prompts", position, "file")
             problems.append((place, f"matrix.system_prompts: {message}"))
     content = {"roles": tuple(roles), "system_prompts": tuple(prompts)}

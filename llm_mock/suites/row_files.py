@@ -69,7 +69,7 @@ def _parse_header(path: Path, line: int, values: list[str]) -> list[str]:
     for value in values:
         name = value.strip()
         if name in names:
-            raise InvalidFile(f"{path}:{line}: duplicate column {shorten(name, 60)}")
+            raise InvalidFile(f"{path}:{line}: duplicate column {shorten(name)}")
         names.append(name)
     return names
 

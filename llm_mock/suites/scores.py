@@ -61,5 +61,5 @@ def format_scores(
     text = format_score(score, threshold)
     if not metrics:
         return text
-    averages = [f"{shorten_name(name, 60)} {value:.3f}" for name, value in metrics.items()]
+    averages = [f"{shorten_name(name)} {value:.3f}" for name, value in metrics.items()]
     return f"{text}; metrics: {', '.join(averages)}"

@@ -16,8 +16,9 @@ from typing import Any
 
 from llm_mock.support.redaction import redact
 
-# The limits of what a message shows of a value, a text and a list of names
+# The limits of what a message shows of a value, another message, a text and a list of names
 SHOWN_CHARACTERS = 120
+SHOWN_MESSAGE = 500
 SHOWN_TEXT = 2_000
 SHOWN_LINES = 40
 SHOWN_NAMES = 50
@@ -49,6 +50,11 @@ def shorten_name(name: str, length: int = SHOWN_CHARACTERS) -> str:
     """Return a name or a message on one line without secrets or control characters."""
     examined = length + MARGIN
     return _fit_line(redact_start(name, examined), length, len(name) > examined)
+
+
+def shorten_message(text: str) -> str:
+    """Return a message of another source on one line without secrets or control characters."""
+    return shorten_name(text, SHOWN_MESSAGE)
 
 
 def _fit_line(text: str, length: int, is_cut: bool = False) -> str:
@@ -169,14 +175,14 @@ def described(value: object) -> str:
     return f"an object of type {type(value).__qualname__}"
 
 
-def format_tool_call(name: str, arguments: Mapping[str, object], length: int = 300) -> str:
+def format_tool_call(name: str, arguments: Mapping[str, object]) -> str:
     """Return a tool call on one line, as Python code."""
     formatted = []
     for argument, value in arguments.items():
         text = _as_json(redact(value))
         formatted.append(f"{argument}={text}")
     call = f"{name}({', '.join(formatted)})"
-    return shorten_name(call, length)
+    return shorten_message(call)
 
 
 def format_error(error: BaseException) -> str:

@@ -90,9 +90,9 @@ def test_the_score_of_several_criteria_is_their_weighted_mean(
         "facts 0.5 (Is correct): One is wrong",
         "answer: Text",
     ]
-    assert (
-        "The criteria:\ntone: Is polite\nfacts: Is correct\n" in mock_llm_calls.calls[0]["prompt"]
-    )
+    call = mock_llm_calls.calls[0]
+    assert "The criteria:\ntone: Is polite\nfacts: Is correct\n" in call["prompt"]
+    assert call["kwargs"]["schema"] == "Grades"
 
 
 @pytest.mark.parametrize(

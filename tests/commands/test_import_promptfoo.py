@@ -137,6 +137,9 @@ def test_what_has_a_counterpart_is_written_and_what_has_none_is_told_with_its_li
     ]
 
 
+PYTHON_HINT = "write its code as a function in a file beside the suite, function: checks.py:name"
+
+
 @pytest.mark.parametrize(
     ("threshold", "types"), [("", ["contains"]), (", threshold: 0.5", ["skipped"])]
 )
@@ -197,8 +200,14 @@ def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
         ("type: contains, value: 2.5", {"type": "contains", "value": "2.5"}),
         ("type: equals, value: {a: '{{q}}'}", {"type": "json", "value": {"a": "${q}"}}),
         ("type: not-equals, value: [1, 2]", {"type": "not_json", "value": [1, 2]}),
-        ("type: contains, value: [1, 2]", None),
-        ("type: starts-with, value: {a: 1}", None),
+        (
+            "type: contains, value: [1, 2]",
+            "its value must be text",
+        ),
+        (
+            "type: starts-with, value: {a: 1}",
+            "its value must be text",
+        ),
         (
             "type: contains-all, value: 'a, \"b, c\" ,d'",
             {"type": "contains_all", "values": ["a", "b, c", "d"]},
@@ -207,8 +216,14 @@ def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
             "type: contains-any, value: [1, false, x]",
             {"type": "contains_any", "values": ["1", "false", "x"]},
         ),
-        ("type: contains-any, value: [[1]]", None),
-        ("type: contains-any, value: [{a: 1}]", None),
+        (
+            "type: contains-any, value: [[1]]",
+            "values.0: should be text, not a list",
+        ),
+        (
+            "type: contains-any, value: [{a: 1}]",
+            "values.0: should be text, not a mapping",
+        ),
         (
             'type: is-json, value: \'{"type": "object"}\'',
             {"type": "json", "schema": {"type": "object"}},
@@ -217,14 +232,23 @@ def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
             "type: not-contains-json, value: 'required: [a]'",
             {"type": "not_contains_json", "schema": {"required": ["a"]}},
         ),
-        ("type: is-json, value: 'no: [schema'", None),
-        ("type: is-json, value: just text", None),
+        (
+            "type: is-json, value: 'no: [schema'",
+            "schema: should be a mapping (key: value), not 'no: [schema'",
+        ),
+        (
+            "type: is-json, value: just text",
+            "schema: should be a mapping (key: value), not 'just text'",
+        ),
         (
             "type: not-levenshtein, value: a, threshold: 2.5",
             {"type": "not_levenshtein", "value": "a", "max_distance": 2},
         ),
-        ("type: levenshtein, value: a, threshold: few", None),
-        ("type: levenshtein", None),
+        (
+            "type: levenshtein, value: a, threshold: few",
+            "its threshold must be a number",
+        ),
+        ("type: levenshtein", "'value' is missing"),
         ("type: rouge-n, value: a", {"type": "rouge_n", "value": "a"}),
         (
             "type: rouge-n, value: a, threshold: 0.5",
@@ -252,22 +276,59 @@ def test_only_a_set_of_assertions_without_a_threshold_is_taken_apart(
             "type: javascript, value: 'file://a/b.js:f'",
             {"type": "javascript", "function": "a/b.js:f"},
         ),
-        ("type: javascript, value: file://../b.js", None),
-        ("type: javascript", None),
+        (
+            "type: javascript, value: file://../b.js",
+            "function: '../b.js' lies outside of the suite's folder",
+        ),
+        (
+            "type: javascript",
+            "needs either 'code' or 'function'",
+        ),
         ("type: not-equals, value: a", {"type": "not_equals", "value": "a"}),
-        ("type: of-our-own, value: a", None),
+        (
+            "type: contains-any, value: 5",
+            "values: should be a list, not the number 5",
+        ),
+        ("type: contains-any", "'values' is missing"),
+        (
+            "type: contains, value: a, transform: 'a${b}'",
+            {"type": "contains", "value": "a", "transform": "javascript: a$${b}"},
+        ),
+        (
+            "type: python, value: 5",
+            PYTHON_HINT,
+        ),
+        (
+            "type: python, value: output",
+            PYTHON_HINT,
+        ),
+        ("type: latency", "it has no threshold"),
+        ("type: cost, threshold: few", "it has no threshold"),
     ],
 )
 def test_each_type_of_assertion_has_its_counterpart(
-    folder: Path, theirs: str, ours: dict[str, Any] | None
+    folder: Path, theirs: str, ours: dict[str, Any] | str
 ) -> None:
     run(folder, f"prompts: ['{{{{q}}}}']\ntests: [{{vars: {{q: Hi}}, assert: [{{{theirs}}}]}}]")
     written = yaml.safe_load((folder / "promptfooconfig.suite.yaml").read_text())
     (case,) = written["cases"]
-    if ours is None:
-        assert [each["type"] for each in case["assertions"]] == ["skipped"]
-    else:
-        assert case["assertions"] == [ours]
+    if isinstance(ours, str):
+        kind = theirs.split(",")[0].removeprefix("type: ")
+        reason = f"the assertion {kind} is not imported: {ours}"
+        ours = {"type": "skipped", "reason": reason}
+    assert case["assertions"] == [ours]
+
+
+@pytest.mark.parametrize("test", ["", "vars: {q: Hi}, "])
+def test_a_reason_is_read_as_it_is_told(folder: Path, test: str) -> None:
+    each = "{type: equals, value: a, transform: 'file://${q}.rb', metric: m}"
+    _, output = run(folder, f"prompts: [Hi]\ntests: [{{{test}assert: [{each}]}}]")
+    (case,) = load_suite(folder / "promptfooconfig.suite.yaml").cases
+    (check,) = case.assertions
+    assert check.type == "skipped"
+    assert check.metric == "m"
+    assert check.reason.startswith("the transform file://${q}.rb is not imported: ")
+    assert check.reason in output
 
 
 @pytest.mark.parametrize(
@@ -1225,6 +1286,18 @@ def test_the_tests_of_a_scenario_run_with_each_part_of_its_configuration(folder:
         (
             "tests: [{assert: [{type: is-json, extra: 1}]}]",
             ["2: extra of is-json has no counterpart"],
+        ),
+        ("tests: [{assert: [{type: similar, value: a, threshold: 1}]}]", []),
+        ("tests: [{assert: [{type: levenshtein, value: a, threshold: 1}]}]", []),
+        ("tests: [{assert: [{type: equals, value: a, transform: output}]}]", []),
+        ("tests: [{assert: [{type: g-eval, value: a, provider: 'openai:a'}]}]", []),
+        (
+            "tests: [{assert: [{type: latency, threshold: 1, transform: output}]}]",
+            ["2: transform of latency has no counterpart"],
+        ),
+        (
+            "tests:\n- assert:\n  - type: equals\n    value: '{{a | b}}'",
+            ["5: {{a | b}} is left unchanged: only {{name}} has a counterpart"],
         ),
     ],
 )

@@ -366,7 +366,7 @@ def test_a_plugin_outside_the_project_is_not_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("end", ["standard input ends", "SIGTERM"])
-def test_by_hand_the_server_ends_cleanly(end: str, project: Path) -> None:
+def test_by_hand_the_server_ends_cleanly_with_a_flush_of_stdout(end: str, project: Path) -> None:
     plugins = project.parent / "plugins"
     (plugins / "failing.py").write_text(FAILING)
     address = project.parent / "address.json"

@@ -37,6 +37,9 @@ def ask(question):
 def answer(question):
     return ask(ask(question))
 
+def answer_in_session(question, session_id):
+    return ask(f"{question} in {session_id}")
+
 async def answer_async(question):
     return await asyncio.to_thread(ask, question)
 
@@ -61,7 +64,9 @@ def target(project: Project, function: str) -> Callable[..., Any]:
     return lambda *arguments: project.command("test", "-s", "app.yaml", "--cassette", *arguments)
 
 
-@pytest.mark.parametrize("function", ["answer", "answer_async", "answer_in_thread"])
+@pytest.mark.parametrize(
+    "function", ["answer", "answer_in_session", "answer_async", "answer_in_thread"]
+)
 def test_what_a_function_asks_is_recorded_and_replayed_while_the_function_runs(
     function: str, project: Project, parrot: Parrot, mock_llm_calls: LLMMock
 ) -> None:

@@ -140,9 +140,7 @@ def _name_value(
     """Return the value under the key of our assertion, with its variables converted."""
     if name == "javascript" and value.startswith(FILE):
         return {"function": value.removeprefix(FILE)}
-    if name != "python":
-        value = _convert_variables(part, value, variables, findings)
-    return {_VALUE_KEYS[name]: value}
+    return {_VALUE_KEYS[name]: _convert_variables(part, value, variables, findings)}
 
 
 def _make_skipped(part: Part, reason: str, variables: Collection[str]) -> JSONObject:
