@@ -1287,6 +1287,23 @@ def test_the_tests_of_a_scenario_run_with_each_part_of_its_configuration(folder:
             "tests: [{assert: [{type: is-json, extra: 1}]}]",
             ["2: extra of is-json has no counterpart"],
         ),
+        (
+            "providers: [{id: https://a.test/x, config: {method: POST, headers: {a: b}, "
+            "body: {a: 1}, transformResponse: json.a}}]",
+            [],
+        ),
+        ("providers: [openai:a, 5]", ["2: the provider 5 is an application: "]),
+        ("providers: [{'openai:a': {config: {temperature: 0}}}]", []),
+        ("tests: [{extra: 1}]", ["2: extra of a test has no counterpart"]),
+        ("tests: [{}, file://wrong.yaml]", ["2: wrong.yaml:2: is not valid YAML"]),
+        (
+            "tests: [{providerOutput: 'a {% if a %} b {% endif %}'}]",
+            ["2: {% if a %} is left unchanged: only {{name}} has a counterpart"],
+        ),
+        (
+            "tests: [{vars: {b: 1}, assert: [{type: equals, value: '{{a}}'}]}]",
+            ["2: {{a}} has no value here, and is empty"],
+        ),
         ("tests: [{assert: [{type: similar, value: a, threshold: 1}]}]", []),
         ("tests: [{assert: [{type: levenshtein, value: a, threshold: 1}]}]", []),
         ("tests: [{assert: [{type: equals, value: a, transform: output}]}]", []),
@@ -1307,6 +1324,7 @@ def test_only_keys_and_values_without_a_counterpart_are_told(
     (folder / "default.yaml").write_text("key: 1\n")
     (folder / "short.md").write_text("Short\n")
     (folder / "broken.csv").write_text("a\n1,2\n")
+    (folder / "wrong.yaml").write_text("[")
     found = import_lines(folder, f"prompts: [Hi]\n{text}\n")
     assert [line[: len(start)] for line, start in zip(found, lines, strict=True)] == lines
 
@@ -1341,6 +1359,36 @@ def test_tests_with_the_same_description_are_numbered(folder: Path) -> None:
     assert import_lines(folder, text) == []
     cases = load_suite(folder / "promptfooconfig.suite.yaml").cases
     assert [case.name for case in cases] == ["a", "test 2", "a (2)", "a (3)"]
+
+
+def test_a_prompt_that_is_no_text_is_told(folder: Path) -> None:
+    problem = "1: this prompt is not imported: it must be text"
+    assert import_lines(folder, "prompts: [Hi, 5]\n") == [problem]
+
+
+@pytest.mark.parametrize(
+    "prompts",
+    [
+        ["Hi"],
+        [[{"role": "user", "content": "Hi"}]],
+        [[{"role": "system", "content": each}, {"role": "user", "content": "Hi"}] for each in "ab"],
+        [[{"role": "system", "content": "{{a}}"}, {"role": "user", "content": "Hi"}]],
+    ],
+)
+def test_a_role_has_only_a_system_message_that_all_prompts_share(
+    folder: Path, prompts: list[Any]
+) -> None:
+    texts = [each if isinstance(each, str) else json.dumps(each) for each in prompts]
+    tests = [{"vars": {"a": 1}}]
+    assert import_lines(folder, yaml.safe_dump({"prompts": texts, "tests": tests})) == []
+    role = yaml.safe_load((folder / "promptfooconfig.role.yaml").read_text())
+    assert role["spec"]["role"] == ""
+
+
+def test_endpoints_beside_models_are_left_out(folder: Path) -> None:
+    run(folder, "prompts: [Hi]\nproviders: [openai:gpt-4o, https://a.test/x]\n")
+    assert load_suite(folder / "promptfooconfig.suite.yaml").target is None
+    assert (folder / "promptfooconfig.role.yaml").exists()
 
 
 def test_scenarios_alone_are_a_configuration(folder: Path) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -77,7 +76,7 @@ class _SourceTest(NamedTuple):
     """A test: its mapping, after that of a scenario; or a file with a table of tests."""
 
     parts: tuple[Part, ...]
-    columns: Mapping[str, Part] = MappingProxyType({})
+    columns: Collection[str] = ()
     rows_file: str | None = None
 
 
@@ -348,9 +347,8 @@ class _Importer:
             return
         _, first = rows[0]
         if path.suffix.lower() == ".csv" and not has_test_columns(first):
-            columns = {name: Part("", part.document, part.place) for name in first}
             folder = self.top.document.path.parent
-            yield _SourceTest((), columns, path.relative_to(folder).as_posix())
+            yield _SourceTest((), [*first], path.relative_to(folder).as_posix())
             return
         for _, row in rows:
             test = row
@@ -471,7 +469,7 @@ class _Importer:
             case["variables"] = _fill_values(variables, fields)
         if test.rows_file is not None:
             case["rows_file"] = test.rows_file
-        return {**values, **test.columns}
+        return {*values, *test.columns}
 
     def _collect_values(self, test: _SourceTest) -> dict[str, list[Any]]:
         """Return the values of each variable of a test."""
