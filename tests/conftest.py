@@ -19,8 +19,11 @@ from typing import Any
 import llm.cli  # noqa: F401
 import openai
 import pytest
+import xdist.workermanage  # noqa: F401
 
 import llm_mock.agents.assertions
+import llm_mock.agents.mcp_session
+import llm_mock.agents.mcp_stdio
 import llm_mock.agents.run
 import llm_mock.boundaries.llm.model
 import llm_mock.boundaries.llm.payload
@@ -30,6 +33,7 @@ import llm_mock.plugin.cassettes
 import llm_mock.plugin.report
 import llm_mock.plugin.spec_items
 import llm_mock.plugin.suite_items
+import llm_mock.specs.mcp_server
 import llm_mock.specs.runner
 import llm_mock.suites.failure
 import llm_mock.suites.runner
@@ -38,7 +42,8 @@ pytest_plugins = ["pytester"]
 pytest.register_assert_rewrite("tests.expected")
 
 # Imports the HTTP library, whose errors the SDK knows by the classes that it saw first.
-openai.OpenAI(api_key="none").close()
+with openai.OpenAI(api_key="none") as client:
+    assert client.chat.completions
 
 MOCKS_OF_OTHERS = ("pytest_httpx", "pytest_httpx2", "recording", "respx", "requests_mock")
 RUN_OPTIONS_OF_OTHERS = ("platformdirs", "repeat", "rerunfailures", "socket", "timeout")
