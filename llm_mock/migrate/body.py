@@ -42,6 +42,8 @@ class LocalDefinition:
 
     node: cst.BaseStatement
     names: frozenset[str]
+    is_replaced: bool = False
+    """Whether the node is a new one, which replaces the one of the test."""
 
 
 Part = cst.BaseStatement | Slot | LocalDefinition
@@ -190,6 +192,9 @@ def _collect_names_in_use(parts: Sequence[Part]) -> set[str]:
     for part in reversed(parts):
         if isinstance(part, cst.BaseStatement):
             used |= collect_names(part)
+        elif isinstance(part, Slot):
+            for line in part.lines:
+                used |= collect_names(parse_statement(line))
         elif isinstance(part, LocalDefinition) and part.names & used:
             used |= collect_names(part.node)
     return used

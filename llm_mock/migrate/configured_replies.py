@@ -77,6 +77,7 @@ class ConfiguredReplies:
                 pending += value.attributes.values()
                 pending.append(value.return_value)
                 pending.append(value.side_effect)
+                pending += value.responses
 
     def update(self) -> None:
         """Configure the replies that changed, in the last slot.

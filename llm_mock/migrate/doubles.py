@@ -60,6 +60,7 @@ class TestDouble:
         side_effect: its `side_effect`, or what it raises.
         problem: why its behaviour is unknown.
         methods: for an object of a class, its methods, which were evaluated already.
+        responses: for a function, the doubles made before that a call of it may return.
     """
 
     __test__ = False  # the name begins as a test class does
@@ -72,6 +73,7 @@ class TestDouble:
     # Raised only if the application depends on the double.
     problem: CannotRewrite | None = None
     methods: Set[str] | None = None
+    responses: list[TestDouble] = field(default_factory=list)
 
     def get_attribute(self, name: str) -> Value:
         """Return an attribute; a mock makes the ones it does not have."""

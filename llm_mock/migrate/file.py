@@ -26,6 +26,7 @@ from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_dotted_name,
+    get_parameter_names,
     to_source,
 )
 from llm_mock.support.text import format_path
@@ -298,8 +299,9 @@ class _FileRewriter:
         """Rewrite a fixture with all of its tests, or not at all."""
         users = self._collect_fixture_users()
         # Each blocked function may block others.
-        while self._block_fixtures(users) | self._block_users():
+        while self._block_fixtures(users) | self._block_users() | self._block_receivers(users):
             pass
+        self._add_givers()
 
     def _collect_fixture_users(self) -> dict[str, set[str]]:
         users: dict[str, set[str]] = {}
@@ -336,6 +338,37 @@ class _FileRewriter:
                 self._block(name, f"it uses the fixture {fixture}, which cannot be rewritten")
                 has_blocked = True
         return has_blocked
+
+    def _block_receivers(self, users: Mapping[str, set[str]]) -> bool:
+        """Block the tests of a fixture that others need as it is; return whether there are any."""
+        blocked = {}
+        for name, result in self.results.items():
+            for fixture, node in result.givers.items():
+                for user in sorted(users[fixture]):
+                    if not self._is_given(user, fixture, node):
+                        blocked[name] = f"it uses the fixture {fixture}, as {user} does"
+        for name, reason in blocked.items():
+            self._block(name, reason)
+        return bool(blocked)
+
+    def _is_given(self, user: str, fixture: str, node: cst.FunctionDef) -> bool:
+        """Return whether a function needs the same new fixture."""
+        result = self.results.get(user)
+        if result is None:
+            return False
+        if result.node is not None and fixture not in get_parameter_names(result.node):
+            return True
+        if fixture not in result.givers:
+            return False
+        return to_source(result.givers[fixture]) == to_source(node)
+
+    def _add_givers(self) -> None:
+        """Replace the fixtures that give reply functions to their tests."""
+        givers: dict[str, cst.FunctionDef] = {}
+        for result in self.results.values():
+            givers |= result.givers
+        for fixture, node in givers.items():
+            self.results[fixture] = replace(self.results[fixture], node=node)
 
     def _block(self, name: str, reason: str) -> None:
         del self.results[name]

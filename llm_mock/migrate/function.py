@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
@@ -21,6 +22,7 @@ from llm_mock.migrate.function_state import FileContext, FunctionState, Unrelate
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
+from llm_mock.migrate.reply_functions import find_reply_functions, is_used_elsewhere
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
 from llm_mock.migrate.statements import StatementRewriter
@@ -49,6 +51,7 @@ class RewrittenFunction:
         given_value: the value that a fixture gives to its tests, if it is a mock.
         configures_nothing: whether the new function configures no reply, and does nothing else.
         todos: the reasons why assertions became comments.
+        givers: the new fixtures that give it a reply function, by name.
     """
 
     node: cst.FunctionDef | None
@@ -56,6 +59,7 @@ class RewrittenFunction:
     given_value: Value | None = None
     configures_nothing: bool = False
     todos: tuple[CannotRewrite, ...] = ()
+    givers: Mapping[str, cst.FunctionDef] = field(default_factory=dict)
 
 
 def rewrite_function(
@@ -84,7 +88,14 @@ def _rewrite(
     asserted_models: dict[str, Sequence[str]] = {}
     clients: dict[str, str] = {}
     while True:
-        state = FunctionState(name, function, context, unrelated, asserted_models, clients)
+        state = FunctionState(
+            name,
+            function,
+            context,
+            unrelated,
+            asserted_models,
+            clients,
+        )
         outcome: RewrittenFunction | CannotRewrite
         try:
             outcome = _FunctionRewriter(state).rewrite()
@@ -158,6 +169,11 @@ class _FunctionRewriter:
             # Something else is mocked in an unknown way, which is no concern of ours.
             return RewrittenFunction(None)
         if not state.getters:
+            state.give = partial(
+                self._give,
+                decorators,
+                parts,
+            )
             return RewrittenFunction(None, given_value=state.given_value)
         self._check_reached()
         node = self._assemble(decorators, parts)
@@ -167,7 +183,42 @@ class _FunctionRewriter:
             state.given_value,
             configures_nothing=all(map(_does_nothing, get_statements(node))),
             todos=tuple(state.todos),
+            givers=self._collect_givers(node),
         )
+
+    def _give(
+        self,
+        decorators: list[cst.Decorator],
+        parts: list[Part],
+    ) -> cst.FunctionDef:
+        """Return a fixture that gives its reply function in place of a mock."""
+        state = self.state
+        [name] = find_reply_functions(state.table)
+        if state.given_slot is None:
+            raise CannotRewrite(
+                f"the fixture {state.name} gives a mock that depends on the prompt, and goes on",
+                "Let it return the mock, then run this again.",
+            )
+        state.given_slot.lines = [f"return {name}"]
+        # An annotation is one of the mock.
+        return self._assemble(decorators, parts).with_changes(returns=None)
+
+    def _find_givers(self) -> set[str]:
+        """Return the fixtures that give a reply function."""
+        givers = self.state.givers.items()
+        return {name for name, fixture in givers if find_reply_functions(fixture.table)}
+
+    def _collect_givers(self, node: cst.FunctionDef) -> dict[str, cst.FunctionDef]:
+        """Return the new nodes of the fixtures whose reply functions a test configures."""
+        givers = {}
+        for name in sorted(self._find_givers()):
+            if is_used_elsewhere(name, node.body):
+                raise CannotRewrite(
+                    f"the fixture {name} replies to prompts, and is used for something else, too",
+                    "Write another fixture for that, then run this again.",
+                )
+            givers[name] = self.state.givers[name].give()
+        return givers
 
     def _check_used(self, error: CannotRewrite) -> None:
         """Raise another error if a mock that is used in an unknown way replaces no model."""
@@ -247,7 +298,11 @@ class _FunctionRewriter:
     def _apply_fixture(self, name: str, function: cst.FunctionDef) -> None:
         """Add the patches and replies of a fixture of the file."""
         state = self.state
-        fixture, result = _rewrite(name, function, state.context)
+        fixture, result = _rewrite(
+            name,
+            function,
+            state.context,
+        )
         if fixture.getters:
             state.getters += fixture.getters
             configured = fixture.replies.replies
@@ -257,10 +312,17 @@ class _FunctionRewriter:
             return
         given_value = result.given_value
         if isinstance(given_value, FunctionDouble):
-            _hide_names(function, given_value.closure, state.context.scope)
+            _hide_names(
+                function,
+                given_value.closure,
+                state.context.scope,
+            )
         if isinstance(given_value, (TestDouble, SideEffectList, ReturnByName)):
             state.table.values[name] = given_value
         only_makes_mocks = given_value is not None and not fixture.getters
+        if only_makes_mocks:
+            fixture.table.fixture = name
+            state.givers[name] = fixture
         if result.configures_nothing or only_makes_mocks:
             self.removed_parameters.add(name)
 
@@ -307,9 +369,11 @@ class _FunctionRewriter:
             last = statements.pop()
             body.footer[:0] = collect_comments(last)
         for node in statements:
-            reads = sorted(self.state.table.find_mocks(node))
+            # Those of fixtures that give reply functions are checked later.
+            reads = sorted(self.state.table.find_mocks(node) - self._find_givers())
             if reads:
                 self.statements.refuse_read(reads[0], node)
+        self._check_reply_functions(statements)
         parameters = self._convert_parameters(statements)
         return function.with_changes(
             decorators=decorators,
@@ -318,6 +382,17 @@ class _FunctionRewriter:
             params=function.params.with_changes(params=parameters),
             body=body.replace(function.body),
         )
+
+    def _check_reply_functions(self, body: list[cst.BaseStatement]) -> None:
+        """Refuse to convert a function that the test also uses for something else."""
+        for name, place in self.state.table.definitions.items():
+            is_used = any(is_used_elsewhere(name, node) for node in body)
+            if place.is_replaced and is_used:
+                raise CannotRewrite(
+                    f"{name} replies to prompts, and is used for something else, too",
+                    "Write another function for that, then run this again.",
+                    self.state.table.functions[name][0],
+                )
 
     def _convert_parameters(self, body: list[cst.BaseStatement]) -> list[cst.Param]:
         """Return the parameters without removed ones and with the fixtures that are used."""
@@ -339,6 +414,8 @@ class _FunctionRewriter:
         removed = self.removed_parameters | unused_patchers
         # A parameter of this name may have been another mock; the new body needs ours.
         removed -= used.intersection(OUR_FIXTURES)
+        # A fixture that gave a mock may give a reply function now.
+        removed -= used.intersection(self._find_givers())
         kept = []
         for parameter in self.state.function.params.params:
             if parameter.name.value not in removed:

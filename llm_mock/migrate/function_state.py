@@ -105,6 +105,12 @@ class FunctionState:
         """The reasons why assertions became comments."""
         self.given_value: Value | None = None
         """The value that a fixture gives to its tests, if it is a mock."""
+        self.given_slot: Slot | None = None
+        """The `return` of it, which may return a reply function instead."""
+        self.givers: dict[str, FunctionState] = {}
+        """The fixtures whose mocks the function uses, and that do not patch `llm` themselves."""
+        self.give: Callable[[], cst.FunctionDef]
+        """Returns the fixture that gives its reply function; set if it patches nothing itself."""
         self._asserted_models = asserted_models
 
     def add_client(self, name: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,8 +20,22 @@ from llm_mock.migrate.doubles import (
     Value,
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_dotted_name, get_elements, get_string, to_source
+from llm_mock.migrate.reply_functions import (
+    SEE_FUNCTIONS,
+    CallParameter,
+    ReplyConverter,
+    convert_function,
+    depends_on_call,
+    replace_definition,
+)
+from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
+from llm_mock.migrate.syntax import (
+    get_dotted_name,
+    get_elements,
+    get_string,
+    parse_expression,
+    to_source,
+)
 from llm_mock.migrate.value_types import is_data, is_error, is_text
 
 ANY_MODEL = "*"
@@ -278,6 +293,9 @@ class PromptMethod:
     def convert(self) -> ConfiguredReply | None:
         """Return the configured reply, or None if the test configures none."""
         method = self.method
+        for function in (method, method.side_effect):
+            if isinstance(function, FunctionDouble) and depends_on_call(function):
+                return self._convert_function(function)
         raise_problem(method)
         if method.is_async and not self.is_async:
             raise CannotRewrite(*self.async_problem)
@@ -290,6 +308,39 @@ class PromptMethod:
         if isinstance(effect, PlainCode):
             return self._convert_side_effect(effect.node)
         return self._convert_standing(method.return_value)
+
+    def _convert_function(self, function: FunctionDouble) -> ConfiguredReply:
+        """Convert a function of the prompt in its place, and configure it."""
+        if function.is_async and not self.is_async:
+            raise CannotRewrite(*self.async_problem)
+        parameter = self.get_call_parameter(function.definition)
+        converter = ReplyConverter(self._convert_returned, self.convert_error)
+        new = convert_function(function, parameter, converter)
+        name = replace_definition(function, new)
+        statement = f"mock_llm_responses.set({self.quoted_model}, {name})"
+        return ConfiguredReply(self.model, "set", (statement,))
+
+    def get_call_parameter(self, function: cst.FunctionDef) -> CallParameter:
+        """Return the parameter of the reply function that replaces a function."""
+        parameters = function.params
+        positional = [*parameters.posonly_params, *parameters.params]
+        reads: dict[str, cst.BaseExpression] = {}
+        for first in positional[:1]:
+            # llm calls it with the text as the first argument.
+            reads[first.name.value] = parse_expression("prompt.prompt")
+        return CallParameter("prompt", reads)
+
+    def _convert_returned(self, value: Value, table: SymbolTable) -> str:
+        """Return the reply for what a function of the prompt returns."""
+        method = copy.copy(self)
+        method.table = table
+        reply = method.convert_response(value)
+        if reply is None:
+            raise CannotRewrite(
+                "a function of the prompt returns a response without a text and data",
+                SEE_FUNCTIONS,
+            )
+        return reply
 
     def _convert_side_effect(self, node: cst.BaseExpression) -> ConfiguredReply:
         values = get_elements(node)

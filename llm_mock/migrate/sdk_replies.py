@@ -13,6 +13,7 @@ from llm_mock.migrate.replies import (
     get_node,
     raise_problem,
 )
+from llm_mock.migrate.reply_functions import CallParameter
 from llm_mock.migrate.sdk_clients import (
     LITELLM,
     PatchedClient,
@@ -23,6 +24,7 @@ from llm_mock.migrate.sdk_clients import (
 from llm_mock.migrate.sdk_completions import convert_chunks, convert_completion
 from llm_mock.migrate.sdk_messages import convert_message
 from llm_mock.migrate.sdk_parts import SEE_REPLY
+from llm_mock.migrate.sdk_requests import new_request_parameter
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import to_source
 
@@ -103,6 +105,10 @@ class _CreateMethod(PromptMethod):
                 node,
             )
         return super().convert_error(node)
+
+    def get_call_parameter(self, function: cst.FunctionDef) -> CallParameter:
+        """Return the parameter of the reply function that replaces a function."""
+        return new_request_parameter(function, self._library == LITELLM)
 
     def convert_response(self, value: Value) -> str | None:
         """Return a completion as an argument of `set`, or None if it is not configured."""

@@ -95,7 +95,15 @@ class StatementRewriter:
         if isinstance(node, cst.FunctionDef):
             name = node.name.value
             self.table.functions[name] = (node, self.table)
-            return [LocalDefinition(node, frozenset({name}))]
+            earlier = self.table.definitions.get(name)
+            if earlier is not None and earlier.is_replaced:
+                raise CannotRewrite(
+                    f"{name} replies to prompts, and becomes another function",
+                    "Rename one of them, then run this again.",
+                )
+            definition = LocalDefinition(node, frozenset({name}))
+            self.table.definitions[name] = definition
+            return [definition]
         if isinstance(node, cst.ClassDef):
             name = node.name.value
             self.table.scope.classes[name] = node
@@ -354,11 +362,14 @@ class StatementRewriter:
         if not self.state.getters and value is None:
             return None
         self.state.replies.update()
-        parts: list[Part] = [self._add_slot(Slot.replace(node))]
+        slot = self._add_slot(Slot.replace(node))
+        parts: list[Part] = [slot]
         self.state.given_value = value
         if isinstance(part, cst.Expr):
             # The statements behind the yield run after the test.
             parts.append(parse_statement("yield"))
+        else:
+            self.state.given_slot = slot
         return parts
 
     def _binds_call(self, part: cst.Assign) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
 
+from llm_mock.migrate.body import LocalDefinition
 from llm_mock.migrate.doubles import (
     Argument,
     PlainCode,
@@ -88,6 +90,10 @@ class SymbolTable:
         self.values: dict[str, Value] = dict(values or {})
         self.functions: dict[str, tuple[cst.FunctionDef, SymbolTable]] = {}
         """The functions defined inside the function, with the table of their closure."""
+        self.definitions: dict[str, LocalDefinition] = {}
+        """Their places in the new function, which may have a new definition."""
+        self.fixture = ""
+        """The fixture whose names these are, if a test uses what it gives."""
         self.plain: dict[str, list[cst.BaseExpression]] = {}
         """The expressions without mocks that were assigned to names."""
         self.unrelated: frozenset[str] = frozenset()
@@ -97,6 +103,13 @@ class SymbolTable:
         self.depth = depth
         if depth > MAX_DEPTH:
             raise CannotRewrite("the helpers of the test call each other without end")
+
+    def copy(self) -> SymbolTable:
+        """Return a copy with values of its own, for a branch."""
+        table = copy.copy(self)
+        table.values = dict(self.values)
+        table.functions = dict(self.functions)
+        return table
 
     def find_mocks(self, node: cst.CSTNode) -> set[str]:
         """Return the names in a node that stand for mocks or for arguments of the application."""

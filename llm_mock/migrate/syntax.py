@@ -330,7 +330,12 @@ def _compare_with_none(node: cst.Comparison) -> bool | None:
     return None
 
 
-def _change_quotes(node: cst.BaseExpression, quote: str) -> cst.BaseExpression:
+def _change_quotes(
+    node: cst.BaseExpression,
+    quote: str,
+    *,
+    is_whole: bool = True,
+) -> cst.BaseExpression:
     """Return an expression without a kind of quotes, for use in an f-string.
 
     Raises:
@@ -342,6 +347,10 @@ def _change_quotes(node: cst.BaseExpression, quote: str) -> cst.BaseExpression:
         return node
     text = get_string(node)
     other = "'" if quote == '"' else '"'
+    if text is None and is_whole:
+        # `values["name"]`, for example: its strings change, one by one.
+        changed = cast("cst.BaseExpression", node.visit(_QuoteChanger(quote)))
+        return _change_quotes(changed, quote, is_whole=False)
     unsafe = {quote, other, "\\"}
     if text is None or not text.isprintable() or not unsafe.isdisjoint(text):
         raise CannotRewrite(f"a helper puts {source} into an f-string", node=node)
@@ -416,10 +425,10 @@ class _NameReplacer(cst.CSTTransformer):
 
 
 def replace_names(
-    node: cst.BaseExpression,
+    node: _NodeT,
     values: Mapping[str, cst.BaseExpression],
-) -> cst.BaseExpression:
-    """Return an expression with some names replaced by other expressions."""
+) -> _NodeT:
+    """Return an expression or statement with some names replaced by expressions."""
     if not collect_names(node) & values.keys():
         return node
-    return cast("cst.BaseExpression", node.visit(_NameReplacer(values)))
+    return cast("_NodeT", node.visit(_NameReplacer(values)))

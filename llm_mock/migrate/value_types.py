@@ -10,7 +10,7 @@ import libcst.matchers as m
 
 from llm_mock.migrate.doubles import PlainCode
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_dotted_name, get_string
+from llm_mock.migrate.syntax import find_nodes, get_dotted_name, get_string
 
 # Exceptions are imported, so only their names tell them.
 ERROR_NAME = re.compile(r"(Error|Exception|Timeout|Interrupt|Exit|Refused|Failed|NotFound)$")
@@ -27,6 +27,9 @@ TEXT_METHODS = {
     "capitalize",
     "dedent",
 }
+_PURE_METHODS = {"model_dump", *TEXT_METHODS}
+# The text that a reply function is given.
+_PROMPT = m.Attribute(m.Name("prompt"), m.Name("prompt"))
 # Bounds `a = b; b = a`.
 MAX_NAMES = 5
 
@@ -44,6 +47,8 @@ def is_text(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> boo
         if not isinstance(function, cst.Attribute):
             return False
         return function.attr.value in TEXT_METHODS
+    if m.matches(node, _PROMPT):
+        return True
     if isinstance(node, cst.BinaryOperation):
         # `"a" + b`, `"%s" % b` and `"a" * 3` are strings if the left side is one.
         if not isinstance(node.operator, (cst.Add, cst.Modulo, cst.Multiply)):
@@ -81,6 +86,16 @@ def is_error(node: cst.BaseExpression, table: SymbolTable, depth: int = 0) -> bo
     if name in ("StopIteration", "StopAsyncIteration"):
         return True
     return _all_values(node, table, is_error, depth)
+
+
+def is_pure(node: cst.BaseExpression, table: SymbolTable) -> bool:
+    """Return whether an expression has the same value each time, unless its names change."""
+    for call in find_nodes(node, cst.Call):
+        function = call.func
+        is_method = isinstance(function, cst.Attribute) and function.attr.value in _PURE_METHODS
+        if not is_method and table.scope.qualify(function) not in TEXT_FUNCTIONS:
+            return False
+    return True
 
 
 def _all_values(

@@ -235,8 +235,8 @@ def test_a_line_break_in_an_f_string(get_model, with_f_string):
     assert summarize("a")
 
 
-def test_a_call_in_an_f_string(get_model, with_f_string):
-    get_model.return_value.prompt.return_value = with_f_string(str("a"))
+def test_an_f_string_in_an_f_string(get_model, with_f_string):
+    get_model.return_value.prompt.return_value = with_f_string(f"{TEXT}.")
     assert summarize("a")
 
 

@@ -106,13 +106,6 @@ class TestTexts:
     def test_a_text_that_is_a_function_of_the_prompt(self, get_model):
         get_model.side_effect = lambda name: Mock(prompt=lambda text: Mock(text=lambda: text))
 
-    @patch("reviews.get_model")
-    def test_the_length_of_the_prompt(self, get_model):
-        def prompt(text):
-            return Mock(text=Mock(return_value=f"{len(text)} letters"))
-
-        get_model.return_value.prompt.side_effect = prompt
-
 
 class TestData:
     @patch("reviews.get_model")
