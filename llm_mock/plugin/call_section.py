@@ -29,7 +29,7 @@ class CallSection:
         call: its failed phase.
         mock: its mock.
         calls: its calls.
-        patches: its patches of functions that return models.
+        patches: its patches of functions that return models, and of SDKs.
         is_of_run: whether the mock is that of the run.
     """
 
@@ -50,6 +50,7 @@ class CallSection:
         self._error = None if call.excinfo is None else call.excinfo.value
         # Replies may still be used after the setup.
         self._unused = None if call.when == "setup" else mock.unused_replies()
+        self._monkeypatch = getattr(item, "funcargs", {}).get("monkeypatch")
         self._chain = list(follow_library_chain(self._error, item))
 
     def format(self) -> str:
@@ -109,6 +110,7 @@ class CallSection:
         warning = str(self._patches.warning() or "")
         if find_reported(self._chain, [warning]):
             return ""
+        self._patches.note_monkeypatch(self._monkeypatch)
         return self._patches.note()
 
 

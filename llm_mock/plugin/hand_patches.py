@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from types import FunctionType
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.core.context import current_mock_if_created
@@ -18,8 +18,32 @@ KNOWN_MODULES: Mapping[str, str] = {"pflow.planning": "MockPlanningModule"}
 """The modules that are always watched, each with a text by which its mock is recognised."""
 GETTERS = ("get_model", "get_async_model")
 """The names of functions that return models."""
+SDKS = frozenset(
+    {
+        "agents",
+        "anthropic",
+        "boto3",
+        "botocore",
+        "cohere",
+        "crewai",
+        "dspy",
+        "groq",
+        "instructor",
+        "litellm",
+        "llama_index",
+        "mistralai",
+        "ollama",
+        "openai",
+        "pydantic_ai",
+        "smolagents",
+        "together",
+    }
+)
+"""The SDKs and frameworks whose patched classes and functions are noted."""
+PREFIXES = ("google.genai", "langchain")
+"""The beginnings of the names of further modules: LangChain has a package for each provider."""
 ADVICE = (
-    "Calls of the patched function never reach the mock. Remove the patch or the replies; "
+    "Calls of what is patched never reach the mock. Remove the patch or the replies; "
     "`llm-mock migrate` rewrites such tests."
 )
 
@@ -28,8 +52,10 @@ class HandPatches:
     """The patches of `unittest.mock`, and so of pytest-mock, that a test has entered."""
 
     def __init__(self) -> None:
-        # A dictionary as an ordered set: the message names each patch once.
-        self.names: dict[str, None] = {}
+        self.names: dict[str, str] = {}
+        """The patched functions that return models of `llm`, each with its replacement."""
+        self.of_sdks: dict[str, str] = {}
+        """The patched classes and functions of SDKs, each with its replacement."""
         self._replacing_packages: set[str] = set()
         """The packages whose functions and classes were patched in."""
         self._attached_to: Any = None
@@ -38,6 +64,7 @@ class HandPatches:
     def begin(self) -> None:
         """Forget the patches of the previous test."""
         self.names.clear()
+        self.of_sdks.clear()
         self._replacing_packages.clear()
         # Private: `unittest.mock.patch` makes only objects of this class. Without it no patch is
         # noted. Attached in the first test after the import, as importing the module is slow.
@@ -49,9 +76,11 @@ class HandPatches:
                 replacement = enter(entered)
                 attribute = entered.attribute
                 # `temp_original`, a private name, is the replaced function.
-                if attribute in GETTERS and _is_of_llm(entered.temp_original):
-                    owner = getattr(entered.target, "__name__", entered.target)
-                    self.names[f"{owner}.{attribute}"] = None
+                original = entered.temp_original
+                if attribute in GETTERS and _is_of_llm(original):
+                    self.names[_get_name(entered.target, attribute)] = _describe(replacement)
+                else:
+                    self._note_sdk(entered.target, attribute, original, replacement)
                 self._replacing_packages.add(_get_package(replacement))
                 return replacement
 
@@ -62,18 +91,41 @@ class HandPatches:
         if self._attached_to is not None:
             self._attached_to.__enter__ = self._enter
 
+    def note_monkeypatch(self, monkeypatch: object) -> None:
+        """Note the patches of SDKs that a test made by its fixture `monkeypatch`."""
+        # Private: pytest has no public list of them. Without it none is noted.
+        for target, attribute, original in getattr(monkeypatch, "_setattr", ()):
+            # For the method of an instance pytest notes no original; its class has it.
+            inherited = getattr(type(target), attribute, original)
+            self._note_sdk(target, attribute, inherited, getattr(target, attribute, None))
+
+    def _note_sdk(
+        self, target: object, attribute: str, original: object, replacement: object
+    ) -> None:
+        """Note a patch if what it replaces is of an SDK."""
+        module = _get_module(original)
+        if module.partition(".")[0] in SDKS or module.startswith(PREFIXES):
+            self.of_sdks[_get_name(target, attribute)] = _describe(replacement)
+
     def warning(self) -> LegacyMockWarning | None:
         """Return a warning about replies that a passed test left unused; None without a patch."""
-        unused = _find_unused_replies() if self.names else []
+        noted = {**self.names}
+        # Where a model was called, the patch may not be what left the replies unused.
+        if not _has_calls():
+            noted |= self.of_sdks
+        unused = _find_unused_replies() if noted else []
         if not unused:
             return None
         replies = "\n".join(f"  - {reply.text()}" for reply in unused)
-        problem = f"{self._describe()}, and configures replies that were not used"
+        problem = f"{_describe_patches(noted)}, and configures replies that were not used"
         return LegacyMockWarning(f"{problem}:\n{replies}\n{ADVICE}")
 
     def note(self) -> str:
         """Return a note for a failed test, whose unused replies are listed elsewhere."""
-        return f"{self._describe()}. {ADVICE}" if self.names and _find_unused_replies() else ""
+        noted = {**self.names, **self.of_sdks}
+        if not noted or not _find_unused_replies():
+            return ""
+        return f"{_describe_patches(noted)}. {ADVICE}"
 
     def explain_other_mocks(self, error: BaseException | None) -> str:
         """Return why a failed test left replies unused, if another mock intercepts HTTP in it."""
@@ -83,8 +135,32 @@ class HandPatches:
         packages = find_other_mocks(error, self._replacing_packages)
         return explain_other_mocks(packages) if packages and _find_unused_replies() else ""
 
-    def _describe(self) -> str:
-        return f"This test patches {' and '.join(self.names)} by hand"
+
+def _describe_patches(noted: Mapping[str, str]) -> str:
+    """Return the beginning of a message about patches."""
+    patches = [f"{name} by hand ({replacement})" for name, replacement in noted.items()]
+    return f"This test patches {' and '.join(patches)}"
+
+
+def _get_name(target: object, attribute: str) -> str:
+    """Return the name of what is patched, such as `app.OpenAI`."""
+    owner = getattr(target, "__name__", type(target).__name__)
+    return f"{owner}.{attribute}"
+
+
+def _describe(replacement: object) -> str:
+    """Return the name of a replacement's type, or of the class that replaces another one."""
+    kind = replacement if isinstance(replacement, type) else type(replacement)
+    return kind.__name__
+
+
+def _get_module(original: object) -> str:
+    """Return the name of the module that defines a replaced object."""
+    if isinstance(original, ModuleType):
+        return original.__name__
+    if isinstance(original, (FunctionType, MethodType, type)):
+        return str(original.__module__)
+    return type(original).__module__
 
 
 def _get_package(replacement: object) -> str:
@@ -97,6 +173,11 @@ def _get_package(replacement: object) -> str:
     else:
         return ""
     return str(module).partition(".")[0]
+
+
+def _has_calls() -> bool:
+    mock: Any = current_mock_if_created()
+    return mock is not None and bool(mock.calls)
 
 
 def _find_unused_replies() -> list[StandingReply]:

@@ -107,7 +107,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             if misbehaviour is not None and not misbehaviour.calls:
                 pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
         # Last: the calls of a patch never reach the mock, so all other checks are passed.
-        if current.patches.names:
+        if current.patches.names or current.patches.of_sdks:
             _warn_of_patches(item, current.patches)
         passed = True
     except Exception as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from llm_mock.plugin.hand_patches import HandPatches
+
 OLD_MOCK = """
     import sys, types
 
@@ -128,17 +130,178 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             "No model was called, but replies were configured:",
             "  - gpt-4o  → 'new'  (test_a_test_that_still*.py:21, not used)",
             (
-                "This test patches app.get_model by hand. Calls of the patched function "
-                "never reach the mock. Remove *"
+                "This test patches app.get_model by hand (MagicMock). Calls of what is patched "
+                "never reach the mock. Remove the patch or the replies; `llm-mock migrate` "
+                "rewrites such tests."
             ),
             "*::test_half_migrated",
             (
-                "*LegacyMockWarning: This test patches app.get_model by hand, and configures "
-                "replies that were not used:"
+                "*LegacyMockWarning: This test patches app.get_model by hand (MagicMock), and "
+                "configures replies that were not used:"
             ),
             "    - gpt-4o  → 'new'  (test_a_test_that_still*.py:7)",
             "*rewrites such tests.",
             "*::test_patched_later",
-            "*This test patches llm.get_model and llm.get_async_model by hand, *",
+            (
+                "*This test patches llm.get_model by hand (MagicMock) and llm.get_async_model by "
+                "hand (MagicMock), and configures *"
+            ),
         ]
     )
+
+
+SDK_PATCHES = """
+    import pytest
+    from unittest.mock import patch
+    import app
+
+    class FakeOpenAI:
+        def __init__(self, **options): ...
+
+    def test_class(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "new")
+        with patch("app.OpenAI"):
+            assert app.ask() == "new"
+
+    def test_queued(mock_llm_responses):
+        mock_llm_responses.add("gpt-4o", "new")
+        with patch("app.OpenAI"):
+            app.ask()
+
+    def test_method(mock_llm_responses, monkeypatch):
+        mock_llm_responses.set("gpt-4o", "new")
+        monkeypatch.setattr(app.client.chat.completions, "create", lambda **sent: None)
+        assert app.client.chat.completions.create(model="gpt-4o") == "new"
+
+    def test_fake(mock_llm_responses, monkeypatch):
+        mock_llm_responses.set("gpt-4o", "new")
+        monkeypatch.setattr("app.OpenAI", FakeOpenAI)
+        app.ask()
+
+    def test_module_and_client(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "new")
+        with patch("app.openai"), patch("app.client"):
+            assert app.ask(app.openai.OpenAI) == "new"
+
+    def test_passes(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "new")
+        with patch("app.OpenAI"):
+            app.ask()
+
+    def test_without_replies():
+        with patch("app.OpenAI"):
+            app.ask()
+
+    def test_with_a_call(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "new")
+        mock_llm_responses.set("gpt-4o-mini", "new")
+        assert app.ask() == "new"
+        with patch("app.OpenAI"):
+            app.ask()
+
+    def test_fails_with_its_reply_used(mock_llm_responses):
+        mock_llm_responses.set("gpt-4o", "new")
+        with patch("app.client"):
+            assert app.ask() == "old"
+
+    def test_fails_with_another_patch(mock_llm_responses, monkeypatch):
+        mock_llm_responses.set("gpt-4o", "new")
+        monkeypatch.setattr("app.ask", lambda: "old")
+        monkeypatch.setattr("app.name", "gpt-4o-mini")
+        with patch("app.other"):
+            assert app.ask() == "new"
+    """
+OF_PATCHES = (
+    "This test patches {} by hand ({}){}. Calls of what is patched never reach the mock. Remove "
+    "the patch or the replies; `llm-mock migrate` rewrites such tests."
+)
+
+
+def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        app=(
+            "import openai\nfrom openai import OpenAI\n\nname = 'gpt-4o'\nclient = OpenAI()\n\n"
+            "def ask(cls=None):\n    client = (cls or OpenAI)(max_retries=0)\n"
+            "    message = {'role': 'user', 'content': 'Hi'}\n"
+            "    answer = client.chat.completions.create(model=name, messages=[message])\n"
+            "    return answer.choices[0].message.content\n\ndef other(): ..."
+        ),
+        test_sdk=SDK_PATCHES,
+    )
+    result = pytester.runpytest("-Wdefault")
+    result.assert_outcomes(failed=7, passed=3, warnings=1)
+    listed = "No model was called, but replies were configured:"
+    result.stdout.fnmatch_lines(
+        [
+            "*_ test_class _*",
+            listed,
+            "  - gpt-4o  → 'new'  (test_sdk.py:9, not used)",
+            OF_PATCHES.format("app.OpenAI", "MagicMock", ""),
+            "*_ test_queued _*",
+            "One queued reply was not asked for:",
+            OF_PATCHES.format("app.OpenAI", "MagicMock", ""),
+            "*_ test_method _*",
+            OF_PATCHES.format("Completions.create", "function", ""),
+            "*_ test_fake _*",
+            OF_PATCHES.format("app.OpenAI", "FakeOpenAI", ""),
+            "*_ test_module_and_client _*",
+            OF_PATCHES.format("app.openai", "MagicMock", " and app.client by hand (MagicMock)"),
+            "*_ test_fails_with_its_reply_used _*",
+            "  1. gpt-4o  'Hi'  → 'new'",
+            "*_ test_fails_with_another_patch _*",
+            listed,
+            "*::test_passes",
+            "*LegacyMockWarning: This test patches app.OpenAI by hand (MagicMock), and *",
+        ]
+    )
+    # The five above, and the warning.
+    assert result.stdout.str().count("This test patches") == 6
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        *("agents", "anthropic", "boto3", "botocore.client", "cohere", "crewai", "dspy", "groq"),
+        *("google.genai.client", "instructor", "langchain_openai.chat_models", "litellm.main"),
+        *("llama_index.core", "mistralai", "ollama", "pydantic_ai", "smolagents", "together"),
+    ],
+)
+def test_every_sdk_is_known_by_its_modules(module: str) -> None:
+    patches = HandPatches()
+    original = type("Client", (), {"__module__": module})
+
+    class Owner:
+        Client = original
+        client = original()
+
+    class Patched:
+        _setattr = ((Owner, "Client", original), (Owner(), "client", original()))
+
+    patches.note_monkeypatch(Patched())
+    assert patches.of_sdks == {"Owner.Client": "Client", "Owner.client": "Client"}
+
+
+@pytest.mark.parametrize("module", ["app", "google.cloud.storage", "builtins", "openais"])
+def test_other_modules_are_none(module: str) -> None:
+    patches = HandPatches()
+
+    class Patched:
+        _setattr = ((pytest, "Client", type("Client", (), {"__module__": module})),)
+
+    patches.note_monkeypatch(Patched())
+    assert patches.of_sdks == {}
+
+
+def test_a_monkeypatch_without_its_list_notes_none() -> None:
+    patches = HandPatches()
+    patches.note_monkeypatch(None)
+    assert patches.of_sdks == {}
+
+
+def test_an_attribute_that_is_gone_again_is_noted() -> None:
+    class Patched:
+        _setattr = ((pytest, "gone", type("Client", (), {"__module__": "openai"})),)
+
+    patches = HandPatches()
+    patches.note_monkeypatch(Patched())
+    assert patches.of_sdks == {"pytest.gone": "NoneType"}
