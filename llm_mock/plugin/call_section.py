@@ -14,6 +14,7 @@ from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HandPatches
 from llm_mock.plugin.mock_messages import find_reported, follow_library_chain, shows_calls
+from llm_mock.plugin.sdk_errors import explain_sdk_error
 from llm_mock.plugin.unawaited import explain_unawaited
 from llm_mock.support.exceptions import get_exception_text
 
@@ -69,6 +70,7 @@ class CallSection:
         # Calls over HTTP have an `api`, and responses of an SDK another `json()`.
         if mock.settings.raw_json and any("api" not in call for call in self._calls):
             parts.append(explain_payload(self._error))
+        parts.append(explain_sdk_error(self._error, mock, self._calls))
         if self._is_call_phase:
             parts.append(explain_unawaited(self._error))
             parts += [self._list_unread(), replies, self._describe_patches()]

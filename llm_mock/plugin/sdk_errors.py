@@ -1,0 +1,58 @@
+"""The explanation of an exception that an SDK raised in place of a configured one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from llm_mock.core.provider_error import ProviderError
+from llm_mock.core.source_location import format_location, format_notes
+from llm_mock.support.text import format_count
+
+if TYPE_CHECKING:
+    from llm_mock.core.call import Call
+    from llm_mock.core.mock import Mock
+
+
+def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[Call]) -> str:
+    """Return which exception an SDK made of the configured one; empty for other failures.
+
+    Args:
+        error: the error of the test.
+        mock: its mock.
+        calls: its calls.
+    """
+    if not calls or not _is_of_library(error):
+        return ""
+    # Only a call of an SDK has an `api`; `llm` raises the configured exception itself.
+    last = calls[-1]
+    reply = mock.history.answered_by.get(last["number"])
+    configured = getattr(getattr(reply, "answer", None), "error", None)
+    # The errors of templates are those of the SDK.
+    if configured is None or "api" not in last or isinstance(configured, ProviderError):
+        return ""
+    kind = configured if isinstance(configured, type) else type(configured)
+    raised = f"{type(error).__module__}.{type(error).__qualname__}"
+    attempts = format_count(_count_attempts(calls), "attempt")
+    place = format_notes(format_location(getattr(reply, "place", None)))[1:]
+    return (
+        f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
+        f"{raised} after {attempts}, as in production: expect {raised} in place of {kind.__name__}."
+    )
+
+
+def _is_of_library(error: BaseException | None) -> bool:
+    """Return whether an error is of an installed library, not of the project or of Python."""
+    module = sys.modules.get(type(error).__module__)
+    return "site-packages" in str(getattr(module, "__file__", ""))
+
+
+def _count_attempts(calls: Sequence[Call]) -> int:
+    """Return the number of failed calls at the end."""
+    attempts = 0
+    for call in reversed(calls):
+        if call["error"] is None:
+            break
+        attempts += 1
+    return attempts

@@ -1,0 +1,117 @@
+"""A failing test says which exception an SDK made of a configured one."""
+
+from __future__ import annotations
+
+import pytest
+
+APP = """
+import anthropic
+import openai
+
+MESSAGES = [{"role": "user", "content": "Hi"}]
+
+class AppError(Exception): ...
+
+def ask(**options):
+    client = openai.OpenAI(**options)
+    return client.chat.completions.create(model="gpt-4o", messages=MESSAGES)
+
+def ask_claude():
+    client = anthropic.Anthropic(max_retries=0)
+    return client.messages.create(model="claude-opus-5", max_tokens=9, messages=MESSAGES)
+
+def ask_wrapped():
+    try:
+        ask()
+    except openai.APIError:
+        raise AppError("no answer") from None
+"""
+TESTS = """
+import llm
+import openai
+import pytest
+from app import ask, ask_claude, ask_wrapped
+from llm_mock import templates
+
+def test_class(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", ConnectionError)
+    with pytest.raises(ConnectionError):
+        ask()
+
+def test_second_call(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", "Hello", ValueError("no"))
+    ask()
+    ask(max_retries=0)
+
+def test_claude(mock_llm_responses):
+    mock_llm_responses.set("*", TimeoutError("late"))
+    ask_claude()
+
+def test_template(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", templates.authentication())
+    ask()
+
+def test_refused(mock_llm_responses):
+    ask()
+
+def test_project(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", ConnectionError)
+    ask_wrapped()
+
+def test_assertion(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", ConnectionError)
+    with pytest.raises(openai.APIConnectionError):
+        ask()
+    assert False
+
+def test_answered(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Hello")
+    ask()
+    openai.OpenAI(api_key="x", max_retries=0).chat.completions.create(
+        model="gpt-4o", messages=[], temperature=9
+    )
+
+def test_other_error(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Hello")
+    ask()
+    raise openai.OpenAIError("other")
+
+def test_llm(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", openai.OpenAIError("other"))
+    llm.get_model("gpt-4o").prompt("Hi").text()
+
+def test_no_call(mock_llm_responses):
+    raise openai.OpenAIError("other")
+"""
+NOTE = (
+    "The {kind} of a reply (test_it.py:{line}) reaches an SDK as a failed request. The SDK raised "
+    "{raised} after {attempts}, as in production: expect {raised} in place of {kind}."
+)
+
+
+def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(app=APP, test_it=TESTS)
+    result = pytester.runpytest("--tb=line")
+    result.assert_outcomes(failed=11)
+    notes = [
+        NOTE.format(
+            kind="ConnectionError",
+            line=8,
+            raised="openai.APIConnectionError",
+            attempts="3 attempts",
+        ),
+        NOTE.format(
+            kind="ValueError",
+            line=13,
+            raised="openai.InternalServerError",
+            attempts="1 attempt",
+        ),
+        NOTE.format(
+            kind="TimeoutError",
+            line=18,
+            raised="anthropic.APITimeoutError",
+            attempts="1 attempt",
+        ),
+    ]
+    shown = result.stdout.str().splitlines()
+    assert [line for line in shown if "reaches an SDK" in line] == notes
