@@ -308,7 +308,7 @@ def _judge(mock: ReportingMock) -> JSONObject:
         if not misbehaviour.calls:
             reasons.append(f"{misbehaviour.explain_not_applied(number)}.")
     if unused:
-        reasons.append(explain_unused(unused, mock.calls, mock.settings.unused_reply_advice))
+        reasons.append(explain_unused(mock, unused, mock.calls))
     if not number:
         reasons.append("No model was called.")
     return {

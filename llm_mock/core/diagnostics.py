@@ -39,20 +39,22 @@ class ExplainedMock(Protocol):
         """Return why no call reached the mock; empty if it left no server alone."""
 
 
-def explain_unused(unused: Sequence[QueuedReply], calls: Sequence[Call], advice: str) -> str:
+def explain_unused(
+    mock: ExplainedMock, unused: Sequence[QueuedReply], calls: Sequence[Call]
+) -> str:
     """Return a message that lists unused queued replies, each with the nearest call.
 
     Args:
+        mock: the mock.
         unused: the replies, at least one.
         calls: the calls that were made.
-        advice: how to fix it, for the end of the message.
     """
     count = "One queued reply was" if len(unused) == 1 else f"{len(unused)} queued replies were"
     lines = [f"{count} not asked for:"]
     for reply in unused:
         lines.append(f"  - {reply.text()}")
-        lines += _format_nearest_call(reply, calls)
-    lines.append(advice)
+        lines += _explain_reply(mock, reply, calls)
+    lines.append(mock.settings.unused_reply_advice)
     return "\n".join(lines)
 
 
@@ -106,7 +108,7 @@ def _advise_reply(settings: Settings, call: Call, is_used_up: bool) -> list[str]
 
 def _find_used_up(mock: ExplainedMock, call: Call) -> list[StandingReply]:
     """Return the queued replies that match a call and were used up by earlier ones."""
-    used = dict.fromkeys(mock.history.answered_by.values())
+    used = dict.fromkeys(filter(None, mock.history.answered_by.values()))
     # Only queued replies have a number of remaining uses.
     queued = [reply for reply in used if not getattr(reply, "remaining", True)]
     return [reply for reply in queued if not _find_misses(reply, call)]
@@ -179,8 +181,20 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
             lines += lines_below.get(id(reply), [])
             continue
         lines.append(f"  - {reply.text('not used')}")
-        lines += lines_below.get(id(reply)) or _format_nearest_call(reply, calls)
+        lines += lines_below.get(id(reply)) or _explain_reply(mock, reply, calls)
     return "\n".join([*lines, *_format_rest(replies), *hints])
+
+
+def explain_late_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
+    """Return a list of the replies that were configured after a call that needed them."""
+    lines = []
+    for reply in find_unused_replies(mock, calls):
+        for number, call in enumerate(calls, start=1):
+            if _came_too_early(mock, call, reply):
+                lines.append(f"  - {reply.text('not used')}")
+                lines += _format_near_call(number, call, reply)
+                break
+    return "\n".join(["Configured replies:", *lines]) if lines else ""
 
 
 def _format_heading(mock: ExplainedMock) -> str:
@@ -243,20 +257,66 @@ def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[Call]) -
     return False
 
 
-def _format_nearest_call(reply: StandingReply, calls: Sequence[Call]) -> list[str]:
+def _explain_reply(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]) -> list[str]:
+    """Return lines about an unused reply: the nearest call, or the order of replies."""
+    return _explain_order(mock, reply, calls) or _format_nearest_call(mock, reply, calls)
+
+
+def _explain_order(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]) -> list[str]:
+    """Return a line about a tool call that was queued after the text that ended the application."""
+    if not calls or not calls[-1]["tools"] or not getattr(reply.answer, "tool_calls", False):
+        return []
+    text = mock.history.answered_by.get(calls[-1]["number"])
+    # A standing reply would have come after the queued tool call.
+    if text is None or not hasattr(text, "remaining"):
+        return []
+    if getattr(text.answer, "tool_calls", False):
+        return []
+    origin = format_notes(format_location(text.place))[1:]
+    return [
+        f"    the text{origin} was used before it, and ended the application. Queue the tool call "
+        "first. For both in one answer, write Reply(text, tool_calls=[…])."
+    ]
+
+
+def _format_nearest_call(
+    mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]
+) -> list[str]:
     """Return a line about the call that is nearest to an unused reply; no line without calls."""
     numbered = list(enumerate(calls, start=1))
-    candidates = [(number, call) for number, call in numbered if _find_misses(reply, call)]
-    # A call that fits came too early if it was not answered by a configured reply.
-    candidates += [(number, call) for number, call in numbered if not call["configured"]]
+    candidates = [
+        (number, call)
+        for number, call in numbered
+        if _find_misses(reply, call) or _came_too_early(mock, call, reply)
+    ]
     if not candidates:
         return []
     number, nearest = min(candidates, key=lambda candidate: _measure_distance(reply, candidate[1]))
     return _format_near_call(number, nearest, reply)
 
 
+def _came_too_early(mock: ExplainedMock, call: Call, reply: StandingReply) -> bool:
+    """Return whether a call fits an unused reply that was configured after it."""
+    if _find_misses(reply, call):
+        return False
+    answered_by = mock.history.answered_by
+    if call["number"] not in answered_by:
+        return not call["configured"]
+    answer = answered_by[call["number"]]
+    # The call was refused.
+    if answer is None:
+        return True
+    # Queued replies go before standing ones, and of these a later one replaces an earlier one.
+    if hasattr(answer, "remaining"):
+        return False
+    is_replaced = answer not in mock.responses.replies.get_configured()
+    return hasattr(reply, "remaining") or (is_replaced and answer.get_key() == reply.get_key())
+
+
 def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str]:
-    misses = _find_misses(reply, call) or ["it was made before this was configured"]
+    misses = _find_misses(reply, call) or [
+        "it was made before this was configured: set the reply before the call"
+    ]
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 

@@ -85,8 +85,9 @@ class History:
         """The log of calls with details, if a report is requested."""
         if parent is not None and parent.log is not None:
             self.log = parent.log.create_child()
-        self.answered_by: dict[int, StandingReply] = {}
-        """The configured reply that answered a call of this process, by the number of the call."""
+        self.answered_by: dict[int, StandingReply | None] = {}
+        """The configured reply that answered a call of this process, by the number of the call.
+        It is None for a call that was refused."""
         self.unread = UnreadResponses()
         self.test: str | None = None
         """The node id of the test whose calls these are."""

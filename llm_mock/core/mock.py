@@ -207,7 +207,7 @@ class Mock:
         unused = [reply for reply in self.responses.replies.get_queued() if not reply.optional]
         if not unused:
             return None
-        return explain_unused(unused, self.calls, self.settings.unused_reply_advice)
+        return explain_unused(self, unused, self.calls)
 
     def note_problem(self, message: str) -> None:
         """Note a problem that fails the test, even if the application handles it."""
@@ -527,6 +527,7 @@ class Mock:
         if answer is not None:
             return answer
         if self._refuses_unmatched(request):
+            self.history.answered_by[record["number"]] = None
             message = explain_unexpected_call(self, record)
             self.note_problem(message)
             raise UnexpectedCall(message)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from llm_mock.core.call import Call
-from llm_mock.core.diagnostics import explain_replies
+from llm_mock.core.diagnostics import explain_late_replies, explain_replies
 from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HandPatches
@@ -60,7 +60,10 @@ class CallSection:
         fatal = [*mock.problems, *filter(None, [self._unused])]
         reported = find_reported(self._chain, [*fatal, *mock.refusals])
         is_explained = any(message in reported for message in fatal)
-        replies = "" if is_explained else self._explain_replies()
+        replies = ""
+        # The message about unused replies has all of them.
+        if self._unused not in reported:
+            replies = self._explain_replies(is_explained)
         problem = ""
         # Replies explain more than the problem, which is about one call.
         if not is_explained and not replies:
@@ -79,10 +82,13 @@ class CallSection:
             parts.append(replies)
         return "\n".join(filter(None, parts))
 
-    def _explain_replies(self) -> str:
+    def _explain_replies(self, is_explained: bool) -> str:
         # The mock of the run has standing replies for all tests, most of them unused in this one.
         if self._is_of_run:
             return ""
+        # The failure lists the replies of its moment, but not those that were configured later.
+        if is_explained:
+            return explain_late_replies(self._mock, self._calls)
         return explain_replies(self._mock, self._calls)
 
     def _list_refusals(self, shown: Sequence[str]) -> list[str]:

@@ -167,6 +167,10 @@ def _raise_refusal(error: Exception, item: pytest.Item) -> None:
         # The message may name the line of the call itself.
         if place not in message:
             text = f"{message}\nThe call: {place}"
+    if message in mock.problems:
+        from llm_mock.plugin.late_replies import find_late_reply
+
+        text = "\n".join(filter(None, [text, find_late_reply(error, item)]))
     raise make_failure(text, message) from None
 
 

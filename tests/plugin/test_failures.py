@@ -231,7 +231,11 @@ def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pyt
         ("gpt-4o-mnii", 25, "the model is gpt-4o-mini, not gpt-4o-mnii"),
         ("gpt-4o-mini  schema Person", 29, "the schema is Ticket, not Person"),
         ("gpt-4o-mini  schema Tickets", 33, "the schema is Ticket, not Tickets"),
-        ("gpt-4o-mini", 38, "it was made before this was configured"),
+        (
+            "gpt-4o-mini",
+            38,
+            "it was made before this was configured: set the reply before the call",
+        ),
     ]
     sections = [
         number for number, line in enumerate(result.outlines, start=1) if "- LLM calls -" in line

@@ -1,0 +1,196 @@
+"""A failing test says that its replies are in the wrong order, or came after the call."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+TESTS = """
+import llm
+import openai
+import pytest
+from llm_mock import Reply, ToolCall, UnexpectedCall
+
+CALL = ToolCall("weather", {"city": "Rome"})
+STRICT = pytest.mark.llm_mock_strict("error")
+
+def weather(city: str) -> str:
+    return "sunny"
+
+def ask(*tools):
+    return llm.get_model("gpt-4o").chain("Hi", tools=tools).text()
+
+def create():
+    message = {"role": "user", "content": "Hi"}
+    client = openai.OpenAI(max_retries=0)
+    return client.chat.completions.create(model="gpt-4o", messages=[message])
+
+def test_text_first(mock_llm_responses):
+    mock_llm_responses.add("gpt-4o", "Sunny.")  # line
+    mock_llm_responses.add("gpt-4o", CALL)
+    ask(weather)
+
+def test_text_before_a_standing_call(mock_llm_responses):
+    mock_llm_responses.add("gpt-4o", CALL)
+    mock_llm_responses.add("gpt-4o", "Sunny.")  # line
+    mock_llm_responses.set("gpt-4o", Reply(tool_calls=[CALL]))
+    ask(weather)
+    assert False
+
+def test_without_a_call(mock_llm_responses):
+    mock_llm_responses.add("gpt-4o", CALL)
+
+def test_without_tools(mock_llm_responses):
+    mock_llm_responses.add("gpt-4o", "Sunny.")
+    mock_llm_responses.add("gpt-4o", CALL)
+    ask()
+
+def test_a_text_too_many(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", "Sunny.", "Sunny.")
+    ask(weather)
+
+def test_a_call_too_many(mock_llm_responses):
+    mock_llm_responses.script("gpt-4o", CALL, CALL)
+    llm.get_model("gpt-4o").prompt("Hi", tools=[weather]).text()
+
+def test_a_standing_text(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Sunny.")
+    ask(weather)
+    mock_llm_responses.add("gpt-4o", CALL)  # late
+
+def test_an_unmatched_call(mock_llm_responses):
+    ask(weather)
+    mock_llm_responses.add("gpt-4o", CALL)  # late
+
+def test_replaced_later(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "first")
+    mock_llm_responses.set("gpt-4o", "of a schema", schema="Dog")
+    answer = ask()
+    mock_llm_responses.set("gpt-4o", "second")  # late
+    assert answer == "second"
+
+def test_an_error_goes_first(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", OSError)
+    mock_llm_responses.set("gpt-4o", "first")
+    ask()
+
+def test_a_more_special_reply(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "first", prompt="Hi")
+    mock_llm_responses.set("gpt-4o", "second")
+    assert ask() == "second"
+
+def test_a_replaced_special_reply(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "first", prompt="Hi")
+    answer = ask()
+    mock_llm_responses.set("gpt-4o", "third", prompt="Hi")  # late
+    mock_llm_responses.set("gpt-4o", "second")
+    assert answer == "second"
+
+def test_after_a_refused_call(mock_llm_responses):
+    with pytest.raises(openai.BadRequestError):
+        create()
+    mock_llm_responses.set("gpt-4", "another")
+    mock_llm_responses.set("gpt-4o", "Hi")  # late
+
+@STRICT
+def test_after_a_strict_call(mock_llm_responses):
+    for _ in range(2):
+        with pytest.raises(UnexpectedCall):
+            ask()
+    mock_llm_responses.add("gpt-4o", "Hi")  # late
+"""
+ORDER = (
+    "the text (test_it.py:{}) was used before it, and ended the application. Queue the tool call "
+    "first. For both in one answer, write Reply(text, tool_calls=[…])."
+)
+LATE = "nearest call: 1, but it was made before this was configured: set the reply before the call"
+EXPECTED = {
+    "test_text_first": [ORDER],
+    "test_text_before_a_standing_call": [ORDER],
+    "test_without_a_call": [],
+    "test_without_tools": [],
+    "test_a_text_too_many": [],
+    "test_a_call_too_many": [],
+    "test_a_standing_text": [LATE],
+    "test_an_unmatched_call": [LATE],
+    "test_replaced_later": [LATE],
+    "test_an_error_goes_first": [],
+    "test_a_more_special_reply": [],
+    "test_a_replaced_special_reply": [LATE],
+    "test_after_a_refused_call": [LATE],
+    "test_after_a_strict_call": [LATE],
+}
+
+
+def test_the_order_of_replies_is_explained(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=TESTS)
+    result = pytester.runpytest("--tb=short")
+    result.assert_outcomes(failed=len(EXPECTED))
+    _, *failures = re.split(r"^_+ (test_\w+) _+$", result.stdout.str(), flags=re.MULTILINE)
+    found = {}
+    lines = TESTS.splitlines()
+    for name, text in zip(failures[::2], failures[1::2], strict=True):
+        start = lines.index(f"def {name}(mock_llm_responses):")
+        # pytester leaves out the first line, which is empty.
+        marked = [number for number, line in enumerate(lines[start:], start) if "  # " in line]
+        notes = re.findall(r"^    ((?:the text|nearest .*it was).*)$", text, re.MULTILINE)
+        found[name] = notes
+        assert notes == [note.format(marked[0]) for note in EXPECTED[name]], name
+        # The note stands below its reply.
+        if LATE in notes:
+            assert re.search(rf"\(test_it\.py:{marked[0]}\b[^\n]*\)\n    {LATE}", text)
+    assert found.keys() == EXPECTED.keys()
+
+
+def test_a_reply_below_the_call_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import openai
+
+        def ask():
+            message = {"role": "user", "content": "Hi"}
+            client = openai.OpenAI(max_retries=0)
+            client.chat.completions.create(model="gpt-4o", messages=[message])
+
+        def test_set(mock_llm_responses):
+            mock_llm_responses.set("gpt-4", "Hello")
+            ask()
+            mock_llm_responses.set("gpt-4o", "Hi")
+            mock_llm_responses.set("gpt-4o", "Ho")
+
+        def test_add(mock_llm_calls):
+            (
+                ask()
+            )
+            mock_llm_calls.add("gpt-4o", "Hi")
+
+        def test_script(mock_llm_calls):
+            ask()
+            mock_llm_calls.script("gpt-4o", "Hi")
+
+        def test_on(mock_llm_calls):
+            ask()
+            mock_llm_calls.on("POST", "/v1/chat/completions", {})
+
+        def test_error(mock_llm_calls):
+            ask()
+            mock_llm_calls.set_error("gpt-4o", OSError)
+
+        def test_none(mock_llm_calls):
+            mock_llm_calls.set("gpt-4", "Hello")
+            ask()
+            mock_llm_calls.assert_called_once()
+
+        def test_next(mock_llm_calls):
+            mock_llm_calls.set("gpt-4o", "Hello")
+            openai.OpenAI(max_retries=0).chat.completions.create(model="gpt-4o", messages=[])
+            mock_llm_calls.set("gpt-4o", "Hello")
+        """
+    )
+    result = pytester.runpytest("--tb=short")
+    result.assert_outcomes(failed=7)
+    shown = result.stdout.str().splitlines()
+    note = "configures a reply after this call: move it before the call."
+    notes = [line.removesuffix(f" {note}") for line in shown if line.endswith(note)]
+    assert notes == [f"test_it.py:{number}" for number in (11, 18, 22, 26, 30)]
