@@ -60,10 +60,7 @@ class CallSection:
         fatal = [*mock.problems, *filter(None, [self._unused])]
         reported = find_reported(self._chain, [*fatal, *mock.refusals])
         is_explained = any(message in reported for message in fatal)
-        replies = ""
-        # The message about unused replies has all of them.
-        if self._unused not in reported:
-            replies = self._explain_replies(is_explained)
+        replies = self._explain_replies(reported, is_explained)
         problem = ""
         # Replies explain more than the problem, which is about one call.
         if not is_explained and not replies:
@@ -82,9 +79,10 @@ class CallSection:
             parts.append(replies)
         return "\n".join(filter(None, parts))
 
-    def _explain_replies(self, is_explained: bool) -> str:
+    def _explain_replies(self, reported: Sequence[str], is_explained: bool) -> str:
         # The mock of the run has standing replies for all tests, most of them unused in this one.
-        if self._is_of_run:
+        # The message about unused replies has all of them.
+        if self._is_of_run or self._unused in reported:
             return ""
         # The failure lists the replies of its moment, but not those that were configured later.
         if is_explained:

@@ -53,9 +53,9 @@ class HandPatches:
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
-        """The patched functions that return models of `llm`, each with its replacement."""
-        self.of_sdks: dict[str, str] = {}
-        """The patched classes and functions of SDKs, each with its replacement."""
+        """The patched functions that return models of `llm`, and what is patched of SDKs, each with
+        its replacement."""
+        self._of_sdks: set[str] = set()
         self._replacing_packages: set[str] = set()
         """The packages whose functions and classes were patched in."""
         self._attached_to: Any = None
@@ -64,7 +64,7 @@ class HandPatches:
     def begin(self) -> None:
         """Forget the patches of the previous test."""
         self.names.clear()
-        self.of_sdks.clear()
+        self._of_sdks.clear()
         self._replacing_packages.clear()
         # Private: `unittest.mock.patch` makes only objects of this class. Without it no patch is
         # noted. Attached in the first test after the import, as importing the module is slow.
@@ -105,14 +105,17 @@ class HandPatches:
         """Note a patch if what it replaces is of an SDK."""
         module = _get_module(original)
         if module.partition(".")[0] in SDKS or module.startswith(PREFIXES):
-            self.of_sdks[_get_name(target, attribute)] = _describe(replacement)
+            name = _get_name(target, attribute)
+            self.names[name] = _describe(replacement)
+            self._of_sdks.add(name)
 
     def warning(self) -> LegacyMockWarning | None:
         """Return a warning about replies that a passed test left unused; None without a patch."""
-        noted = {**self.names}
+        noted = self.names
+        mock = current_mock_if_created()
         # Where a model was called, the patch may not be what left the replies unused.
-        if not _has_calls():
-            noted |= self.of_sdks
+        if mock is not None and mock.calls:
+            noted = {name: noted[name] for name in noted if name not in self._of_sdks}
         unused = _find_unused_replies() if noted else []
         if not unused:
             return None
@@ -122,10 +125,9 @@ class HandPatches:
 
     def note(self) -> str:
         """Return a note for a failed test, whose unused replies are listed elsewhere."""
-        noted = {**self.names, **self.of_sdks}
-        if not noted or not _find_unused_replies():
+        if not self.names or not _find_unused_replies():
             return ""
-        return f"{_describe_patches(noted)}. {ADVICE}"
+        return f"{_describe_patches(self.names)}. {ADVICE}"
 
     def explain_other_mocks(self, error: BaseException | None) -> str:
         """Return why a failed test left replies unused, if another mock intercepts HTTP in it."""
@@ -173,11 +175,6 @@ def _get_package(replacement: object) -> str:
     else:
         return ""
     return str(module).partition(".")[0]
-
-
-def _has_calls() -> bool:
-    mock: Any = current_mock_if_created()
-    return mock is not None and bool(mock.calls)
 
 
 def _find_unused_replies() -> list[StandingReply]:

@@ -107,7 +107,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             if misbehaviour is not None and not misbehaviour.calls:
                 pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
         # Last: the calls of a patch never reach the mock, so all other checks are passed.
-        if current.patches.names or current.patches.of_sdks:
+        if current.patches.names:
             _warn_of_patches(item, current.patches)
         passed = True
     except Exception as error:
@@ -149,29 +149,34 @@ def _raise_refusal(error: Exception, item: pytest.Item) -> None:
     from llm_mock.plugin.mock_messages import (
         find_reported,
         follow_library_chain,
-        is_of_project,
         make_failure,
     )
 
     reported = find_reported(follow_library_chain(error, item), messages)
     if not reported:
         return
-    message = text = reported[0]
-    frames = traceback.extract_tb(error.__traceback__)
-    project_frames = [frame for frame in frames if is_of_project(frame.filename, item)]
-    if project_frames:
-        from llm_mock.core.source_location import format_location
-
-        frame = project_frames[-1]
-        place = format_location((frame.filename, frame.lineno or 0))
-        # The message may name the line of the call itself.
-        if place not in message:
-            text = f"{message}\nThe call: {place}"
+    message = reported[0]
+    notes = [message, _locate_call(error, item, message)]
     if message in mock.problems:
         from llm_mock.plugin.late_replies import find_late_reply
 
-        text = "\n".join(filter(None, [text, find_late_reply(error, item)]))
-    raise make_failure(text, message) from None
+        notes.append(find_late_reply(error, item))
+    raise make_failure("\n".join(filter(None, notes)), message) from None
+
+
+def _locate_call(error: Exception, item: pytest.Item, message: str) -> str:
+    """Return a note about the line of the project that made a call; empty if a message names it."""
+    from llm_mock.plugin.mock_messages import is_of_project
+
+    frames = traceback.extract_tb(error.__traceback__)
+    project_frames = [frame for frame in frames if is_of_project(frame.filename, item)]
+    if not project_frames:
+        return ""
+    from llm_mock.core.source_location import format_location
+
+    frame = project_frames[-1]
+    place = format_location((frame.filename, frame.lineno or 0))
+    return "" if place in message else f"The call: {place}"
 
 
 def _warn_of_patches(item: pytest.Item, patches: HandPatches) -> None:

@@ -278,7 +278,7 @@ def test_every_sdk_is_known_by_its_modules(module: str) -> None:
         _setattr = ((Owner, "Client", original), (Owner(), "client", original()))
 
     patches.note_monkeypatch(Patched())
-    assert patches.of_sdks == {"Owner.Client": "Client", "Owner.client": "Client"}
+    assert patches.names == {"Owner.Client": "Client", "Owner.client": "Client"}
 
 
 @pytest.mark.parametrize("module", ["app", "google.cloud.storage", "builtins", "openais"])
@@ -289,13 +289,13 @@ def test_other_modules_are_none(module: str) -> None:
         _setattr = ((pytest, "Client", type("Client", (), {"__module__": module})),)
 
     patches.note_monkeypatch(Patched())
-    assert patches.of_sdks == {}
+    assert patches.names == {}
 
 
 def test_a_monkeypatch_without_its_list_notes_none() -> None:
     patches = HandPatches()
     patches.note_monkeypatch(None)
-    assert patches.of_sdks == {}
+    assert patches.names == {}
 
 
 def test_an_attribute_that_is_gone_again_is_noted() -> None:
@@ -304,4 +304,4 @@ def test_an_attribute_that_is_gone_again_is_noted() -> None:
 
     patches = HandPatches()
     patches.note_monkeypatch(Patched())
-    assert patches.of_sdks == {"pytest.gone": "NoneType"}
+    assert patches.names == {"pytest.gone": "NoneType"}
