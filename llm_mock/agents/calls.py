@@ -39,7 +39,7 @@ class _Call:
 
 # The call whose tool is about to run. A context variable, because `llm` runs the tools of
 # asynchronous models as concurrent tasks.
-_current: ContextVar[_Call | None] = ContextVar("llm_mock_tool_call", default=None)
+_current: ContextVar[_Call | None] = ContextVar(__name__, default=None)
 
 
 class ToolCalls:

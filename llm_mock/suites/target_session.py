@@ -83,7 +83,7 @@ def replace_places(text: str, values: Mapping[str, str]) -> str:
     return re.sub(pattern, lambda match: values[match[0]], text)
 
 
-_current: ContextVar[TargetSession | None] = ContextVar("llm_mock_target_session", default=None)
+_current: ContextVar[TargetSession | None] = ContextVar(__name__, default=None)
 
 
 @contextmanager

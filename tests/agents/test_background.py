@@ -48,6 +48,8 @@ def test_a_loop_ends_with_all_that_runs_in_it() -> None:
     loop = BackgroundLoop()
     loop.run(begin())
     assert loop.usable
+    (thread,) = (each for each in threading.enumerate() if each.name == "llm-mock-servers")
+    assert thread.daemon
     loop.close(shut_down)
     assert seen == ["shutdown", "task", "generator"]
     assert not loop.usable
