@@ -133,3 +133,9 @@ def test_what_a_fixture_of_a_file_starts_is_tested_by_the_tests_of_the_file(
     layer = mutate.Layer(tmp_path)
     layer.durations = dict.fromkeys(["tests/a.py::B::c", "tests/a.py::d", "tests/ab.py::d"], 1.0)
     assert layer.tests_within(name) == tests
+
+
+def test_files_on_which_tests_work_are_no_tests(mutate: ModuleType) -> None:
+    files = {path.parent.name for path in map(Path, mutate.hash_tests("tests/migrate"))}
+    assert files == {"migrate"}
+    assert mutate.hash_tests("tests/test_mutate.py").keys() == {"tests/test_mutate.py"}
