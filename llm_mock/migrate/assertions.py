@@ -6,6 +6,7 @@ import libcst as cst
 
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.recorded_calls import (
+    ADDED_ARGUMENT,
     REQUESTS,
     SEE_CALLS,
     SEE_REQUESTS,
@@ -18,7 +19,7 @@ from llm_mock.migrate.recorded_calls import (
     new_no_equivalent,
     refuse_client_option,
 )
-from llm_mock.migrate.sdk_clients import LITELLM
+from llm_mock.migrate.sdk_clients import EMBEDDINGS, LITELLM
 from llm_mock.migrate.syntax import Arguments, get_arguments, get_string, to_source
 
 ASSERTIONS = (
@@ -82,7 +83,13 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
     if role.sdk == LITELLM:
         raise new_litellm_problem(node)
     if role.sdk:
-        statements = _convert_sdk_assertion(name, node, call_owner, reader)
+        statements = _convert_sdk_assertion(
+            name,
+            node,
+            call_owner,
+            reader,
+            is_embedding=role.sdk == EMBEDDINGS,
+        )
     else:
         statements = _convert_call_assertion(name, node, call_owner, reader)
     if name == "assert_called_once_with":
@@ -127,6 +134,8 @@ def _convert_sdk_assertion(
     node: cst.Call,
     owner: str,
     reader: CallReader,
+    *,
+    is_embedding: bool,
 ) -> list[str]:
     """Return the statements that assert the whole body of a request."""
     arguments = get_arguments(node)
@@ -138,6 +147,8 @@ def _convert_sdk_assertion(
             raise CannotRewrite(f"{to_source(node)} names a mock", SEE_CALLS, node)
         refuse_client_option(keyword, node)
         items.append(f'"{keyword}": {to_source(value)}')
+    if is_embedding and ADDED_ARGUMENT not in arguments[1]:
+        items.append(f'"{ADDED_ARGUMENT}": "base64"')
     body = f"{{{', '.join(items)}}}"
     if name == "assert_any_call":
         return [f"assert {body} in [call.request.body for call in {format_history(owner)}]"]

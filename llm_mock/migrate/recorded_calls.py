@@ -18,7 +18,13 @@ from llm_mock.migrate.replies import (
     find_prompt_methods,
     quote_model,
 )
-from llm_mock.migrate.sdk_clients import LITELLM, PatchedClient, is_method
+from llm_mock.migrate.sdk_clients import (
+    EMBEDDINGS,
+    LITELLM,
+    PatchedClient,
+    find_method_path,
+    has_two_kinds,
+)
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
     collect_names,
@@ -58,6 +64,8 @@ UNSUPPORTED_KEYWORDS = (
 )
 # Arguments of the methods of clients that are no part of the request body.
 CLIENT_OPTIONS = ("timeout", "extra_headers", "extra_query", "extra_body")
+# The SDK sends it, as base64, if the application asks for vectors without it.
+ADDED_ARGUMENT = "encoding_format"
 # The arguments of litellm that it sends to OpenAI as they are.
 LITELLM_ARGUMENTS = ("messages", "temperature", "max_tokens", "top_p", "tools", "tool_choice")
 _LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
@@ -164,10 +172,13 @@ class MockRole(NamedTuple):
     is_getter: bool
     getter: PatchedGetter
     model: str
+    path: str = ""
 
     @property
     def sdk(self) -> str:
-        """The SDK if it is the method of a client, else empty."""
+        """The SDK if it is the method of a client, or the method for vectors; else empty."""
+        if self.path == EMBEDDINGS:
+            return EMBEDDINGS
         return self.getter.library if isinstance(self.getter, PatchedClient) else ""
 
 
@@ -218,8 +229,9 @@ class CallReader:
         """Return the part of `llm` that a mock replaces, or None."""
         for getter in self.getters:
             if isinstance(getter, PatchedClient):
-                if is_method(getter, double):
-                    return MockRole(False, getter, ANY_MODEL)
+                path = find_method_path(getter, double)
+                if path is not None:
+                    return MockRole(False, getter, ANY_MODEL, path)
                 continue
             if double is getter.double:
                 return MockRole(True, getter, ANY_MODEL)
@@ -246,6 +258,7 @@ class CallReader:
 
     def find_call_owner(self, role: MockRole) -> str:
         """Return the expression that has the calls of a role: all models, or one of them."""
+        _refuse_two_kinds(role.getter)
         configured = [each for each in self.getters if not each.double.is_unconfigured]
         if len(configured) <= 1 and len(find_models(role.getter)) <= 1:
             return ALL
@@ -472,6 +485,14 @@ class CallReader:
         return None
 
 
+def _refuse_two_kinds(getter: PatchedGetter) -> None:
+    if isinstance(getter, PatchedClient) and has_two_kinds(getter):
+        raise CannotRewrite(
+            "the client has texts and vectors, and the test counts the calls of one kind",
+            'Compare the kind of each call of mock_llm_calls.calls: call["api"].',
+        )
+
+
 def format_history(owner: str) -> str:
     """Return the expression for the calls of the fixture or of one model."""
     attribute = "calls" if owner == ALL else "call_history"
@@ -626,9 +647,7 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     call = keywords.call
     name = get_string(node.left)
     if call.sdk and name is not None:
-        refuse_client_option(name, node)
-        if call.sdk == LITELLM:
-            raise new_litellm_problem(node)
+        _check_membership(name, call.sdk, node)
         body = parse_expression(f"{call.source}.request.body")
         new_target = target.with_changes(comparator=body)
         return node.with_changes(comparisons=[new_target])
@@ -645,6 +664,19 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
     return node.with_changes(comparisons=[new_target])
+
+
+def _check_membership(name: str, sdk: str, node: cst.Comparison) -> None:
+    """Refuse to ask for an argument that is not in the body as the application gives it."""
+    refuse_client_option(name, node)
+    if sdk == EMBEDDINGS and name == ADDED_ARGUMENT:
+        raise CannotRewrite(
+            f"the SDK itself sends {name} if the application does not",
+            'Assert its value: mock_llm_calls.last_call.request.body["encoding_format"].',
+            node,
+        )
+    if sdk == LITELLM:
+        raise new_litellm_problem(node)
 
 
 def new_no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:

@@ -295,7 +295,7 @@ class PromptMethod:
         method = self.method
         for function in (method, method.side_effect):
             if isinstance(function, FunctionDouble) and depends_on_call(function):
-                return self._convert_function(function)
+                return self.convert_function(function)
         raise_problem(method)
         if method.is_async and not self.is_async:
             raise CannotRewrite(*self.async_problem)
@@ -309,7 +309,7 @@ class PromptMethod:
             return self._convert_side_effect(effect.node)
         return self._convert_standing(method.return_value)
 
-    def _convert_function(self, function: FunctionDouble) -> ConfiguredReply:
+    def convert_function(self, function: FunctionDouble) -> ConfiguredReply:
         """Convert a function of the prompt in its place, and configure it."""
         if function.is_async and not self.is_async:
             raise CannotRewrite(*self.async_problem)
@@ -317,8 +317,7 @@ class PromptMethod:
         converter = ReplyConverter(self._convert_returned, self.convert_error)
         new = convert_function(function, parameter, converter)
         name = replace_definition(function, new)
-        statement = f"mock_llm_responses.set({self.quoted_model}, {name})"
-        return ConfiguredReply(self.model, "set", (statement,))
+        return ConfiguredReply(self.model, "set", (self.configure(name),))
 
     def get_call_parameter(self, function: cst.FunctionDef) -> CallParameter:
         """Return the parameter of the reply function that replaces a function."""
@@ -353,9 +352,23 @@ class PromptMethod:
                 "for a function of the prompt: set(…).",
                 node,
             )
-        error = self.convert_error(node)
+        return self.configure_error(self.convert_error(node))
+
+    def configure_error(self, error: str) -> ConfiguredReply:
+        """Return the error as a configured reply."""
         statement = f"mock_llm_responses.set_error({self.quoted_model}, {error})"
         return ConfiguredReply(self.model, "error", (statement,))
+
+    def configure(self, reply: str) -> str:
+        """Return the statement that configures a standing reply."""
+        return f"mock_llm_responses.set({self.quoted_model}, {reply})"
+
+    def queue(self, reply: str, times: int) -> str:
+        """Return the statement that queues a reply for one or more calls."""
+        arguments = f"{self.quoted_model}, {reply}"
+        if times > 1:
+            arguments += f", times={times}"
+        return f"mock_llm_responses.add({arguments})"
 
     def convert_error(self, node: cst.BaseExpression) -> str:
         """Return an error as an argument of `set_error`."""
@@ -368,18 +381,14 @@ class PromptMethod:
             reply = self.convert_response(value)
         if reply is None:
             return None
-        statement = f"mock_llm_responses.set({self.quoted_model}, {reply})"
-        return ConfiguredReply(self.model, "set", (statement,))
+        return ConfiguredReply(self.model, "set", (self.configure(reply),))
 
     def _convert_queue(self, values: Sequence[Value]) -> ConfiguredReply:
         replies = [self._convert_queued(value) for value in values]
         statements = []
         for reply, group in groupby(replies):
-            arguments = f"{self.quoted_model}, {reply}"
             times = len(list(group))
-            if times > 1:
-                arguments += f", times={times}"
-            statements.append(f"mock_llm_responses.add({arguments})")
+            statements.append(self.queue(reply, times))
         return ConfiguredReply(self.model, "queue", tuple(statements))
 
     def _convert_queued(self, value: Value) -> str:

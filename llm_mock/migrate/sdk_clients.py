@@ -16,11 +16,13 @@ CLIENTS = {
     "anthropic": ("Anthropic", "AsyncAnthropic"),
 }
 """The classes of clients of each SDK."""
+EMBEDDINGS = "embeddings.create"
 METHODS = {
     "chat.completions.create": "openai",
     "chat.completions.parse": "openai",
     "beta.chat.completions.parse": "openai",
     "messages.create": "anthropic",
+    EMBEDDINGS: "openai",
 }
 """The methods of clients that call a model, each with the path that leads to it, and their SDK."""
 LITELLM = "litellm"
@@ -40,6 +42,8 @@ for _module in _COMPLETIONS:
     FUNCTIONS[f"{_module}.AsyncCompletions.create"] = "chat.completions.create"
     FUNCTIONS[f"{_module}.Completions.parse"] = "chat.completions.parse"
     FUNCTIONS[f"{_module}.AsyncCompletions.parse"] = "chat.completions.parse"
+for _class in ("Embeddings", "AsyncEmbeddings"):
+    FUNCTIONS[f"openai.resources.embeddings.{_class}.create"] = EMBEDDINGS
 for _module in _MESSAGES:
     FUNCTIONS[f"{_module}.Messages.create"] = "messages.create"
     FUNCTIONS[f"{_module}.AsyncMessages.create"] = "messages.create"
@@ -239,12 +243,12 @@ def _new_client(method: TestDouble, path: str) -> TestDouble:
     return client
 
 
-def find_methods(client: TestDouble) -> list[TestDouble]:
-    """Return the doubles of the methods that call a model, as far as the test has them."""
+def find_methods(client: TestDouble) -> list[tuple[str, TestDouble]]:
+    """Return paths and doubles of the methods that call a model, as far as the test has them."""
     methods = []
     for path, value in _walk(client, ""):
         if path in METHODS and isinstance(value, TestDouble):
-            methods.append(value)
+            methods.append((path, value))
     return methods
 
 
@@ -264,12 +268,23 @@ def find_other_part(patched: PatchedClient, table: SymbolTable) -> tuple[str, Va
     return None
 
 
-def is_method(patched: PatchedClient, double: Value) -> bool:
-    """Return whether a double is a method of a patched client that calls a model."""
+def find_method_path(patched: PatchedClient, double: Value) -> str | None:
+    """Return the path of a double that is a method of a patched client, None for another."""
     client = patched.get_client()
     if client is None:
-        return False
-    return any(double is method for method in find_methods(client))
+        return None
+    for path, method in find_methods(client):
+        if double is method:
+            return path
+    return None
+
+
+def has_two_kinds(patched: PatchedClient) -> bool:
+    """Return whether a client has methods for vectors and others."""
+    client = patched.get_client()
+    assert client is not None
+    kinds = {other == EMBEDDINGS for other, _ in find_methods(client)}
+    return len(kinds) > 1
 
 
 def find_other_configuration(client: TestDouble) -> tuple[str, Value] | None:

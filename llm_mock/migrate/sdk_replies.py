@@ -15,6 +15,7 @@ from llm_mock.migrate.replies import (
 )
 from llm_mock.migrate.reply_functions import CallParameter
 from llm_mock.migrate.sdk_clients import (
+    EMBEDDINGS,
     LITELLM,
     PatchedClient,
     find_methods,
@@ -22,10 +23,11 @@ from llm_mock.migrate.sdk_clients import (
     find_other_part,
 )
 from llm_mock.migrate.sdk_completions import convert_chunks, convert_completion
+from llm_mock.migrate.sdk_embeddings import SEE_EMBEDDINGS, convert_embeddings
 from llm_mock.migrate.sdk_messages import convert_message
 from llm_mock.migrate.sdk_parts import SEE_REPLY
 from llm_mock.migrate.sdk_requests import new_request_parameter
-from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import to_source
 
 CONVERTERS = {
@@ -58,23 +60,20 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
     other = find_other_configuration(client)
     if other is not None:
         path, value = other
-        advice = "The client is a real one now: configure it as the application does."
-        if path.startswith("embeddings."):
-            advice = (
-                "Set the vector of each text: "
-                "mock_llm_responses.set_embedding(model, text, vector)."
-            )
         raise CannotRewrite(
-            f"the mock of a client has the attribute {path}", advice, get_node(value)
+            f"the mock of a client has the attribute {path}",
+            "The client is a real one now: configure it as the application does.",
+            get_node(value),
         )
-    replies = []
-    for method in find_methods(client):
-        reply = _CreateMethod(patched, method, table).convert()
-        if reply is not None:
-            replies.append(reply)
-    if any(reply != replies[0] for reply in replies):
-        raise CannotRewrite("two methods of a client have different replies")
-    return replies[:1]
+    replies: dict[str, ConfiguredReply] = {}
+    for path, method in find_methods(client):
+        kind = _EmbeddingMethod if path == EMBEDDINGS else _CreateMethod
+        reply = kind(patched, method, table).convert()
+        if reply is None:
+            continue
+        if replies.setdefault(reply.model, reply) != reply:
+            raise CannotRewrite("two methods of a client have different replies")
+    return list(replies.values())
 
 
 class _CreateMethod(PromptMethod):
@@ -122,4 +121,43 @@ class _CreateMethod(PromptMethod):
             f"the mock returns {source}, which is not a response",
             SEE_REPLY,
             node,
+        )
+
+
+class _EmbeddingMethod(_CreateMethod):
+    """Converts the double of the method for vectors into answers of the endpoint.
+
+    Not into `set_embedding`: that needs the text of each vector, and the length that the model's
+    vectors have in production.
+    """
+
+    def __init__(
+        self,
+        patched: PatchedClient,
+        method: TestDouble,
+        table: SymbolTable,
+    ) -> None:
+        super().__init__(patched, method, table)
+        # Its replies are beside those of the models that answer prompts.
+        self.model = EMBEDDINGS
+        self._convert_double = convert_embeddings
+
+    def configure(self, reply: str) -> str:
+        """Return the statement that configures a standing answer."""
+        return f'mock_llm_responses.on("POST", "/**/embeddings", {reply})'
+
+    def configure_error(self, error: str) -> ConfiguredReply:
+        """Return the error as a configured answer."""
+        return ConfiguredReply(self.model, "set", (self.configure(error),))
+
+    def queue(self, reply: str, times: int) -> str:
+        """Return the statement that queues an answer for one or more calls."""
+        return self.configure(f"{reply}, times={times}")
+
+    def convert_function(self, function: FunctionDouble) -> ConfiguredReply:
+        """Refuse a function of the text."""
+        raise CannotRewrite(
+            f"the vectors of {function.definition.name.value} depend on the call",
+            SEE_EMBEDDINGS,
+            function.definition,
         )

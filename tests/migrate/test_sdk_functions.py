@@ -77,6 +77,14 @@ def test_a_function_is_recognized(tmp_path: Path, target: str, response: str) ->
     assert new == ('mock_llm_responses.set("*", "Hi")', "")
 
 
+@pytest.mark.parametrize("name", ["Embeddings", "AsyncEmbeddings"])
+def test_the_method_for_vectors_is_recognized(tmp_path: Path, name: str) -> None:
+    target = f"openai.resources.embeddings.{name}.create"
+    new = migrate(tmp_path, f'"{target}", return_value=Mock(data=[Mock(embedding=[1.0])])')
+    answer = '{"data": [{"index": 0, "embedding": [1.0]}]}'
+    assert new == (f'mock_llm_responses.on("POST", "/**/embeddings", {answer})', "")
+
+
 @pytest.mark.parametrize(
     "target",
     [
@@ -415,23 +423,13 @@ def test_assertions_on_a_client(tmp_path: Path, assertion: str, advice: str) -> 
     assert reason.endswith(f"an object that llm_mock does not replace. {advice}")
 
 
-@pytest.mark.parametrize(
-    ("path", "advice"),
-    [
-        (
-            "embeddings.create",
-            "Set the vector of each text: mock_llm_responses.set_embedding(model, text, vector).",
-        ),
-        (
-            "models.list",
-            "The client is a real one now: configure it as the application does.",
-        ),
-    ],
-)
-def test_another_method_of_a_client(tmp_path: Path, path: str, advice: str) -> None:
-    lines = f"call.return_value.{path}.return_value = []"
+def test_another_method_of_a_client(tmp_path: Path) -> None:
+    lines = "call.return_value.models.list.return_value = []"
     reason = migrate(tmp_path, '"openai.OpenAI"', lines)[1]
-    assert reason == f"the mock of a client has the attribute {path}. {advice}"
+    assert reason == (
+        "the mock of a client has the attribute models.list. "
+        "The client is a real one now: configure it as the application does."
+    )
 
 
 CLIENT = """

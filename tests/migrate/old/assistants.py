@@ -139,3 +139,28 @@ async def ask_claude_async(text: str, client: object = None) -> str:
         model="claude-sonnet-4-5", max_tokens=100, messages=messages
     )
     return said(response.content[0].text)
+
+
+def embed(*texts: str, client: object = None, **options: object) -> list[list[float]]:
+    if reviews.BROKEN == "no call":
+        raise LookupError("the application asks nobody")
+    client = client or OpenAI(api_key="test", max_retries=0)
+    options |= {"model": broken("model", "text-embedding-ada-002", "text-embedding-3-small")}
+    options["input"] = broken("one", list(texts[:1]), list(texts))
+    if reviews.BROKEN == "twice":
+        client.embeddings.create(**options)
+    response = client.embeddings.create(**options)
+    vectors = sorted(response.data, key=lambda item: item.index)
+    return broken("answer", [], [item.embedding for item in vectors])
+
+
+async def embed_async(text: str) -> object:
+    client = AsyncOpenAI(api_key="test")
+    response = await client.embeddings.create(model="text-embedding-3-small", input=text)
+    return [response.model, response.usage.prompt_tokens, response.data[0].embedding]
+
+
+def embed_and_answer(text: str) -> str:
+    client = OpenAI(api_key="test")
+    vectors = embed(text, client=client)
+    return f"{Assistant(client=client).answer(text)} {vectors}"
