@@ -117,6 +117,17 @@ def test_a_number_is_tested_by_the_tests_that_read_it_in_its_file(
     assert coverage_map.readers_of(file, {name}) == tests
 
 
+def test_the_function_around_a_line_is_the_innermost(
+    mutate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    inner = "    def g():\n        return [\n            1\n        ]"
+    (tmp_path / "a.py").write_text(f"a = 1\ndef f():\n{inner}\n    return g")
+    sources = [mutate.function_source("a.py", line) for line in range(1, 8)]
+    outer = f"def f():\n{inner}\n    return g"
+    assert sources == ["", outer, inner, inner, inner, inner, outer]
+
+
 @pytest.mark.parametrize(
     ("name", "tests"),
     [

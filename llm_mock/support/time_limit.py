@@ -117,7 +117,6 @@ def search_pattern(pattern: str, text: str) -> bool:
             input=question.encode(),
             timeout=deadline.left,
             capture_output=True,
-            check=False,
         )
     except subprocess.TimeoutExpired:
         raise CaseTimedOut from None

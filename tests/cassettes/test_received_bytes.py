@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -218,3 +219,26 @@ def test_bytes_that_are_no_utf_8_are_recorded_as_replacement_characters(
     [recorded] = Cassette(run.path).calls
     assert [event.text for event in recorded.response.events] == ["caf\N{REPLACEMENT CHARACTER}"]
     assert run.problems == []
+
+
+@pytest.mark.parametrize(
+    ("stream", "media_type"),
+    [(False, "application/json"), (True, "text/event-stream; charset=utf-8")],
+)
+def test_an_answer_without_a_recorded_media_type_has_that_of_its_form(
+    stream: bool, media_type: str, run: Run, provider: ByteServer
+) -> None:
+    provider.content = (
+        b"data: " + DELTA.replace(b"X", b'"Hello"') + b"\n\n" if stream else COMPLETION
+    )
+    provider.headers.update({"content-type": media_type, "x-request-id": "req_1"})
+
+    def ask() -> str:
+        answer = requests.post(provider.url, json={**QUESTION, "stream": stream})
+        return f"{answer.headers['content-type']}, {answer.headers['x-request-id']}"
+
+    assert run("all", ask) == f"{media_type}, req_1"
+    without, count = re.subn(" +content-type: .*\n", "", run.path.read_text())
+    assert count == 1
+    run.path.write_text(without)
+    assert run("none", ask) == f"{media_type}, req_1"

@@ -114,7 +114,7 @@ def _choose_event(chunk: bytes, field: str, index: int, is_last: bool) -> bytes 
         index: the index of the answer.
         is_last: whether it is the last answer.
     """
-    first_event = chunk.split(b"\n\n", 1)[0]
+    first_event = chunk.partition(b"\n\n")[0]
     data = first_event.removeprefix(b"data: ")
     event = None if data == b"[DONE]" else from_json(data)
     if event is None or not event.get(field):

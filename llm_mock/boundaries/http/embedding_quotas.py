@@ -43,7 +43,6 @@ class EmbeddingQuota:
             [{"role": "user", "parts": parts}],
             api="embeddings",
             sent=sent,
-            body={},
             provider=record["provider"],
         )
         record.update(input_tokens=count_input_tokens(request), output_tokens=0)

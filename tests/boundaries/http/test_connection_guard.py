@@ -43,8 +43,10 @@ def is_refused(mock: LLMMock, function: Callable[..., Any], *args: Any, **kwargs
     assert mock.problems == []
     try:
         function(*args, **kwargs)
-    except OSError as error:
-        refused = REFUSED in str(error)
+    except OSError:
+        # As pytest catches it, which checks that its traceback hides our frames.
+        caught = pytest.ExceptionInfo[OSError].from_current()
+        refused = REFUSED in str(caught.value)
     else:
         refused = False
     assert len(take_problems(mock)) == refused

@@ -20,6 +20,7 @@ import urllib3
 
 from llm_mock import LLMMock, Reply
 from llm_mock.boundaries.http.settings import http_settings
+from llm_mock.boundaries.http.transports import httpcore_wire
 from llm_mock.cassettes import Cassette
 from tests.boundaries.http.test_answered_requests import local_server  # noqa: F401 (a fixture)
 from tests.boundaries.http.test_interception import application  # noqa: F401 (a fixture)
@@ -157,6 +158,30 @@ def test_the_mock_sees_the_whole_request(send: Send, mock_llm_responses: LLMMock
     assert received.headers["content-type"] == "application/json"
     assert received.headers["content-length"] == str(len(received.content))
     assert received.headers["x-request-id"].startswith("req_mock_")
+
+
+@pytest.mark.parametrize("library", [httpx, httpx2])
+@pytest.mark.parametrize(
+    ("by", "name"), [(by_httpx, "answer_request"), (by_async_httpx, "answer_request_async")]
+)
+def test_a_client_of_httpx_is_answered_before_it_opens_a_connection(
+    by: Callable[..., Send],
+    name: str,
+    library: Any,
+    mock_llm_responses: LLMMock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answered = []
+    answer = getattr(httpcore_wire, name)
+
+    def note(asking: Any, *args: Any, **kwargs: Any) -> Any:
+        answered.append(asking)
+        return answer(asking, *args, **kwargs)
+
+    monkeypatch.setattr(httpcore_wire, name, note)
+    mock_llm_responses.set("m", "Hi")
+    assert b"Hi" in by(library)("POST", URL, BODY).content
+    assert answered == [library]
 
 
 @every_way

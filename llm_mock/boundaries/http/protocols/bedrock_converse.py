@@ -6,6 +6,7 @@ See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -103,7 +104,7 @@ FILE_BLOCKS: dict[str, dict[str, str]] = {
 """The blocks with files, and the media types of their formats where these differ from the name."""
 
 
-class BedrockRequest(HTTPRequest):
+class BedrockRequest(HTTPRequest, ABC):
     """A call of Bedrock, whose streams are binary."""
 
     __slots__ = ()
@@ -130,9 +131,9 @@ class BedrockRequest(HTTPRequest):
         """Return a message that no client can read."""
         return event_stream.damage_message(event)
 
+    @abstractmethod
     def _encode_answer(self, item: JSON) -> bytes:
         """Encode an event that is no error."""
-        raise NotImplementedError
 
 
 class ConverseRequest(BedrockRequest):

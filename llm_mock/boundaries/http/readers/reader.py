@@ -8,6 +8,7 @@ place of the cassette, where it can be edited.
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ class TextSlot(NamedTuple):
             self.container[self.key] = {"_raw": text}
 
 
-class ResponseReader:
+class ResponseReader(ABC):
     """Base class of the parsers; an instance reads a single answer and keeps its metadata."""
 
     def __init__(self) -> None:
@@ -79,9 +80,9 @@ class ResponseReader:
         self._call_ids: dict[object, str | None] = {}
         """The ids of tool calls by their position, as only the first event of a call has its id."""
 
+    @abstractmethod
     def find_slots(self, body: object) -> Iterator[TextSlot]:
         """Yield the text slots of a body, or of the next event of a stream, in order."""
-        raise NotImplementedError
 
     def _update_usage(self, usage: object, input_name: str, output_name: str) -> None:
         """Take over the token counts of a provider.
