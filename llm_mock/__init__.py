@@ -1,4 +1,4 @@
-"""Test code that calls large language models: offline, fast, deterministic.
+"""Test code that calls large language models: fast, deterministic, without keys and cost.
 
 As a pytest plugin it mocks every test. Its fixtures:
 

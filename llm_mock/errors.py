@@ -54,7 +54,11 @@ class InvalidLatency(LLMMockError, ValueError):
 
 
 class UnexpectedCall(LLMMockError, AssertionError):
-    """A call that matches no configured reply, under strict."""
+    """A call that matches no configured reply, under strict or over HTTP.
+
+    `llm` raises it. An SDK raises its own error for it, such as `openai.BadRequestError`. The test
+    fails even if the application catches the error.
+    """
 
 
 class UnknownMisbehaviour(LLMMockError, ValueError):
