@@ -153,8 +153,7 @@ def explain_reply_to_embedding(model_id: str) -> str:
     """Return a message about an embedding model for which a reply is configured."""
     return (
         f"The replies for {model_id!r} are not used, because it is an embedding model. Write "
-        f"set_embedding({model_id!r}, text, [0.1, …]), or for an error "
-        f"get_embedding_model({model_id!r}).set_error(…)."
+        f"set_embedding({model_id!r}, text, [0.1, …]), or set_error({model_id!r}, …) for an error."
     )
 
 

@@ -19,7 +19,7 @@ from llm_mock.core.diagnostics import (
 from llm_mock.core.history import History
 from llm_mock.core.model_names import matches_name
 from llm_mock.core.records import format_call, format_call_history, mark_shown
-from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction
+from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction, to_exception
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
@@ -370,6 +370,7 @@ class Mock:
             InvalidReply: a configured vector has another length than is requested.
             UnexpectedCall: no vector is configured for an item, in a strict test.
         """
+        self._raise_embedding_error(model_id)
         state = self.embedding_state(model_id)
         vectors = []
         is_generated = False
@@ -386,6 +387,17 @@ class Mock:
                 self.note_problem(str(error))
                 raise
         return vectors
+
+    def _raise_embedding_error(self, model_id: str) -> None:
+        """Raise the error of `set_error` for an embedding model, of this mock or of a parent."""
+        level: Mock | None = self
+        while level is not None:
+            configured = level.responses.replies.errors.find(model_id)
+            if configured is not None:
+                # The numbers of calls begin with 1, and a batch has none.
+                self.history.answered_by[0] = configured
+                raise to_exception(getattr(configured.answer, "error", None)).with_traceback(None)
+            level = level.parent
 
     def _refuse_embedding(self, model_id: str, item: str | bytes) -> NoReturn:
         """Raise an UnexpectedCall for an item without a vector, and note it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import tempfile
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -690,10 +691,14 @@ UNUSED_REPLIES = """
         ask()
         assert not "passed"
 """
+ATTEMPT = """        try:
+            ask()
+        except Exception as error:
+            print("raised", type(error).__name__)
+"""
 NOT_USED = (
     "The replies for 'embedder' are not used, because it is an embedding model. Write "
-    "set_embedding('embedder', text, [[]0.1, …]), or for an error "
-    "get_embedding_model('embedder').set_error(…)."
+    "set_embedding('embedder', text, [[]0.1, …]), or set_error('embedder', …) for an error."
 )
 
 
@@ -702,7 +707,6 @@ NOT_USED = (
     [
         ("mock_llm_responses.set('embedder', 'Hi')", True),
         ("mock_llm_responses.add('embedder', 'Hi', optional=True)", True),
-        ("mock_llm_responses.set_error('embedder', ValueError)", True),
         ("mock_llm_responses.set('gpt-4o', 'Hi')", False),
     ],
 )
@@ -723,10 +727,41 @@ def test_a_reply_to_an_embedding_model_is_explained_where_the_test_fails(
     assert result.stdout.str().count("The replies for 'embedder'") == 2 * is_hinted
 
 
+@pytest.mark.parametrize("name", ["embedder", "embed*", "*"])
+@pytest.mark.parametrize("has_parent", [False, True])
+def test_set_error_reaches_embedding_models(name: str, has_parent: bool) -> None:
+    configured = LLMMock(settings=Settings(strict="error"))
+    get_model = LLMMock(parent=configured) if has_parent else configured
+    model = get_model.get_embedding_model("embedder")
+    model.set("Hello", SHORT_VECTOR)
+    configured.set_error(name, ConnectionError("down"))
+    with pytest.raises(ConnectionError, match="down"):
+        model.embed("Hello")
+    assert model.call_history[0]["error"] == "down"
+    configured.set_error(name, None)
+    assert model.embed("Hello") == SHORT_VECTOR
+
+
+def test_an_error_of_another_model_does_not() -> None:
+    get_model = LLMMock()
+    get_model.set_error("gpt-*", ConnectionError)
+    assert len(get_model.get_embedding_model("embedder").embed("Hello")) == 64
+
+
+def test_a_used_error_of_embeddings_is_not_listed_as_unused(pytester: pytest.Pytester) -> None:
+    configuration = "mock_llm_responses.set_error('*', templates.rate_limit())"
+    test = UNUSED_REPLIES.replace("        ask()\n", ATTEMPT).format(configuration=configuration)
+    pytester.makepyfile("from llm_mock import templates\n" + textwrap.dedent(test))
+    result = pytester.runpytest("-rA")
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*raised ModelError", "*raised RateLimitError"])
+    result.stdout.no_fnmatch_line("*not used*")
+
+
 @pytest.mark.parametrize("configured", ["embedder", "*"])
 def test_a_strict_test_is_told_that_an_embedding_model_has_no_replies(configured: str) -> None:
     get_model = LLMMock(settings=Settings(strict="error"))
-    get_model.set_error(configured, ValueError)
+    get_model.set(configured, "Hi")
     with pytest.raises(UnexpectedCall) as caught:
         get_model.get_embedding_model("embedder").embed("Hello")
     if configured == "embedder":
