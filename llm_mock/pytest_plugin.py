@@ -61,6 +61,7 @@ from llm_mock.plugin.hooks import (
 from llm_mock.plugin.markers import pytest_collection_modifyitems, pytest_generate_tests
 from llm_mock.plugin.options import (
     MUTATION_OPTIONS,
+    list_written_keys,
     pytest_addoption,
     read_choice,
 )
@@ -95,8 +96,13 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Check the ini keys, and register the parts of the plugin that the run needs."""
     markers.register(config)
-    _check_ini_keys(config)
-    read_choice(config, "llm_mock_record", RECORD_MODES)
+    try:
+        _check_ini_keys(config)
+        read_choice(config, "llm_mock_record", RECORD_MODES)
+    except pytest.UsageError:
+        from llm_mock.plugin.ini_errors import collect_ini_errors
+
+        raise collect_ini_errors(config, has_all_keys=True) from None
     run = get_run(config)
     begin(config)
     # Present in a worker of pytest-xdist only.
@@ -118,13 +124,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _check_ini_keys(config: pytest.Config) -> None:
     """Raise a pytest.UsageError for an ini key that is surely a misspelt one of the plugin."""
-    # Private from pytest 9 on, which warns of the public name. Without it no key is checked.
-    written = vars(config).get("_inicfg") or vars(config).get("inicfg") or {}
-    keys = [key for key in written if key.startswith("llm") or "mock" in key]
-    if keys:
-        from llm_mock.plugin.misspelt_names import check_ini_keys
+    if not list_written_keys(config):
+        return
+    from llm_mock.plugin.misspelt_names import find_unknown_keys
 
-        check_ini_keys(config, keys)
+    unknown = find_unknown_keys(config)
+    if unknown:
+        raise pytest.UsageError(*unknown.values())
 
 
 def _choose_judge(config: pytest.Config) -> None:

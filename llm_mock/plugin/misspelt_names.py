@@ -5,11 +5,11 @@ from __future__ import annotations
 import importlib
 import re
 import sys
-from collections.abc import Iterable
 
 import pytest
 
 from llm_mock.plugin.failures import list_frames
+from llm_mock.plugin.options import list_written_keys
 from llm_mock.support.misspelling import explain_attribute_error, explain_type_error
 from llm_mock.support.text import CERTAIN, find_nearest, suggest_nearest
 
@@ -151,32 +151,32 @@ def name_nearest_fixture(report: pytest.TestReport, error: BaseException) -> Non
     vars(report.longrepr)["errorstring"] = "\n".join([first_line, *others])
 
 
-def check_ini_keys(config: pytest.Config, keys: Iterable[str]) -> None:
-    """Check that keys of the configuration file are registered.
+def find_unknown_keys(config: pytest.Config, has_all_keys: bool = True) -> dict[str, str]:
+    """Return the problems of ini keys that begin as or are near to those of this plugin.
+
+    pytest itself only warns, and the run would go on without the setting.
 
     Args:
         config: the configuration.
-        keys: the keys that may be meant for this plugin.
-
-    Raises:
-        pytest.UsageError: one is not, and begins as or is near to one of this plugin's. pytest
-            itself only warns, and the run would go on without the setting.
+        has_all_keys: whether all keys are registered; else only misspelt ones are unknown.
     """
     # Private names of pytest's, which has no public list. Without them no key is checked.
     parser = getattr(config, "_parser", None)
     registered = getattr(parser, "_inidict", None)
     if registered is None:
-        return
+        return {}
     own = [name for name in registered if name.startswith("llm_mock")]
-    for key in keys:
+    problems = {}
+    for key in list_written_keys(config):
         if key in registered:
             continue
         is_near = find_nearest(key, own, CERTAIN) is not None
-        if is_near or key.startswith("llm_mock_"):
+        if is_near or (has_all_keys and key.startswith("llm_mock_")):
             hint = suggest_nearest(key, own) or "."
-            raise pytest.UsageError(
+            problems[key] = (
                 f"Unknown ini key {key}{hint} The command `pytest --help` lists the keys."
             )
+    return problems
 
 
 def _explain_import_error(error: ImportError) -> str | None:

@@ -278,10 +278,10 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
         "strict_setting": strict_setting,
         "schema_check": strict or "warn",
         "autospec": read_boolean(config, "llm_mock_autospec"),
-        "disabled_rules": _read_disabled_rules(config),
+        "disabled_rules": read_disabled_rules(config),
         "generate": read_boolean(config, "llm_mock_generate"),
         "raw_json": is_as_in_production,
-        "prices": _read_prices(config),
+        "prices": read_prices(config),
         "has_quoted_ini": has_quoted_ini(config),
     }
 
@@ -293,12 +293,19 @@ def read_settings(config: pytest.Config) -> Callable[[], Settings]:
     return make_settings
 
 
+def list_written_keys(config: pytest.Config) -> list[str]:
+    """Return the ini keys of the configuration file that may be meant for this plugin."""
+    # Private from pytest 9 on, which warns of the public name. Without it no key is checked.
+    written = vars(config).get("_inicfg") or vars(config).get("inicfg") or {}
+    return [key for key in written if key.startswith("llm") or "mock" in key]
+
+
 def has_quoted_ini(config: pytest.Config) -> bool:
     """Return whether the configuration file is TOML, which has its texts in quotes."""
     return config.inipath is not None and config.inipath.suffix == ".toml"
 
 
-def _read_disabled_rules(config: pytest.Config) -> frozenset[str]:
+def read_disabled_rules(config: pytest.Config) -> frozenset[str]:
     """Return the names of the rules that are switched off.
 
     Raises:
@@ -316,7 +323,12 @@ def _read_disabled_rules(config: pytest.Config) -> frozenset[str]:
         raise pytest.UsageError(f"ini llm_mock_disabled_rules: {error}") from None
 
 
-def _read_prices(config: pytest.Config) -> Prices:
+def read_prices(config: pytest.Config) -> Prices:
+    """Return the prices of models.
+
+    Raises:
+        pytest.UsageError: a line is not a price.
+    """
     lines = config.getini("llm_mock_prices")
     if not lines:
         return ()

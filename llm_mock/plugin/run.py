@@ -232,7 +232,12 @@ def get_run(config: pytest.Config) -> TestRun:
         pytest.UsageError: an ini key is wrong, or the mock cannot be activated.
     """
     if RUN not in config.stash:
-        run = create_run(config, mocked=read_mode(config) != "false")
+        try:
+            run = create_run(config, mocked=read_mode(config) != "false")
+        except pytest.UsageError:
+            from llm_mock.plugin.ini_errors import collect_ini_errors
+
+            raise collect_ini_errors(config, has_all_keys=False) from None
         try:
             run.start()
         except LLMMockError as error:

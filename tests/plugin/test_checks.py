@@ -433,11 +433,11 @@ def test_unconfigured_schemas_can_be_answered_with_valid_instances(
     [
         (
             "llm_mock_strict = strict",
-            "ERROR: ini llm_mock_strict = 'strict' is not supported. Write off, warn or error.",
+            "ERROR: tox.ini:2: ini llm_mock_strict = 'strict' is not supported. Write off, *",
         ),
         (
             "llm_mock_strict = true",
-            "ERROR: ini llm_mock_strict = 'true' is not supported. Write off, warn or error.",
+            "ERROR: tox.ini:2: ini llm_mock_strict = 'true' is not supported. Write off, *",
         ),
     ],
 )
@@ -459,7 +459,10 @@ def test_an_ini_value_of_another_type_is_one_clear_error(pytester: pytest.Pytest
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: ini llm_mock_strict = True is not supported. Write off, warn or error."]
+        [
+            "ERROR: pyproject.toml:2: ini llm_mock_strict = True is not supported. Write off, warn "
+            "or error."
+        ]
     )
 
 

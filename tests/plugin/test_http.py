@@ -153,7 +153,7 @@ def test_a_wrong_setting_is_told(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nllm_mock_http = maybe")
     result = project.runpytest()
     result.stderr.fnmatch_lines(
-        ["ERROR: ini llm_mock_http = 'maybe' is not supported. Write answer, error or off."]
+        ["ERROR: *ini llm_mock_http = 'maybe' is not supported. Write answer, error or off."]
     )
 
 

@@ -180,8 +180,8 @@ def test_an_ini_value_that_is_neither_true_nor_false_is_one_clear_error(
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     lines = [line for line in result.errlines if line]
     assert lines == [
-        "ERROR: ini llm_mock_production_responses = 'maybe' is not supported: write true or false "
-        "(also yes/no, on/off, 1/0)."
+        "ERROR: tox.ini:2: ini llm_mock_production_responses = 'maybe' is not supported: write "
+        "true or false (also yes/no, on/off, 1/0)."
     ]
 
 

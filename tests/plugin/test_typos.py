@@ -269,7 +269,7 @@ def test_a_typo_in_the_name_of_a_setting_ends_the_run(
     pytester.makeini(f"[pytest]\n{key} = error")
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: Unknown ini key {message}"])
+    result.stderr.fnmatch_lines([f"ERROR: tox.ini:2: Unknown ini key {message}"])
 
 
 def test_settings_and_markers_of_others_are_left_alone(pytester: pytest.Pytester) -> None:
