@@ -289,19 +289,26 @@ class ResponseConfigurator:
             self.replies.latencies[model_id] = check_latency(latency)
         self._changed()
 
-    def set_embedding(self, model: str, item: str | bytes, vector: Iterable[float]) -> None:
+    def set_embedding(
+        self,
+        model: str,
+        item: str | bytes | Mapping[str | bytes, Iterable[float]],
+        vector: Iterable[float] | None = None,
+    ) -> None:
         """Set the vector that an embedding model answers for a text or bytes.
 
-        It is neither scaled nor rounded. A request for another number of dimensions fails. The
-        vectors of a model that is not known have the length of the first one that is set.
+        It is neither scaled nor rounded. Zeros follow the numbers of a vector of less than 64, as
+        no real model has, up to the length that the model answers; this changes no similarity. Any
+        other vector of another length is an error when it is asked for. The vectors of a model
+        that is not known have the length of the first one that is set.
 
         Example:
-            `mock.set_embedding("text-embedding-3-small", "north", [0.0, 1.0, *[0.0] * 1534])`
+            `mock.set_embedding("text-embedding-3-small", {"north": [0, 1], "south": [0, -1]})`
 
         Args:
             model: id, alias, a glob of ids, or `"*"` for any embedding model.
-            item: the whole text, or the bytes.
-            vector: finite numbers.
+            item: the whole text, or the bytes; or a mapping of several to their vectors.
+            vector: finite numbers; none after a mapping.
 
         Raises:
             InvalidReply: the item is neither text nor bytes, or the vector is not a vector.
@@ -309,14 +316,21 @@ class ResponseConfigurator:
         from llm_mock.core.vectors import format_unsupported_item, parse_vector
 
         __tracebackhide__ = True
-        if not isinstance(item, (str, bytes)):
-            raise InvalidReply(format_unsupported_item(item))
-        numbers = parse_vector(vector, "Give a list of finite numbers.")
+        pairs: list[tuple[object, object]] = [(item, vector)]
+        if isinstance(item, Mapping) and item and vector is None:
+            pairs = [*item.items()]
+        scripted: list[tuple[str | bytes, ScriptedVector]] = []
+        for each, given in pairs:
+            if not isinstance(each, (str, bytes)):
+                raise InvalidReply(format_unsupported_item(each))
+            numbers = parse_vector(given, "Give a list of finite numbers.")
+            scripted.append((each, ScriptedVector(numbers, find_caller())))
         self.register_name(model)
-        by_model = self.replies.embeddings.setdefault(item, ByModel())
-        # An alias may be that of a model, of an embedding model, or of both.
-        for model_id in self._names.get_every_id(model):
-            by_model[model_id] = ScriptedVector(numbers, find_caller())
+        for each, scripted_vector in scripted:
+            by_model = self.replies.embeddings.setdefault(each, ByModel())
+            # An alias may be that of a model, of an embedding model, or of both.
+            for model_id in self._names.get_every_id(model):
+                by_model[model_id] = scripted_vector
         self._changed()
 
     def on(

@@ -29,9 +29,10 @@ class CallConditions(TypedDict, total=False):
     """The conditions of `assert_called_with` beside its positional ones.
 
     A parameter of the provider, such as `temperature`, is compared with what was sent: over HTTP
-    with the field of the body, through `llm` with the option. `ABSENT` means that it must not be
-    sent. Other fields of the body go into `body`. A value may be an object with its own `==`, such
-    as `unittest.mock.ANY`.
+    with the field of the body, through `llm` with the option, by whatever name the provider has for
+    it: `max_tokens` is also Gemini's `maxOutputTokens`. `ABSENT` means that it must not be sent.
+    Other fields of the body go into `body`. A value may be an object with its own `==`, such as
+    `unittest.mock.ANY`.
     """
 
     prompt: TextMatcher
@@ -108,6 +109,15 @@ _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
 """The fields of the body that may hold the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
+_TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
+_OTHER_NAMES = {
+    **dict.fromkeys(_TOKEN_LIMITS, _TOKEN_LIMITS),
+    "seed": ("seed", "random_seed"),
+    "stop": ("stop", "stop_sequences"),
+    "top_k": ("top_k", "k"),
+    "top_p": ("top_p", "p"),
+}
+"""The names that providers give to a parameter, by each name that an assertion may use."""
 
 
 class ExpectedCall:
@@ -181,8 +191,9 @@ class ExpectedCall:
             if actual:
                 yield f"the {name} is {_format(actual)}, but it must be absent"
         for name in self._absent_options:
-            if name in call.options:
-                yield f"the option {name} is {_format(call.options[name])}, but it must be absent"
+            value = _find_option(call, name)
+            if value is not ABSENT:
+                yield f"the option {name} is {_format(value)}, but it must be absent"
         values = self._values
         for name in ("model", "stream", "response", "test"):
             actual = getattr(call, name)
@@ -385,16 +396,23 @@ def _split_options(options: Any) -> tuple[Any, list[str]]:
     return plain or None, absent
 
 
-def _get_parameter(call: Call, name: str) -> Any:
+def _get_parameter(call: Call, name: str) -> object:
     """Return a parameter of the provider as it was sent; `ABSENT` if it was not sent."""
     sent = call.request
     if sent is not None and name in sent.body:
         return sent.body[name]
-    if sent is None or call.get("api") in ("generate_content", "converse"):
-        # Gemini and Bedrock nest their parameters, and name them in camel case.
-        for option, value in call.options.items():
-            if re.sub("([A-Z])", r"_\1", option).lower() == name:
-                return value
+    # Chat Completions has two limits of tokens, and some models refuse one of them.
+    is_exact = name in _TOKEN_LIMITS and call.get("api") == "chat.completions"
+    names = (name,) if is_exact else _OTHER_NAMES.get(name, (name,))
+    return _find_option(call, *names)
+
+
+def _find_option(call: Call, *names: str) -> object:
+    """Return the option of one of these names; `ABSENT` if it was not given."""
+    for option, value in call.options.items():
+        # Gemini and Bedrock name their options in camel case, their SDKs do not.
+        if option in names or re.sub("([A-Z])", r"_\1", option).lower() in names:
+            return value
     return ABSENT
 
 

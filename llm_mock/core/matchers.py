@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import described, shorten, shorten_name, to_compact_json
+from llm_mock.support.text import (
+    described,
+    shorten,
+    shorten_name,
+    suggest_nearest,
+    to_compact_json,
+)
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -175,7 +181,8 @@ class Matchers:
     def _find_option_misses(self, options: Mapping[str, object], call: Call) -> Iterator[str]:
         for name, expected in options.items():
             if name not in call["options"]:
-                yield f"the option {name} was not given"
+                meant = suggest_nearest(name, call["options"])
+                yield f"the option {name} was not given{meant}"
                 continue
             value = call["options"][name]
             if value != expected:

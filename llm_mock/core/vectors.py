@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
@@ -164,8 +164,8 @@ class EmbeddingState:
             if state.error is not None:
                 raise to_exception(state.error).with_traceback(None)
             vector = state._find_vector(item)
-            if vector is not None and len(vector.numbers) == size:
-                return list(vector.numbers)
+            if vector is not None and _fits(vector.numbers, size):
+                return [*vector.numbers, *[0.0] * (size - len(vector.numbers))]
             # A test may assign other dimensions than those of the vectors of the whole run.
             if vector is not None and (dimensions or not is_redefined):
                 raise InvalidReply(_format_wrong_length(self._model_id, item, vector, size))
@@ -191,6 +191,12 @@ class EmbeddingState:
         return None if self._parent is None else self._parent._find_scripted_length()
 
 
+def _fits(numbers: Sequence[float], size: int) -> bool:
+    """Return whether numbers are a vector of a length, or the beginning of one with zeros."""
+    is_short = len(numbers) < UNKNOWN_DIMENSIONS
+    return len(numbers) == size or (is_short and len(numbers) < size)
+
+
 def find_dimensions(model_id: str) -> int | None:
     """Return the length of the vectors of a model by its id; None for an unknown one."""
     # Plugins and gateways put a provider before the name: `gemini/…`, `models/…`, `cohere.…`.
@@ -210,7 +216,7 @@ def parse_vector(vector: object, expected: str, dimensions: int | None = None) -
     Args:
         vector: the vector.
         expected: the end of the message, which says what to give.
-        dimensions: the only allowed length; None for any.
+        dimensions: the length; None for any. Few numbers are the beginning of a vector.
 
     Raises:
         InvalidReply: it does not consist of finite numbers, or has another length.
@@ -220,8 +226,8 @@ def parse_vector(vector: object, expected: str, dimensions: int | None = None) -
     if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
         raise InvalidReply(_format_invalid_vector("no list", vector, expected))
     numbers = list(vector)
-    length = dimensions or len(numbers)
-    if not numbers or len(numbers) != length or not all(map(_is_number, numbers)):
+    is_complete = _fits(numbers, dimensions or len(numbers))
+    if not numbers or not is_complete or not all(map(_is_number, numbers)):
         raise InvalidReply(_format_invalid_vector(f"{len(numbers)} values", numbers, expected))
     return [float(number) for number in numbers]
 
@@ -249,7 +255,7 @@ def _format_wrong_length(
     return (
         f"The vector that is set for {shown_item} has {len(vector.numbers)} numbers, but the "
         f"request to {model_id!r} is answered with {size}. Set a vector of {size} numbers, or "
-        f"assign another length to get_embedding_model({model_id!r}).dimensions."
+        f"assign another length to mock.get_embedding_model({model_id!r}).dimensions."
         f"{format_notes(format_location(vector.place))}"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from typing import Any
 
@@ -201,6 +202,10 @@ def test_a_vector_is_set_for_programs_at_the_server(
         ("a", [], "This is not a vector of the model, but 0 values"),
         ("a", "ab", "no list: 'ab'"),
         ("a", None, "no list: null"),
+        ({}, None, "Only str and bytes can be embedded, not {}"),
+        ({"a": [1.0]}, [1.0], 'Only str and bytes can be embedded, not {"a": '),
+        ({1: [1.0]}, None, "Only str and bytes can be embedded, not 1"),
+        ({"a": "ab"}, None, "no list: 'ab'"),
         ("a", [float("nan")], "1 values"),
         ("a", [True], "1 values"),
     ],
@@ -208,24 +213,26 @@ def test_a_vector_is_set_for_programs_at_the_server(
 def test_what_is_no_vector_is_refused(
     mock_llm_responses: LLMMock, item: Any, vector: Any, message: str
 ) -> None:
-    with pytest.raises(InvalidReply, match=message):
+    with pytest.raises(InvalidReply, match=re.escape(message)):
         mock_llm_responses.set_embedding("m", item, vector)
 
 
 WRONG_LENGTH = {
     "http": (
         "openai.OpenAI().embeddings.create(model='text-embedding-3-small', input='a')",
-        "*The vector that is set for 'a' has 2 numbers, but the request to "
-        "'text-embedding-3-small' is answered with 1536. *(test_it.py:3)*",
+        "*The vector that is set for 'a' has 64 numbers, but the request to "
+        "'text-embedding-3-small' is answered with 1536. Set a vector of 1536 numbers, or assign "
+        "another length to mock.get_embedding_model('text-embedding-3-small').dimensions.  "
+        "(test_it.py:3)",
     ),
     "http, with dimensions": (
         "openai.OpenAI().embeddings.create(model='unknown', input='a', dimensions=8)",
-        "*The vector that is set for 'a' has 2 numbers, but the request to 'unknown' is answered "
+        "*The vector that is set for 'a' has 64 numbers, but the request to 'unknown' is answered "
         "with 8. Set a vector of 8 numbers*",
     ),
     "llm": (
         "llm.get_embedding_model('text-embedding-3-small').embed('a')",
-        "*The vector that is set for 'a' has 2 numbers, *'text-embedding-3-small'*",
+        "*The vector that is set for 'a' has 64 numbers, *'text-embedding-3-small'*",
     ),
 }
 
@@ -239,7 +246,7 @@ def test_a_vector_of_another_length_than_asked_for_fails_the_test(
         test_it=f"""
         import llm, openai
         def test_it(mock_llm_responses):
-            mock_llm_responses.set_embedding("*", "a", [1.0, 0.5])
+            mock_llm_responses.set_embedding("*", "a", [1.0] * 64)
             try:
                 {ask}
             except Exception:
@@ -249,6 +256,32 @@ def test_a_vector_of_another_length_than_asked_for_fails_the_test(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([message])
+
+
+@pytest.mark.parametrize("numbers", [1, 2, 63])
+def test_zeros_follow_the_numbers_of_a_short_vector(
+    mock_llm_responses: LLMMock, numbers: int
+) -> None:
+    mock_llm_responses.set_embedding("text-embedding-3-small", "a", [1.0] * numbers)
+    with openai.OpenAI() as client:
+        answer = client.embeddings.create(model="text-embedding-3-small", input="a")
+    assert answer.data[0].embedding == [1.0] * numbers + [0.0] * (1536 - numbers)
+
+
+def test_a_short_vector_is_not_cut(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_embedding("m", "a", [1.0, 0.5, 0.25])
+    with openai.OpenAI(max_retries=0) as client, pytest.raises(openai.BadRequestError, match="3 n"):
+        client.embeddings.create(model="m", input="a", dimensions=2)
+    mock_llm_responses.reset()
+
+
+def test_the_vectors_of_several_texts_are_set_at_once(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_embedding("m", {"north": [0, 1], b"south": (0, -1)})
+    mock_llm_responses.set_embedding("m", {"east": [1, 0]})
+    model = mock_llm_responses.get_embedding_model("m")
+    assert model.embed("north") == [0.0, 1.0]
+    assert model.embed(b"south") == [0.0, -1.0]
+    assert model.embed("east") == [1.0, 0.0]
 
 
 def test_a_request_for_the_length_of_the_vector_gets_it(mock_llm_responses: LLMMock) -> None:
