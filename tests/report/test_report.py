@@ -103,6 +103,7 @@ def test_calls_with_messages_of_their_own_are_a_conversation_where_one_goes_on_f
             ask = lambda *messages: llm.get_model("m").prompt(messages=list(messages)).text()
             ask(user("one"))
             ask(user("one"))
+            ask(user("beside"))
             ask(user("one"), assistant("answer"), user("two"))
             ask(user("one"), assistant("edited"), user("two"))
             llm.get_model("m").prompt("another").reply("and on").text()
@@ -112,14 +113,16 @@ def test_calls_with_messages_of_their_own_are_a_conversation_where_one_goes_on_f
     assert [call["conversation"] for call in calls] == [
         None,
         "call 2",
+        None,
         "call 2",
         "call 2",
-        "call 5",
-        "call 5",
+        "call 6",
+        "call 6",
     ]
     assert [call["messages"] for call in calls] == [
         [text("user", "one")],
         [text("user", "one")],
+        [text("user", "beside")],
         [text("user", "two")],
         [text("assistant", "edited"), text("user", "two")],
         [text("user", "another")],

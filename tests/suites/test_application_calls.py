@@ -304,7 +304,7 @@ LIVE_CHECKS = """
       - {type: max_tokens, value: 10}
       - {type: max_tokens, value: 9}
       - {type: tool_calls, calls: [history]}
-      - {type: contains, of: prompt, value: "One!"}
+      - {type: equals, of: prompt, value: "One!\\nOne"}
 """
 
 

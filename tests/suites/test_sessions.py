@@ -260,17 +260,18 @@ def test_a_model_plays_the_user_in_a_live_run(
 
 
 def test_what_a_model_that_plays_the_user_takes_is_counted(mock_llm_responses: LLMMock) -> None:
-    mock_llm_responses.script("gpt-4o", "Hi there", "###STOP###")
+    mock_llm_responses.script("gpt-4o", "Hi there", "Go on", "###STOP###")
     mock_llm_responses.set("gpt-5", "Hello")
     user = {"instructions": "Be Ada.", "model": "gpt-4o"}
     values = {"name": "c", "user": user, "prompt": None}
     checked = type(case()).model_validate(values)
     result = run_case(Agent("gpt-5"), checked)
-    [turn] = result.attempts[0].turns
     calls = mock_llm_responses.calls
-    assert [call["model_id"] for call in calls] == ["gpt-4o", "gpt-5", "gpt-4o"]
-    assert turn.input_tokens == sum(call["input_tokens"] for call in calls)
-    assert turn.output_tokens == sum(call["output_tokens"] for call in calls)
+    assert [call["model_id"] for call in calls] == ["gpt-4o", "gpt-5", "gpt-4o", "gpt-5", "gpt-4o"]
+    # The message that follows an answer belongs to its turn, as the first one does.
+    for turn, taken in zip(result.attempts[0].turns, (calls[:3], calls[3:]), strict=True):
+        assert turn.input_tokens == sum(call["input_tokens"] for call in taken)
+        assert turn.output_tokens == sum(call["output_tokens"] for call in taken)
     assert result.cost == sum(compute_cost(call) for call in calls)
 
 
