@@ -34,6 +34,7 @@ class Scripted(llm.Model):
     can_stream = True
     attachment_types = frozenset(("image/png",))
     supports_tools = True
+    supports_schema = True
 
     def __init__(self, execute: Execute) -> None:
         self._execute = execute
@@ -229,6 +230,23 @@ def test_calls_made_at_once_are_recorded_in_the_order_in_which_they_began(run: R
     assert [call.request.prompt for call in Cassette(run.path).calls] == [
         str(number) for number in range(20)
     ]
+
+
+def test_the_history_has_data_only_of_a_call_with_a_schema(run: Run) -> None:
+    schema = {"type": "object", "properties": {}}
+
+    def answer(prompt: Any, response: Any) -> Iterator[str]:
+        yield '{"a": 1}'
+
+    def use(execute: Execute) -> None:
+        for given in (None, schema):
+            Scripted(execute).prompt("Who?", schema=given).text()
+
+    run("once", lambda: use(answer))
+    recorded = run.calls
+    run("none", lambda: use(never))
+    for calls in (recorded, run.calls):
+        assert [call.response for call in calls] == ['{"a": 1}', {"a": 1}]
 
 
 def test_a_text_that_was_edited_by_hand_is_played_in_one_piece(run: Run) -> None:

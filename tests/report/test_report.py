@@ -119,6 +119,7 @@ def test_calls_with_messages_of_their_own_are_a_conversation_where_one_goes_on_f
         "call 6",
         "call 6",
     ]
+    assert [call["earlier_messages"] for call in calls] == [0, 0, 0, 2, 1, 0, 2]
     assert [call["messages"] for call in calls] == [
         [text("user", "one")],
         [text("user", "one")],
