@@ -88,10 +88,13 @@ def test_attachments_that_come_back_are_kept_and_those_sent_are_known_by_their_h
     assert list(run.path.parent.iterdir()) == [run.path]
 
 
-@pytest.mark.skipif(
+needs_tool_attachments = pytest.mark.skipif(
     "attachments" not in {field.name for field in fields(llm.ToolResult)},
     reason="attachments of tools came later",
 )
+
+
+@needs_tool_attachments
 def test_a_file_that_a_tool_returned_is_known_by_its_hash(run: Run) -> None:
     def use(executed: Execute, content: bytes) -> str:
         picture = llm.Attachment(type="image/png", content=content)
@@ -102,6 +105,24 @@ def test_a_file_that_a_tool_returned_is_known_by_its_hash(run: Run) -> None:
     assert run("none", lambda: use(never, PNG)) == recorded
     with pytest.raises(CassetteMiss, match="sha256"):
         run("none", lambda: use(never, PNG + b"another"))
+
+
+@needs_tool_attachments
+def test_a_file_that_a_tool_returned_is_left_out_of_the_payload(run: Run) -> None:
+    picture = llm.Attachment(type="image/png", content=PNG)
+
+    def execute(prompt: Any, response: Any) -> Iterator[str]:
+        response._prompt_json = {"image": picture.base64_content()}
+        yield "seen"
+
+    def use(executed: Execute) -> Any:
+        result = llm.ToolResult(name="draw", output="drawn", attachments=[picture])
+        response = Scripted(executed).prompt("See", tool_results=[result])
+        return response.text(), response._prompt_json
+
+    recorded = run("once", lambda: use(execute))
+    assert run("none", lambda: use(never)) == recorded
+    assert picture.base64_content() not in run.path.read_text()
 
 
 def test_a_sent_attachment_has_its_type_and_is_left_out_of_the_payload(run: Run) -> None:

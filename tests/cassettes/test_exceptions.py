@@ -201,7 +201,10 @@ def test_an_attribute_is_described_only_where_the_class_does_not_set_it() -> Non
     error: Any = make_provider_error("gpt-4o-mini", "rate_limit")
     assert "attributes" not in (describe(error) or {})
     error.code = "other"
-    assert (describe(error) or {})["attributes"] == {"code": "other"}
+    description = describe(error) or {}
+    assert description["attributes"] == {"code": "other"}
+    rebuilt: Any = rebuild(description)
+    assert rebuilt.code == "other"
 
 
 def test_a_missing_package_is_named_with_its_remedy() -> None:
