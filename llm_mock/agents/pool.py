@@ -165,16 +165,20 @@ class ServerPool:
 
     async def _tools(self, servers: Sequence[Server], loop: BackgroundLoop) -> list[ServerTool]:
         different = list(dict.fromkeys(servers))
-        listings = [self._list_tools(server, loop) for server in different]
+
+        async def list_tools(server: Server) -> list[ServerTool] | ServerError:
+            try:
+                return await self._list_tools(server, loop)
+            except ServerError as error:
+                return error
+
         # All of them, so that one message names all servers that do not start.
-        results = await asyncio.gather(*listings, return_exceptions=True)
+        results = await asyncio.gather(*map(list_tools, different))
         tools: list[ServerTool] = []
         failures: list[ServerError] = []
         for result in results:
             if isinstance(result, ServerError):
                 failures.append(result)
-            elif isinstance(result, BaseException):
-                raise result
             else:
                 tools += result
         if failures:

@@ -98,6 +98,12 @@ def test_neither_repr_nor_label_shows_a_secret(server: Any) -> None:
     assert "[redacted]" in shown
 
 
+@pytest.mark.parametrize("name", [5, "", None])
+def test_the_name_of_a_tool_is_a_text(name: Any) -> None:
+    with pytest.raises(InvalidServer, match=r"^CLIServer: name is "):
+        CLIServer(name, "echo")
+
+
 def test_the_repr_shows_where_a_secret_comes_from() -> None:
     assert "{'API_KEY': '${OPENAI_API_KEY}', 'MODE': 'fast'}" in repr(
         MCPServer("server", env={"API_KEY": "${OPENAI_API_KEY}", "MODE": "fast"})

@@ -77,6 +77,25 @@ def record(path: Path, provider: ProviderServer) -> None:
         post(f"{provider.url}/v1/chat/completions", {"model": "gpt-4o"})
 
 
+def test_what_a_provider_answers_besides_models_is_imported(tmp_path: Path) -> None:
+    body = {"string": '{"data": []}'}
+    headers = {"content-type": ["application/json"]}
+    answer = {"status": {"code": 200, "message": "OK"}, "headers": headers, "body": body}
+    hosts = ("api.openai.com", "api.shop.test")
+    interactions = [
+        {
+            "request": {"method": "GET", "uri": f"https://{host}/v1/models", "headers": {}},
+            "response": answer,
+        }
+        for host in hosts
+    ]
+    source = tmp_path / "test_it.json"
+    source.write_text(json.dumps({"version": 1, "interactions": interactions}))
+    _, lines = run(source)
+    assert "imported  GET api.openai.com/v1/models" in lines[0]
+    assert "this host is no provider that is known" in lines[1]
+
+
 @pytest.mark.parametrize("suffix", ["yaml", "json"])
 def test_calls_that_vcr_recorded_are_replayed_to_the_sdks(
     suffix: str, tmp_path: Path, provider: ProviderServer, monkeypatch: pytest.MonkeyPatch

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -288,3 +290,26 @@ def test_an_error_is_told_once_in_a_verbose_run(project: Project) -> None:
     output = project.command("test", "-s", "app.yaml", "--dry-run", "-v").output
     assert output.count("ValueError") == 1
     assert "app.yaml:6: a\n  prompt: Hi\n" in output
+
+
+def test_the_line_of_progress_has_the_first_running_case_and_the_number_of_others() -> None:
+    from llm_mock.commands.progress import Progress
+    from llm_mock.commands.terminal import Terminal
+
+    progress = Progress(3, Terminal())
+    lines: list[str] = []
+    progress.show = lines.append
+    progress.begin("gpt-5")
+    first, second = (SimpleNamespace(name=name) for name in ("a", "b"))
+    started: Any = progress.start
+    finished: Any = progress.finish
+    started(first)
+    started(second)
+    finished(SimpleNamespace(case=first))
+    finished(SimpleNamespace(case=second))
+    assert lines == [
+        "0/3 a[gpt-5]",
+        "0/3 a[gpt-5] and 1 more",
+        "1/3 b[gpt-5]",
+        "2/3 ",
+    ]
