@@ -199,10 +199,9 @@ def _is_ours(error: BaseException) -> bool:
         return True
     files = [frame.tb_frame.f_code.co_filename for frame in list_frames(error)]
     is_failure = isinstance(error, pytest.fail.Exception)
-    if is_failure and len(files) > 1 and not files[-1].startswith(_PACKAGE):
-        # The last frame is that of the function `fail` itself.
-        files.pop()
-    return bool(files) and files[-1].startswith(_PACKAGE)
+    # The last frame may be that of the function `fail` itself.
+    last_files = files[-2:] if is_failure else files[-1:]
+    return any(file.startswith(_PACKAGE) for file in last_files)
 
 
 def _redact_repr(part: object) -> Any:

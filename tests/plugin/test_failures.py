@@ -778,3 +778,21 @@ def test_a_refusal_names_its_line_once(pytester: pytest.Pytester) -> None:
     failure = result.stdout.str().partition("site-packages")[0].partition("FAILED")[0]
     assert "The call: " not in failure
     assert f"{path.name}:4" in failure
+
+
+def test_what_a_reply_function_fails_with_is_shown_as_it_is(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+        import pytest
+
+        def refuse(prompt):
+            pytest.fail("asked with sk-proj-0123456789abcdefghijkl")
+
+        def test_refusing(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", refuse)
+            llm.get_model("gpt-4o").prompt("Hello").text()
+        """
+    )
+    result = pytester.runpytest_inprocess()
+    result.stdout.fnmatch_lines(["E   *Failed: asked with sk-proj-0123456789abcdefghijkl"])

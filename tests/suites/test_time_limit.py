@@ -247,6 +247,25 @@ def test_a_timeout_that_means_nothing_is_named_with_its_line(
     )
 
 
+@pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt()])
+def test_an_error_within_a_limit_in_a_thread_is_raised_as_it_is(error: BaseException) -> None:
+    caught: list[BaseException] = []
+
+    def fail() -> None:
+        raise error
+
+    def run() -> None:
+        try:
+            run_with_limit(5, fail)
+        except BaseException as raised:
+            caught.append(raised)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert caught == [error]
+
+
 def test_a_limit_in_a_thread_ends_with_it() -> None:
     left: list[float] = []
 

@@ -359,8 +359,8 @@ class LLMMock(Mock):
             real = find_registered_model(kind, model_id)
             if real is not None:
                 return self.mock_registered_model(real)
-        model_class = MockLLMModel if kind == "model" else AsyncMockLLMModel
-        return model_class(model_id, mock=self._get_answering_mock)
+        classes = {"model": MockLLMModel, "async_model": AsyncMockLLMModel}
+        return classes[kind](model_id, mock=self._get_answering_mock)
 
     def _new_embedding_model(self, model_id: str) -> MockEmbeddingModel:
         from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
