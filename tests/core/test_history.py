@@ -13,6 +13,8 @@ import pytest
 from pydantic import BaseModel
 
 from llm_mock import Latency, MockLLMModel, create_mock_get_model
+from llm_mock.core.call import restore_call
+from llm_mock.core.history import History
 from llm_mock.core.request import to_plain_json
 
 
@@ -174,3 +176,14 @@ def test_reset_forgets_all_that_a_test_configured() -> None:
     assert json.loads(response.text()) == {"success": True}
     assert response.duration_ms() < 1000
     assert get_model("n").prompt("Hi").json() == {"success": True}
+
+
+@pytest.mark.parametrize(("own", "test"), [(None, "a.py::waits"), ("b.py::calls", "b.py::calls")])
+def test_a_call_of_another_process_is_of_its_own_test_or_of_the_one_that_gets_it(
+    own: str | None, test: str
+) -> None:
+    history = History()
+    history.test = "a.py::waits"
+    history.receive(restore_call({"model_id": "m"}, test=own))
+    [call] = history.calls
+    assert (call.test, call["number"]) == (test, 1)
