@@ -1345,6 +1345,7 @@ CONSTANTS: dict[str, float] = {
     "suites/role.py MAX_SUGGESTIONS": 5,
     "suites/target_client.py MAX_RESPONSE_SIZE": 20_000_000,
     "support/files.py LARGEST_FILE": 20_000_000,
+    "support/files.py LONGEST_START": 60,
     "support/numbers.py LONGEST": 86_400,
     "support/numbers.py MOST_REPETITIONS": 10_000,
     "support/numbers.py MOST_RETRIES": 1_000,

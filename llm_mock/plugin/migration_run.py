@@ -107,23 +107,10 @@ class MigrationRun:
         self._is_worker = is_worker
 
     @reporting_hook(trylast=True)
-    def pytest_collection_modifyitems(
-        self,
-        config: pytest.Config,
-        items: list[pytest.Item],
-    ) -> None:
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Leave out the tests that use nothing that was rewritten."""
-        if not self._names:
-            return
-        selected = []
-        others = []
-        for item in items:
-            if self._is_concerned(item):
-                selected.append(item)
-            else:
-                others.append(item)
-        config.hook.pytest_deselected(items=others)
-        items[:] = selected
+        if self._names:
+            items[:] = [item for item in items if self._is_concerned(item)]
 
     def _is_concerned(self, item: pytest.Item) -> bool:
         key = (

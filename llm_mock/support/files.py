@@ -13,6 +13,8 @@ from pathlib import Path
 
 from llm_mock.support.stale_files import hold, remove_leftovers
 
+LONGEST_START = 60
+"""The number of bytes of a name in the names of files beside it."""
 PAUSES = (0.001, 0.01, 0.05, 0.1, 0.3, 0.5)
 """Seconds between attempts to replace a file on Windows, which refuses that while another process
 reads it."""
@@ -116,5 +118,5 @@ def check_writable(path: Path) -> None:
 
 def _cut_name(name: str) -> str:
     """Return the start of a name, as file systems limit a name with additions to 255 bytes."""
-    start = name.encode()[:60]
+    start = name.encode()[:LONGEST_START]
     return start.decode(errors="ignore")

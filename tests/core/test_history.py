@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from llm_mock import Latency, MockLLMModel, create_mock_get_model
 from llm_mock.core.call import restore_call
 from llm_mock.core.history import History
+from llm_mock.core.records import format_call
 from llm_mock.core.request import to_plain_json
 
 
@@ -187,3 +188,11 @@ def test_a_call_of_another_process_is_of_its_own_test_or_of_the_one_that_gets_it
     history.receive(restore_call({"model_id": "m"}, test=own))
     [call] = history.calls
     assert (call.test, call["number"]) == (test, 1)
+
+
+def test_the_line_of_a_call_has_the_first_one_of_its_error() -> None:
+    model = create_mock_get_model({"a": ValueError("two reasons:\nfirst\nsecond")})("a")
+    with pytest.raises(ValueError, match="two reasons"):
+        model.prompt("Hi")
+    [call] = model.call_history
+    assert format_call(call) == "a  'Hi'  \N{RIGHTWARDS ARROW} raised: two reasons"

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from llm_mock import LLMMock
+from llm_mock.plugin.mutate import MockResults
 from tests.plugin.files import write
 
 OPENAI = """
@@ -762,3 +764,12 @@ def test_the_planner_of_the_examples_notices_most_changes(
     assert {test["not_changed"] for test in document["tests"]} == {""}
     places = {change["call"]["place"] for test in document["tests"] for change in test["changes"]}
     assert all(place.startswith("planner/") for place in places)
+
+
+def test_what_changed_tests_note_is_forgotten(mock_llm_calls: LLMMock) -> None:
+    history = mock_llm_calls.history
+    history.answered_by_default["a.py::before"] = 1
+    results = MockResults(mock_llm_calls)
+    history.answered_by_default.update({"a.py::before": 2, "a.py::since": 1})
+    results.restore()
+    assert history.answered_by_default == {"a.py::before": 1}

@@ -374,3 +374,14 @@ def test_the_finder_of_a_call_knows_its_arguments() -> None:
     assert transport._find_provider(pool, "POST", PATH) == "openai"
     pool.host = "app.test"
     assert transport._find_provider(pool, "POST", "/orders", headers={"a": "b"}) is None
+
+
+def test_a_call_is_tried_again_as_its_pool_says(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set_error("m", ConnectionRefusedError("nobody there"))
+    failed = urllib3.exceptions.NewConnectionError
+    for retries, raised in ((False, failed), (Retry(1), urllib3.exceptions.MaxRetryError)):
+        before = len(mock_llm_responses.calls)
+        pool = urllib3.HTTPSConnectionPool(HOST, retries=retries)
+        with pool, pytest.raises(raised, match="nobody there"):
+            pool.urlopen("POST", PATH, BODY)
+        assert len(mock_llm_responses.calls) - before == int(retries is not False) + 1
