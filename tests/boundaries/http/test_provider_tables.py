@@ -16,7 +16,7 @@ from google import genai
 from llm_mock import LLMMock
 from llm_mock.boundaries import PLACEHOLDER_KEY
 from llm_mock.boundaries.http import placeholder_keys, settings, supported_versions
-from llm_mock.boundaries.http.dialects import make_environment, resolve_request
+from llm_mock.boundaries.http.dialects import Upstream, make_environment, resolve_request
 from llm_mock.boundaries.http.errors import add_fast_retry_header
 from llm_mock.boundaries.http.http1 import RequestReader
 from llm_mock.boundaries.http.interception import TELEMETRY, find_provider
@@ -751,13 +751,13 @@ def test_programs_bypass_a_proxy_for_the_server(
     assert (environment.get("no_proxy"), environment.get("NO_PROXY")) == expected
 
 
-def resolve(path: str, headers: str = "") -> tuple[str, str, str]:
+def resolve(path: str, headers: str = "", **upstreams: Upstream) -> tuple[str, str, str]:
     """Return the provider, the host and the path of a request to the server."""
     reader = RequestReader()
     reader.feed(f"POST {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n".encode())
     request = reader.read_request()
     assert request is not None
-    sent, provider = resolve_request(*request)
+    sent, provider = resolve_request(*request, upstreams)
     return provider, sent.host, sent.path
 
 
@@ -771,6 +771,23 @@ def test_the_first_part_of_a_path_names_the_provider(prefix: str, host: str) -> 
     assert resolve(f"/{prefix}") == (name, host, "/")
     for other in (f"/my{prefix}/any", f"/{prefix}s/any", f"/any/{prefix}/any"):
         assert resolve(other) == ("openai", "api.openai.com", other)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "provider"),
+    [
+        ("anthropic", "/any", "anthropic"),
+        ("anthropic", "/v1/chat/completions", "anthropic"),
+        ("corp", "/v1/messages", "anthropic"),
+        ("corp", "/v1/chat/completions", "openai"),
+    ],
+)
+def test_an_upstream_with_the_name_of_a_provider_is_one(
+    name: str, path: str, provider: str
+) -> None:
+    upstream = Upstream("https", "llm.corp.test", None, "/base")
+    found = resolve(f"/{name}{path}", **{name: upstream})
+    assert found == (provider, "llm.corp.test", f"/base{path}")
 
 
 def test_each_first_part_of_a_path_has_a_row() -> None:
