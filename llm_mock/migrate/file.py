@@ -14,14 +14,13 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
+from llm_mock.migrate.class_patches import add_patches, find_class_patches, remove_patches
 from llm_mock.migrate.function import RewrittenFunction, rewrite_function
 from llm_mock.migrate.function_state import FileContext
 from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
-from llm_mock.migrate.patches import parse_patch
 from llm_mock.migrate.scope import JSON_MODULE, Scope
 from llm_mock.migrate.sdk_clients import CLIENTS
-from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
@@ -196,6 +195,8 @@ class _FileRewriter:
         )
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
+        self.class_patches: dict[str, list[cst.Decorator]] = {}
+        """The decorators of each class that patch `llm` for its tests."""
 
     @cached_property
     def positions(self) -> Mapping[cst.CSTNode, CodeRange]:
@@ -256,25 +257,29 @@ class _FileRewriter:
         return False
 
     def _check_class(self, node: cst.ClassDef) -> None:
-        """Refuse a class whose decorator patches `llm` for its methods."""
+        """Find the decorators of a class that patch `llm` for its methods."""
+        name = node.name.value
         try:
-            for decorator in node.decorators:
-                table = SymbolTable(self.context.scope)
-                if parse_patch(decorator.decorator, table, self.path) is not None:
-                    raise CannotRewrite(
-                        "its methods are patched by a decorator of the class",
-                        "Remove it, with the argument of each method, and configure the reply "
-                        "in an autouse fixture of the class.",
-                    )
+            patches = find_class_patches(
+                node,
+                self.context.scope,
+                self.path,
+            )
         except CannotRewrite as error:
-            self.problems[node.name.value] = error
+            self.problems[name] = error
+        else:
+            self.class_patches[name] = patches
 
     def _rewrite_function(self, function: _Function) -> None:
         name = function.name
         try:
             if name in self.refused:
                 raise self.refused[name]
-            result = rewrite_function(name, function.node, self.context)
+            node = function.node
+            if function.owner is not None:
+                patches = self.class_patches[function.owner.name.value]
+                node = add_patches(node, patches)
+            result = rewrite_function(name, node, self.context)
             if result.node is not None:
                 _check_owner(function, self.context.scope)
                 if name in self.context.fixtures:
@@ -299,7 +304,12 @@ class _FileRewriter:
         """Rewrite a fixture with all of its tests, or not at all."""
         users = self._collect_fixture_users()
         # Each blocked function may block others.
-        while self._block_fixtures(users) | self._block_users() | self._block_receivers(users):
+        while (
+            self._block_fixtures(users)
+            | self._block_users()
+            | self._block_receivers(users)
+            | self._block_methods()
+        ):
             pass
         self._add_givers()
 
@@ -338,6 +348,23 @@ class _FileRewriter:
                 self._block(name, f"it uses the fixture {fixture}, which cannot be rewritten")
                 has_blocked = True
         return has_blocked
+
+    def _block_methods(self) -> bool:
+        """Block the tests of a class whose patch another needs; return whether there are any."""
+        blocked = {}
+        for function in self.functions:
+            owner = function.owner
+            if owner is None or not self.class_patches.get(owner.name.value):
+                continue
+            problems = sorted(self._list_problems_of_class(owner.name.value))
+            if problems and function.name in self.results:
+                blocked[function.name] = f"its class is patched for {problems[0]}, too"
+        for name, reason in blocked.items():
+            self._block(name, reason)
+        return bool(blocked)
+
+    def _list_problems_of_class(self, class_name: str) -> list[str]:
+        return [name for name in self.problems if name.startswith(f"{class_name}::")]
 
     def _block_receivers(self, users: Mapping[str, set[str]]) -> bool:
         """Block the tests of a fixture that others need as it is; return whether there are any."""
@@ -413,7 +440,11 @@ class _FileRewriter:
         for function in self.functions:
             if function.name in changed:
                 new_nodes[function.node] = changed[function.name]
-        module = self.module.visit(_FunctionReplacer(new_nodes))
+        new_classes: dict[str, list[cst.Decorator]] = {}
+        for class_name, patches in self.class_patches.items():
+            if any(name.startswith(f"{class_name}::") for name in changed):
+                new_classes[class_name] = patches
+        module = self.module.visit(_FunctionReplacer(new_nodes, new_classes))
         assert isinstance(module, cst.Module)
         return module
 
@@ -495,8 +526,13 @@ def _check_owner(function: _Function, scope: Scope) -> None:
 
 
 class _FunctionReplacer(cst.CSTTransformer):
-    def __init__(self, new_nodes: dict[cst.FunctionDef, cst.FunctionDef]) -> None:
+    def __init__(
+        self,
+        new_nodes: dict[cst.FunctionDef, cst.FunctionDef],
+        class_patches: Mapping[str, Sequence[cst.Decorator]],
+    ) -> None:
         self.new_nodes = new_nodes
+        self.class_patches = class_patches
 
     def leave_FunctionDef(
         self,
@@ -504,3 +540,13 @@ class _FunctionReplacer(cst.CSTTransformer):
         updated_node: cst.FunctionDef,
     ) -> cst.FunctionDef:
         return self.new_nodes.get(original_node, updated_node)
+
+    def leave_ClassDef(
+        self,
+        original_node: cst.ClassDef,
+        updated_node: cst.ClassDef,
+    ) -> cst.ClassDef:
+        patches = self.class_patches.get(original_node.name.value)
+        if not patches:
+            return updated_node
+        return remove_patches(original_node, patches).with_changes(body=updated_node.body)

@@ -21,7 +21,7 @@ from llm_mock.migrate.doubles import (
 from llm_mock.migrate.function_state import FileContext, FunctionState, UnrelatedMock
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.patches import CannotRewritePatch, parse_patch
+from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_patch
 from llm_mock.migrate.reply_functions import find_reply_functions, is_used_elsewhere
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
@@ -30,7 +30,6 @@ from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable, UnknownUs
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
-    get_arguments,
     get_parameter_names,
     get_small_statement,
     get_statements,
@@ -253,7 +252,7 @@ class _FunctionRewriter:
                 self.state.context.path,
             )
             name = None
-            if pending and self._gives_argument(expression):
+            if pending and gives_argument(expression, self.state.table.scope):
                 name = pending.pop(0)
             if patch is None:
                 kept.insert(0, decorator)
@@ -264,19 +263,6 @@ class _FunctionRewriter:
                 self.state.table.values[name] = patch.value
                 self.removed_parameters.add(name)
         return kept
-
-    def _gives_argument(self, node: cst.BaseExpression) -> bool:
-        """Return whether a decorator passes a mock to the test."""
-        if not isinstance(node, cst.Call):
-            return False
-        patcher = self.state.table.scope.get_patcher(node.func)
-        arguments = get_arguments(node)
-        if patcher is None or arguments is None:
-            return False
-        positional, keywords = arguments
-        # With one argument more, the replacement is given.
-        most = {"patch": 1, "patch.object": 2}.get(patcher, 0)
-        return "new" not in keywords and len(positional) <= most
 
     def _apply_fixtures(self) -> None:
         state = self.state

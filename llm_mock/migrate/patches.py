@@ -10,6 +10,7 @@ import libcst as cst
 
 from llm_mock.migrate.doubles import Argument, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import (
     CLIENTS,
     ClientMember,
@@ -76,6 +77,20 @@ def parse_patch(node: cst.BaseExpression, table: SymbolTable, path: Path) -> Pat
     else:
         return call.parse(path)
     return None
+
+
+def gives_argument(node: cst.BaseExpression, scope: Scope) -> bool:
+    """Return whether a decorator passes a mock to the test."""
+    if not isinstance(node, cst.Call):
+        return False
+    patcher = scope.get_patcher(node.func)
+    arguments = get_arguments(node)
+    if patcher is None or arguments is None:
+        return False
+    positional, keywords = arguments
+    # With one argument more, the replacement is given.
+    most = {"patch": 1, "patch.object": 2}.get(patcher, 0)
+    return "new" not in keywords and len(positional) <= most
 
 
 class _PatchCall:

@@ -23,7 +23,7 @@ UNSURE = {
     "a patch on a class": (
         """
         @patch("app.get_model")
-        class TestAll:
+        class TestAll(Other):
             def test_it(self, get_model):
                 get_model.return_value.prompt.return_value.text.return_value = "Hi"
                 app.ask()

@@ -95,3 +95,33 @@ class TestInAClass:
     def test_a_method_with_parameters(self, text, mock_llm_responses):
         mock_llm_responses.set("*", f"Short {text}")
         assert summarize(text) == f"Short {text}"
+
+
+# for all tests
+@pytest.mark.filterwarnings("error")
+# Something else.
+@patch("reviews.as_json", repr)
+class TestOfAClass:
+    """Each test is patched."""
+
+    TEXT = "a long text"
+
+    def check(self, text):
+        return summarize(text) == "Short"
+
+    def test_one(self, mock_llm_responses):
+        mock_llm_responses.set("*", "Short")
+        assert self.check(self.TEXT)
+
+    @patch("reviews.said", side_effect=str)
+    def test_another(self, said, tmp_path, mock_llm_responses, mock_llm_calls):
+        mock_llm_responses.set("*", "Short")
+        assert self.check(reviews.as_json(1))
+        assert len(mock_llm_calls.requested_models) == 1
+        said.assert_called_once_with("Short")
+
+
+class TestOfAnotherClass:
+    def test_one(self, mock_llm_responses):
+        mock_llm_responses.set("*", "Short")
+        assert summarize("a long text") == "Short"

@@ -161,8 +161,27 @@ class TestOfLLM:
 
 
 @mock.patch("reviews.get_model")
-class TestOfAClass:
+class TestOfAClass(TestOfLLM):
     def test_it(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        assert summarize("a") == "Short"
+
+
+@mock.patch("reviews.get_model")
+@mock.patch("reviews.said")
+class TestOfAClassWithAnotherPatch:
+    def test_it(self, said, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        summarize("a")
+
+
+@mock.patch("reviews.get_model")
+class TestOfAClassWithAnotherTest:
+    def test_it(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        assert summarize("a") == "Short"
+
+    def test_nothing_configured(self, get_model):
         summarize("a")
 
 

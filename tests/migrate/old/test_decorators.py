@@ -120,3 +120,34 @@ class TestInAClass:
     def test_a_method_with_parameters(self, get_model, text):
         get_model.return_value.prompt.return_value.text.return_value = f"Short {text}"
         assert summarize(text) == f"Short {text}"
+
+
+@pytest.mark.filterwarnings("error")
+@patch("reviews.get_model")  # for all tests
+# Something else.
+@patch("reviews.as_json", repr)
+class TestOfAClass:
+    """Each test is patched."""
+
+    TEXT = "a long text"
+
+    def check(self, text):
+        return summarize(text) == "Short"
+
+    def test_one(self, get_model):
+        get_model.return_value = answering("Short")
+        assert self.check(self.TEXT)
+
+    @patch("reviews.said", side_effect=str)
+    def test_another(self, said, get_model, tmp_path):
+        get_model.return_value = answering("Short")
+        assert self.check(reviews.as_json(1))
+        get_model.assert_called_once()
+        said.assert_called_once_with("Short")
+
+
+class TestOfAnotherClass:
+    @patch("reviews.get_model")
+    def test_one(self, get_model):
+        get_model.return_value = answering("Short")
+        assert summarize("a long text") == "Short"
