@@ -13,6 +13,9 @@ from llm_mock.migrate.patches import gives_argument, parse_patch
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import SymbolTable
 
+# These have no tests.
+_BASES = ("unittest.TestCase", "unittest.IsolatedAsyncioTestCase")
+
 
 def find_class_patches(node: cst.ClassDef, scope: Scope, path: Path) -> list[cst.Decorator]:
     """Return the decorators of a class that patch `llm` or an SDK for its tests.
@@ -35,7 +38,8 @@ def find_class_patches(node: cst.ClassDef, scope: Scope, path: Path) -> list[cst
         elif gives_argument(expression, scope):
             others.append(decorator)
     # Inherited tests are patched, too; another argument of each test belongs to another patch.
-    if patches and (node.bases or others):
+    has_base = any(scope.qualify(base.value) not in _BASES for base in node.bases)
+    if patches and (has_base or others):
         raise CannotRewrite(
             "its methods are patched by a decorator of the class",
             "Remove it, with the argument of each method, and configure the reply "

@@ -28,6 +28,7 @@ from llm_mock.migrate.syntax import (
     get_parameter_names,
     to_source,
 )
+from llm_mock.migrate.unittest_cases import add_fixture, is_test_case, use_attribute
 from llm_mock.support.text import format_path
 
 # libcst parses slowly, so files that cannot have a mock of `llm` or of an SDK are skipped.
@@ -281,7 +282,8 @@ class _FileRewriter:
                 node = add_patches(node, patches)
             result = rewrite_function(name, node, self.context)
             if result.node is not None:
-                _check_owner(function, self.context.scope)
+                _check_owner(function)
+                result = self._adapt_to_owner(function, result)
                 if name in self.context.fixtures:
                     self._check_conftest(result)
             self.results[name] = result
@@ -291,6 +293,18 @@ class _FileRewriter:
                 self.problems[name] = _new_class_fixture_problem(function)
             else:
                 self.problems[name] = error
+
+    def _adapt_to_owner(
+        self,
+        function: _Function,
+        result: RewrittenFunction,
+    ) -> RewrittenFunction:
+        """Return a result without arguments if it is a method of `unittest.TestCase`."""
+        owner = function.owner
+        if owner is None or not is_test_case(owner, self.context.scope):
+            return result
+        assert result.node is not None
+        return replace(result, node=use_attribute(result.node, owner))
 
     def _check_conftest(self, result: RewrittenFunction) -> None:
         if self.path.name == "conftest.py" and result.given_value is not None:
@@ -444,7 +458,16 @@ class _FileRewriter:
         for class_name, patches in self.class_patches.items():
             if any(name.startswith(f"{class_name}::") for name in changed):
                 new_classes[class_name] = patches
-        module = self.module.visit(_FunctionReplacer(new_nodes, new_classes))
+        test_cases = []
+        for node in self.module.body:
+            if isinstance(node, cst.ClassDef) and is_test_case(node, self.context.scope):
+                test_cases.append(node)
+        replacer = _FunctionReplacer(
+            new_nodes,
+            new_classes,
+            test_cases,
+        )
+        module = self.module.visit(replacer)
         assert isinstance(module, cst.Module)
         return module
 
@@ -506,18 +529,8 @@ def _new_class_fixture_problem(function: _Function) -> CannotRewrite:
     )
 
 
-def _check_owner(function: _Function, scope: Scope) -> None:
+def _check_owner(function: _Function) -> None:
     """Refuse functions that cannot take our fixtures as arguments."""
-    if function.owner is not None:
-        bases = function.owner.bases
-    else:
-        bases = ()
-    if any("TestCase" in scope.qualify(base.value) for base in bases):
-        raise CannotRewrite(
-            "a method of unittest.TestCase takes no fixtures",
-            "Let an autouse fixture of the class keep it: `@pytest.fixture(autouse=True)`, "
-            "`def take_mock(self, mock_llm_responses): self.llm_mock = mock_llm_responses`.",
-        )
     if not function.node.name.value.startswith("test") and not _is_fixture(function.node):
         raise CannotRewrite(
             "it is called by tests, and takes no fixtures",
@@ -530,9 +543,11 @@ class _FunctionReplacer(cst.CSTTransformer):
         self,
         new_nodes: dict[cst.FunctionDef, cst.FunctionDef],
         class_patches: Mapping[str, Sequence[cst.Decorator]],
+        test_cases: Sequence[cst.ClassDef],
     ) -> None:
         self.new_nodes = new_nodes
         self.class_patches = class_patches
+        self.test_cases = test_cases
 
     def leave_FunctionDef(
         self,
@@ -547,6 +562,9 @@ class _FunctionReplacer(cst.CSTTransformer):
         updated_node: cst.ClassDef,
     ) -> cst.ClassDef:
         patches = self.class_patches.get(original_node.name.value)
-        if not patches:
-            return updated_node
-        return remove_patches(original_node, patches).with_changes(body=updated_node.body)
+        if patches:
+            without_patches = remove_patches(original_node, patches)
+            updated_node = without_patches.with_changes(body=updated_node.body)
+        if original_node in self.test_cases:
+            return add_fixture(updated_node)
+        return updated_node

@@ -33,15 +33,12 @@ UNSURE = {
     "a TestCase": (
         """
         class TestAll(TestCase):
-            def test_it(self):
+            def test_it(case):
                 with patch("app.get_model") as get_model:
                     get_model.return_value.prompt.return_value.text.return_value = "Hi"
                     app.ask()
         """,
-        (
-            "a method of unittest.TestCase takes no fixtures. Let an autouse fixture of the class "
-            "keep it"
-        ),
+        "a method of unittest.TestCase takes no fixtures, and has no self",
     ),
     "a patch that is started": (
         """

@@ -186,18 +186,30 @@ class TestOfAClassWithAnotherTest:
 
 
 @pytest.mark.skip
-class TestOfAClassWithAMark(unittest.TestCase):
+class TestOfACaseWithAnAttribute(unittest.TestCase):
+    @patch("reviews.get_model")
+    def test_it(self, get_model):
+        self.llm_mock = None
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        self.assertEqual(summarize("a"), "Short")
+
+
+class TestOfACaseWithAFixture(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take_mock(self, tmp_path):
+        self.folder = tmp_path
+
     @patch("reviews.get_model")
     def test_it(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         self.assertEqual(summarize("a"), "Short")
 
 
-class TestOfACaseOfOthers(unittest.IsolatedAsyncioTestCase):
-    @patch("reviews.get_model")
-    def test_it(self, get_model):
-        get_model.return_value.prompt.return_value.text.return_value = "Short"
-        self.assertEqual(summarize("a"), "Short")
+class TestOfACaseWithASetup(unittest.TestCase):
+    def setUp(self):
+        with patch("reviews.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Short"
+            self.text = summarize("a")
 
 
 class TestWithASetup:

@@ -1,0 +1,98 @@
+"""A class of `unittest` gets one fixture for all of its rewritten tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import rewrite_file
+
+FIXTURE = """
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+"""
+FILE = """
+import pytest
+import unittest
+from unittest.mock import Mock, patch
+import app
+
+
+class TestIt({base}):{fixture}
+    {decorator}
+    def test_it(self{parameter}):
+        {configuration}
+        self.assertEqual(app.ask(), "Hi")
+"""
+OLD = {
+    "decorator": '@patch("llm.get_model")',
+    "parameter": ", get_model",
+    "configuration": 'get_model.return_value.prompt.return_value.text.return_value = "Hi"',
+}
+NEW = {"decorator": "", "parameter": "", "configuration": 'self.llm_mock.set("*", "Hi")'}
+
+
+def migrate(folder: Path, **values: str) -> tuple[str, list[str]]:
+    source = FILE.format(**({"base": "unittest.TestCase", "fixture": ""} | OLD | values))
+    path = folder / "test_it.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    return result.after, [change.reason for change in result.manual_changes]
+
+
+def normalize(source: str) -> list[str]:
+    lines = source.replace("from unittest.mock import Mock, patch", "")
+    lines = lines.replace("from unittest.mock import Mock", "")
+    return [line for line in lines.splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize("base", ["unittest.TestCase", "unittest.IsolatedAsyncioTestCase"])
+@pytest.mark.parametrize("fixture", ["", FIXTURE, f"\n    # For each test.{FIXTURE}"])
+def test_it_gets_a_fixture_or_keeps_it(tmp_path: Path, base: str, fixture: str) -> None:
+    new, reasons = migrate(tmp_path, base=base, fixture=fixture)
+    expected = FILE.format(base=base, fixture=fixture or FIXTURE, **NEW)
+    assert (normalize(new), reasons) == (normalize(expected), [])
+
+
+def test_a_test_without_replies_needs_no_fixture(tmp_path: Path) -> None:
+    new, reasons = migrate(
+        tmp_path,
+        parameter=", model",
+        decorator='@patch("openai.OpenAI")',
+        configuration="app.check()",
+    )
+    expected = FILE.format(
+        base="unittest.TestCase",
+        fixture="",
+        **NEW | {"configuration": "app.check()"},
+    )
+    assert (normalize(new), reasons) == (normalize(expected), [])
+
+
+def test_a_class_of_others_takes_arguments(tmp_path: Path) -> None:
+    new, reasons = migrate(tmp_path, base="object")
+    assert "def test_it(self, mock_llm_responses):" in new
+    assert (FIXTURE in new, reasons) == (False, [])
+
+
+@pytest.mark.parametrize("name", ["unittest.TestCase", "unittest.IsolatedAsyncioTestCase"])
+def test_a_patched_class_of_unittest(tmp_path: Path, name: str) -> None:
+    source = FILE.format(base=name, fixture="", **OLD | {"decorator": ""})
+    source = source.replace("class TestIt", '@patch("llm.get_model")\nclass TestIt')
+    path = tmp_path / "test_it.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    expected = FILE.format(base=name, fixture=FIXTURE, **NEW)
+    assert normalize(result.after) == normalize(expected)
+
+
+def test_a_patched_class_with_another_base_is_left(tmp_path: Path) -> None:
+    source = FILE.format(base="app.TestCase", fixture="", **OLD | {"decorator": ""})
+    source = source.replace("class TestIt", '@patch("llm.get_model")\nclass TestIt')
+    path = tmp_path / "test_it.py"
+    result = rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+    assert result.after == source
+    [change] = result.manual_changes
+    assert change.reason == "its methods are patched by a decorator of the class"
