@@ -98,6 +98,13 @@ def test_neither_repr_nor_label_shows_a_secret(server: Any) -> None:
     assert "[redacted]" in shown
 
 
+def test_the_arguments_of_a_server_are_texts() -> None:
+    arguments: Any = ["--folder", Path("data"), 5]
+    server = MCPServer("server", args=arguments)
+    assert server.args == ("--folder", "data", "5")
+    assert {server: 1}[MCPServer("server", args=("--folder", "data", "5"))] == 1
+
+
 @pytest.mark.parametrize("name", [5, "", None])
 def test_the_name_of_a_tool_is_a_text(name: Any) -> None:
     with pytest.raises(InvalidServer, match=r"^CLIServer: name is "):
