@@ -43,6 +43,11 @@ FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 """The finish reasons of Chat Completions; other providers have further ones."""
 OTHER_FINISH_REASONS = ("content_filtered", "model_length")
 """Finish reasons of Bedrock and Mistral that could be taken for misspelt ones."""
+RESPONSE_PACKAGES = (
+    *("anthropic", "cohere", "google", "groq", "langchain_core", "litellm", "llama_index"),
+    *("mistralai", "openai", "together"),
+)
+"""Packages whose pydantic classes are responses and messages."""
 USAGE_NAMES = ("input_tokens", "output_tokens", "details")
 """The names in the usage of a reply."""
 USAGE_SYNONYMS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
@@ -568,7 +573,10 @@ def to_reply(value: object) -> ReplyOrFunction:
         return value
     if isinstance(value, str):
         return Reply(value)
-    if isinstance(value, (dict, list)) or hasattr(type(value), "model_dump"):
+    if hasattr(type(value), "model_dump"):
+        _check_is_no_response(value)
+        return Reply(data=value)
+    if isinstance(value, (dict, list)):
         return Reply(parts=value) if _is_list_of_parts(value) else Reply(data=value)
     if _is_exception(value):
         return Reply(error=cast("BaseException", value))
@@ -582,6 +590,18 @@ def to_reply(value: object) -> ReplyOrFunction:
         "instance, a ToolCall, an exception or its class, a Reply, or a function of the prompt "
         "that returns one of these."
     )
+
+
+def _check_is_no_response(value: object) -> None:
+    """Raise an InvalidReply for a response or a message of an SDK, which is not meant as data."""
+    __tracebackhide__ = True
+    package = type(value).__module__.partition(".")[0]
+    if package in RESPONSE_PACKAGES:
+        raise InvalidReply(
+            f"This is no reply, but a {type(value).__name__} of {package}, which the SDK makes of "
+            "a reply. Give what the model says: a text, data, a ToolCall, or Reply(text, "
+            "tool_calls=[…])."
+        )
 
 
 def _check_is_no_template(function: object) -> None:

@@ -61,10 +61,10 @@ class CallSection:
         reported = find_reported(self._chain, [*fatal, *mock.refusals])
         is_explained = any(message in reported for message in fatal)
         replies = self._explain_replies(reported, is_explained)
-        problem = ""
-        # Replies explain more than the problem, which is about one call.
-        if not is_explained and not replies:
-            problem = next(iter(mock.problems), "")
+        problem = "" if is_explained else next(iter(mock.problems), "")
+        # The list of replies explains more than a call that none of them answers.
+        if replies and self._is_unanswered(problem):
+            problem = ""
         shown = [*reported, problem]
         parts = [problem, *self._list_refusals(shown), self._list_calls(shown)]
         # Calls over HTTP have an `api`, and responses of an SDK another `json()`.
@@ -78,6 +78,12 @@ class CallSection:
         elif self._calls:
             parts.append(replies)
         return "\n".join(filter(None, parts))
+
+    def _is_unanswered(self, problem: str) -> bool:
+        """Return whether a problem is that no reply was configured for a call."""
+        answered_by = self._mock.history.answered_by
+        calls = [call for call in self._calls if answered_by.get(call["number"]) is None]
+        return any(call["error"] == problem for call in calls)
 
     def _explain_replies(self, reported: Sequence[str], is_explained: bool) -> str:
         # The mock of the run has standing replies for all tests, most of them unused in this one.

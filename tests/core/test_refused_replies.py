@@ -7,9 +7,11 @@ import math
 from typing import Any
 
 import llm
+import openai
 import pytest
+from pydantic import create_model
 
-from llm_mock import Reply, ToolCall
+from llm_mock import LLMMock, Reply, ToolCall
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidReply
 
@@ -96,3 +98,34 @@ def test_a_finish_reason_that_is_surely_misspelt_is_refused(reason: str, meant: 
     with pytest.raises(InvalidReply) as caught:
         Reply("x", finish_reason=reason)
     assert str(caught.value) == f"Unknown finish_reason {reason!r}; did you mean {meant!r}?"
+
+
+MESSAGE = openai.types.chat.ChatCompletionMessage(role="assistant", content="Hi")
+"""A message as an SDK returns it."""
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        *("anthropic", "cohere", "google", "groq", "langchain_core", "litellm", "llama_index"),
+        *("mistralai", "openai", "together"),
+    ],
+)
+def test_a_response_of_an_sdk_is_no_reply(mock_llm_responses: LLMMock, package: str) -> None:
+    response = MESSAGE
+    if package != "openai":
+        response = create_model("Message", __module__=f"{package}.types")()
+    with pytest.raises(InvalidReply) as raised:
+        mock_llm_responses.set("m", response)
+    assert str(raised.value) == (
+        f"This is no reply, but a {type(response).__name__} of {package}, which the SDK makes of a "
+        "reply. Give what the model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+    )
+
+
+def test_other_instances_are_data(mock_llm_responses: LLMMock) -> None:
+    Message = create_model("Message", __module__="openai_app", text=(str, "Hi"))
+    mock_llm_responses.set("m", Message())
+    assert llm.get_model("m").prompt("Hello").json() == {"text": "Hi"}
+    mock_llm_responses.set("m", Reply(data=MESSAGE))
+    assert llm.get_model("m").prompt("Hello").json()["content"] == "Hi"

@@ -273,6 +273,43 @@ def test_what_the_application_swallowed_stands_whole_beside_another_failure(
     )
 
 
+def test_a_broken_reply_is_explained_beside_unused_ones(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+        from llm_mock import ToolCall
+
+        def app():
+            try:
+                return llm.get_model("gpt-4o").prompt("Hello").text()
+            except Exception:
+                return None
+
+        def test_broken(mock_llm_responses):
+            mock_llm_responses.add("gpt-4o", ToolCall("weather", {}))
+            mock_llm_responses.add("gpt-4o", "not used")
+            assert app()
+
+        def test_unanswered(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o-mini", "not used")
+            assert app()
+        """
+    )
+    result = pytester.runpytest("-p", "no:randomly", "-o", "llm_mock_strict=error")
+    result.stdout.fnmatch_lines(
+        [
+            "*- LLM calls -*",
+            "The reply (*.py:11) calls the tool 'weather', which the call does not offer. *",
+            "  1. gpt-4o  'Hello'* raised: see above",
+            "Configured replies:",
+            "*- LLM calls -*",
+            "  1. gpt-4o  'Hello'* raised: No reply was configured for this call",
+            "Configured replies:",
+        ],
+    )
+    assert "No reply was configured for this call:" not in result.stdout.str()
+
+
 def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('standing', 'x')")
     pytester.makepyfile(
