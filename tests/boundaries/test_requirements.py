@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import json
 import operator
+import re
 from types import ModuleType
 from typing import Any
 
@@ -16,9 +18,10 @@ from llm_mock.boundaries.http.transports import connection_guard
 from llm_mock.boundaries.http.transports import httpcore as over_httpcore
 from llm_mock.boundaries.http.transports import urllib3 as over_urllib3
 from llm_mock.boundaries.llm import attach as llm_boundary
+from llm_mock.boundaries.llm.versions import require_llm
 from llm_mock.boundaries.requirements import find_missing_name, refuse_all
 from llm_mock.core.context import pass_through
-from llm_mock.errors import LibraryChanged
+from llm_mock.errors import LibraryChanged, LLMTooOld
 from tests.conftest import RunPython
 
 TABLES = {
@@ -237,3 +240,28 @@ def test_each_way_to_call_a_changed_library_is_refused(
         if owner != path:
             assert getattr(module, owner).other() == "called"
     assert mock_llm_calls.problems == []
+
+
+@pytest.mark.parametrize(
+    ("installed", "is_older"),
+    [
+        ("0.9", True),
+        ("0.31.9", True),
+        ("0.32a1", False),
+        ("0.32", False),
+        ("0.100", False),
+        ("1.0", False),
+    ],
+)
+def test_a_feature_that_needs_a_newer_llm_says_so(
+    installed: str, is_older: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.metadata, "version", {"llm": installed}.__getitem__)
+    if not is_older:
+        require_llm("0.32", "A")
+        return
+    message = (
+        f"A needs llm 0.32 or newer, but llm {installed} is installed: pip install 'llm>=0.32'"
+    )
+    with pytest.raises(LLMTooOld, match=f"^{re.escape(message)}$"):
+        require_llm("0.32", "A")

@@ -39,8 +39,7 @@ def require_llm(version: str, feature: str) -> None:
 
 
 def _parse_version(version: str) -> list[int]:
-    numbers = re.findall(r"\d+", version)
-    return [int(number) for number in numbers[:2]]
+    return [int(number) for number in re.findall(r"\d+", version)]
 
 
 @functools.cache
