@@ -104,6 +104,10 @@ class LegacyMockWarning(UserWarning):
     """An old mock in `sys.modules`, or a hand-made patch of `get_model` beside unused replies."""
 
 
+class IncompleteCassetteWarning(UserWarning):
+    """A replayed cassette whose recording failed, so that calls may be missing."""
+
+
 class HookFailureWarning(UserWarning):
     """A hook of the plugin that only reports failed; the outcomes of the tests are pytest's own."""
 

@@ -94,8 +94,19 @@ class Cassette:
 
     @property
     def calls(self) -> Sequence[schema.RecordedCall]:
-        """The calls in the file, in order."""
-        return self._content.calls
+        """The calls in the file, then those that this run recorded so far."""
+        recorded = [self._build_call(recording) for recording in self.recorded]
+        # The calls of the file are parsed when they are read.
+        if not recorded:
+            return self._content.calls
+        if not self.is_replaying:
+            return recorded
+        return [*self._content.calls, *recorded]
+
+    @property
+    def is_incomplete(self) -> bool:
+        """True if the test that recorded the file failed, so that calls may be missing."""
+        return self._content.incomplete
 
     @property
     def is_replaying(self) -> bool:
@@ -124,7 +135,7 @@ class Cassette:
         """Return the recorded calls that were not replayed, in order."""
         if not self.is_replaying:
             return []
-        return [self.calls[position] for position in self._lookup.left]
+        return [self._content.calls[position] for position in self._lookup.left]
 
     def answer(self, mock: Mock, record: Call, request: Request) -> Reply | PassthroughCall:
         """Return the recorded reply to a call, or a recording if the call is to be made for real.
@@ -157,7 +168,7 @@ class Cassette:
             if position is None:
                 content = self._content if self._exists else None
                 raise CassetteMiss(explain_miss(self.path, cleaned, content, self.config))
-            call = self.calls[position]
+            call = self._content.calls[position]
             if self.on_replay is not None:
                 self.on_replay(call, request)
             return self._build_reply(call.response, mock, record, request)
@@ -268,7 +279,7 @@ class Cassette:
                 said += message["parts"]
         texts = set()
         tool_calls = []
-        for call in self.calls:
+        for call in self._content.calls:
             response = call.response
             texts.add(_join_texts(response.events))
             tool_calls += [(made.name, made.arguments) for made in response.tool_calls]
@@ -316,7 +327,16 @@ class Cassette:
                 f"the {len(recordings)} recorded {were} not written."
             )
         self._write(recordings, incomplete=not passed)
-        return None
+        return self._describe_written(passed)
+
+    def _describe_written(self, passed: bool) -> str | None:
+        """Return the message about a file that was written; None if its test passed."""
+        if passed:
+            return None
+        return (
+            f"The test failed, so the cassette {format_path(self.path)} may lack calls, and is "
+            "marked incomplete. Record the rest with --llm-mock-record once."
+        )
 
     def _needs_write_without_calls(self) -> bool:
         if not self._exists:
@@ -367,7 +387,7 @@ class Cassette:
             if position is None:
                 kept.append(call)
                 renewed.append(call)
-            elif storage.has_same_response(self.calls[position], call):
+            elif storage.has_same_response(self._content.calls[position], call):
                 # The old text, so that no id or date changes in version control.
                 renewed.append(kept[position])
             else:

@@ -20,7 +20,7 @@ from llm_mock.cassettes.paths import format_file_name, get_cassette_path
 from llm_mock.cassettes.recording_command import get_recording_command
 from llm_mock.cassettes.storage import is_cassette
 from llm_mock.core.context import current_mock_if_created
-from llm_mock.errors import LLMMockError
+from llm_mock.errors import IncompleteCassetteWarning, LLMMockError
 from llm_mock.plugin import CASSETTE_USE, RECORDINGS, VERIFIED, VERIFY, CallVerification
 from llm_mock.plugin.marker_checks import get_strictness
 from llm_mock.plugin.options import read_strict
@@ -237,10 +237,22 @@ class ItemCassette:
         if self._strictness == "error" and not _has_own_teardown(self._item):
             self._report_unused_recordings()
 
+    def _warn_of_incomplete(self) -> None:
+        """Warn of a replayed cassette whose recording failed."""
+        if not self.cassette.is_incomplete or self.cassette.is_recording:
+            return
+        message = (
+            f"The test that recorded {format_path(self.cassette.path)} failed, so calls may be "
+            "missing. Record the rest with --llm-mock-record once, or correct the file and remove "
+            "its line `incomplete: true`."
+        )
+        self._item.warn(IncompleteCassetteWarning(message))
+
     def _check(self, problem: str | None) -> None:
         """Fail a test that passed for a problem, and for recorded calls that are outdated."""
         if problem:
             pytest.fail(problem, pytrace=False)
+        self._warn_of_incomplete()
         verifier = self._verifier
         if verifier is None:
             return

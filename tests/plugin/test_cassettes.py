@@ -718,6 +718,70 @@ def test_recording_again_changes_nothing_where_the_answers_are_the_same(
     assert len(server.requests) == 6
 
 
+def test_a_recording_that_failed_is_named_then_and_at_each_replay(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(pytester, "\n    def test_hi(request):\n        ask('Hi')\n        assert FAILS == 0\n")
+    test = pytester.path / "test_it.py"
+    test.write_text(test.read_text() + "\nFAILS = 1\n")
+    failed = pytester.runpytest("--llm-mock-record=once")
+    failed.assert_outcomes(failed=1)
+    failed.stdout.fnmatch_lines(
+        [
+            f"The test failed, so the cassette {CASSETTE} may lack calls, and is marked "
+            "incomplete. Record the rest with --llm-mock-record once.",
+        ]
+    )
+    test.write_text(test.read_text().replace("FAILS = 1", "FAILS = 0"))
+    replayed = pytester.runpytest("-Wdefault")
+    replayed.assert_outcomes(passed=1, warnings=1)
+    replayed.stdout.fnmatch_lines(
+        [
+            f"*IncompleteCassetteWarning: The test that recorded {CASSETTE} failed, so calls may "
+            "be missing. Record the rest with --llm-mock-record once, or correct the file and "
+            "remove its line `incomplete: true`."
+        ]
+    )
+    # The rest is recorded, and there is nothing to warn of any more.
+    for options in (["--llm-mock-record=once"], []):
+        pytester.runpytest("-Werror", *options).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("mode", ["once", "all"])
+def test_the_calls_of_a_cassette_are_there_while_it_is_recorded(
+    mode: str, pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    write(
+        pytester,
+        """
+    def test_hi(llm_mock_cassette):
+        for number, prompt in enumerate(("Hi", "Ho"), start=1):
+            ask(prompt)
+            prompts = [call.request.prompt for call in llm_mock_cassette.calls]
+            assert prompts in (["Hi", "Ho"][:number], ["Hi", "Ho"])
+        assert prompts == ["Hi", "Ho"]
+        assert f"{len(prompts)} calls" in repr(llm_mock_cassette)
+""",
+    )
+    for options in ([f"--llm-mock-record={mode}"], [], [f"--llm-mock-record={mode}"]):
+        pytester.runpytest(*options).assert_outcomes(passed=1)
+    assert recorded() == ["Hi", "Ho"]
+
+
+def test_under_strict_a_model_of_the_users_file_needs_a_name_in_the_project(
+    pytester: pytest.Pytester, server: OpenAIServer
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock = strict")
+    write(pytester, prompt_test("Hi"))
+    refused = pytester.runpytest("--llm-mock-record=once")
+    refused.assert_outcomes(failed=1)
+    refused.stdout.fnmatch_lines(["*UnknownModelError: *Unknown model: loopback*"])
+    pytester.makeconftest("def pytest_llm_mock_configure(config, mock): mock.get_model('loopback')")
+    for options in (["--llm-mock-record=once"], []):
+        pytester.runpytest(*options).assert_outcomes(passed=1)
+    assert recorded() == ["Hi"]
+
+
 @pytest.mark.parametrize(
     ("model", "message"),
     [
