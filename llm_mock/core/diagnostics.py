@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from llm_mock.core.records import format_request
 from llm_mock.core.source_location import format_location, format_notes
-from llm_mock.support.text import format_error, shorten, shorten_name
+from llm_mock.support.text import format_count, format_error, shorten, shorten_name
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -127,6 +127,27 @@ def _explain_used_up(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
     return [_format_used_up(list(used_up.values()), "the calls answered by default")]
 
 
+def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[str]:
+    """Return a line about each standing tool call that also answered its own result."""
+    numbers: dict[StandingReply, int] = {}
+    for call in calls:
+        reply = mock.history.answered_by.get(call["number"])
+        # A queued reply, which has a number of remaining uses, ends by itself.
+        if reply is None or hasattr(reply, "remaining") or not call.tool_results:
+            continue
+        if getattr(reply.answer, "tool_calls", False):
+            numbers[reply] = numbers.get(reply, 0) + 1
+    lines = []
+    for reply, number in numbers.items():
+        origin = format_notes(format_location(reply.place))[1:]
+        again = format_count(number, "time")
+        lines.append(
+            f"The tool call of set(){origin} came again after the result of the tool, {again}. "
+            "Queue the tool call and then the text: script(model, ToolCall(…), text)."
+        )
+    return lines
+
+
 def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
     verb = "was" if len(replies) == 1 else "were"
@@ -167,7 +188,11 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     replies: list[StandingReply] = mock.responses.replies.get_configured()
     unused = find_unused_replies(mock, calls)
     near_calls = _find_near_calls(mock, calls)
-    hints = [*_explain_used_up(mock, calls), *mock.responses.replies.hints]
+    hints = [
+        *_explain_used_up(mock, calls),
+        *_explain_repeated_calls(mock, calls),
+        *mock.responses.replies.hints,
+    ]
     if not near_calls and not unused:
         return "\n".join(hints)
     # The nearest reply may be one of a parent, which is not in this mock's own list.

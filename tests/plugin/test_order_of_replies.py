@@ -194,3 +194,60 @@ def test_a_reply_below_the_call_is_named(pytester: pytest.Pytester) -> None:
     note = "configures a reply after this call: move it before the call."
     notes = [line.removesuffix(f" {note}") for line in shown if line.endswith(note)]
     assert notes == [f"test_it.py:{number}" for number in (11, 18, 22, 26, 30)]
+
+
+def test_a_tool_call_that_set_repeats_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import llm
+        import pytest
+        from llm_mock import ToolCall
+
+        CALL = ToolCall("weather", {"city": "Rome"})
+
+        def weather(city: str) -> str:
+            return "sunny"
+
+        def ask(limit=3):
+            model = llm.get_model("gpt-4o")
+            conversation = model.conversation()
+            return conversation.chain("Hi", tools=[weather], chain_limit=limit).text()
+
+        def test_repeated(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", CALL)
+            ask()
+
+        def test_twice(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", CALL)
+            mock_llm_responses.add("gpt-4o", "Sunny.", turn=3)
+            assert ask() == "Rainy."
+
+        def test_queued(mock_llm_responses):
+            mock_llm_responses.script("gpt-4o", CALL, CALL, "Sunny.")
+            assert ask() == "Rainy."
+
+        def test_text(mock_llm_responses):
+            mock_llm_responses.add("gpt-4o", CALL)
+            mock_llm_responses.set("gpt-4o", "Sunny.")
+            assert ask() == "Rainy."
+
+        def test_unconfigured(mock_llm_responses):
+            mock_llm_responses.add("gpt-4o", CALL)
+            assert ask() == "Rainy."
+
+        def test_once(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", CALL)
+            model = llm.get_model("gpt-4o")
+            model.prompt("Hi", tools=[weather]).text()
+            assert model.prompt("Hi", tools=[weather]).text() == "Rainy."
+        """
+    )
+    result = pytester.runpytest("--tb=line")
+    result.assert_outcomes(failed=6)
+    note = (
+        "The tool call of set() (test_it.py:{}) came again after the result of the tool, {}. "
+        "Queue the tool call and then the text: script(model, ToolCall(…), text)."
+    )
+    shown = result.stdout.str().splitlines()
+    notes = [line for line in shown if line.startswith("The tool call of set()")]
+    assert notes == [note.format(16, "2 times"), note.format(20, "1 time")]
