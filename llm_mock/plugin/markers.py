@@ -103,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
         wrong = describe_invalid_markers(markers, config)
         if wrong:
-            config.stash[WRONG_MARKERS][item.nodeid] = wrong
+            config.stash[WRONG_MARKERS][item.nodeid] = f"{wrong}  ({_locate(item)})"
             continue
         names = {marker.name for marker in markers}
         for name, apply in _APPLY.items():
@@ -115,6 +115,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         from llm_mock.plugin.cassettes import find_conflicts
 
         config.stash[CASSETTE_CLAIMS] = find_conflicts(items_with_cassette)
+
+
+def _locate(item: pytest.Item) -> str:
+    """Return the file of a test and its first line, which is that of its first decorator."""
+    path, line, _ = item.location
+    return f"{path}:{(line or 0) + 1}"
 
 
 def _run_live(item: pytest.Item) -> None:

@@ -57,7 +57,7 @@ def test_each_mistake_fails_its_test_alone(
     result = pytester.runpytest("--strict-markers", "-Werror", "-p", "no:randomly", *arguments)
     result.assert_outcomes(errors=len(MISTAKES), passed=1)
     for marker, message in MISTAKES:
-        expected = f"@pytest.mark.{marker}: {message}".replace("[", "[[]")
+        expected = f"@pytest.mark.{marker}: {message}*.py:*)".replace("[", "[[]")
         result.stdout.fnmatch_lines([expected])
 
 
@@ -87,8 +87,8 @@ def test_an_unknown_marker_of_our_prefix_fails_its_test_and_names_the_right_one(
     result.assert_outcomes(errors=2, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "Unknown marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?",
+            "Unknown marker llm_mock_misbehavior; did you mean 'llm_mock_misbehaviour'?  (*.py:3)",
             "@pytest.mark.llm_mock_strict(level=1): Unknown level 1. It must be off, warn *",
-            "Unknown marker llm_mock_record; *",
+            "Unknown marker llm_mock_record; *  (*.py:8)",
         ]
     )

@@ -189,7 +189,8 @@ def test_a_marker_that_makes_no_sense_fails_its_test(
     result = pytester.runpytest()
     result.assert_outcomes(errors=1)
     example = "Write @pytest.mark.llm_mock_repeat[(]5, threshold=0.8[)]"
-    result.stdout.fnmatch_lines([f"*@pytest.mark.llm_mock_repeat(*): {message} {example}"])
+    mark = "*@pytest.mark.llm_mock_repeat(*)"
+    result.stdout.fnmatch_lines([f"{mark}: {message} {example}  (*.py:*)"])
 
 
 def test_a_skipped_run_hides_none_that_failed(pytester: pytest.Pytester) -> None:

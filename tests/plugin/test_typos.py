@@ -285,7 +285,8 @@ def test_a_typo_in_the_name_of_a_marker_is(name: str, pytester: pytest.Pytester)
     result = pytester.runpytest("-W", "default")
     result.assert_outcomes(errors=1, warnings=1)
     meant = "strict" if "strict" in name else "repeat"
-    result.stdout.fnmatch_lines([f"Unknown marker llm_{name}; did you mean 'llm_mock_{meant}'?"])
+    message = f"Unknown marker llm_{name}; did you mean 'llm_mock_{meant}'?  (*.py:2)"
+    result.stdout.fnmatch_lines([message])
 
 
 @pytest.mark.parametrize(
