@@ -19,7 +19,7 @@ from llm_mock.boundaries.http.embeddings import (
 )
 from llm_mock.boundaries.http.model_formats import list_known_models
 from llm_mock.boundaries.http.protocols.gemini import convert_to_camel_case
-from llm_mock.boundaries.http.protocols.protocol import parse_json_body, validate_body
+from llm_mock.boundaries.http.protocols.protocol import parse_json_body, read_model, validate_body
 from llm_mock.boundaries.http.providers.anthropic import ANTHROPIC
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
 from llm_mock.boundaries.http.providers.google import GOOGLE
@@ -77,7 +77,9 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     """Answer `POST …/embeddings` of OpenAI and Mistral."""
     dialect = _find_chat_dialect(sent, provider)
     errors = dialect.errors
-    body = validate_body(parse_json_body(sent.body), EMBEDDINGS, errors, "model")
+    body = parse_json_body(sent.body)
+    model = read_model(body, sent)
+    validate_body(body, EMBEDDINGS, errors, *(() if model else ("model",)))
     # Mistral accepts `inputs` too.
     inputs = body.get("input")
     if inputs is None:
@@ -86,8 +88,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
         raise errors.build_missing_field_error("input")
     is_single = not isinstance(inputs, list) or _is_token_list(inputs)
     items = [inputs] if is_single else inputs
-    model = body["model"]
-    dimensions = _find_requested_dimensions(body)
+    dimensions = _find_requested_dimensions(body, model)
     texts = [_convert_to_text(item) for item in items]
     vectors, headers = embed_texts(sent, provider, mock, model, texts, dimensions)
     data = []
@@ -106,7 +107,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     return json_response(response, headers=headers)
 
 
-def _find_requested_dimensions(body: JSONObject) -> int | None:
+def _find_requested_dimensions(body: JSONObject, model: str) -> int | None:
     """Return the requested number of dimensions, under the name of any provider.
 
     Raises:
@@ -115,10 +116,10 @@ def _find_requested_dimensions(body: JSONObject) -> int | None:
     for name in ("dimensions", "output_dimension"):
         if body.get(name) is None:
             continue
-        if body["model"] == FIXED_SIZE_MODEL:
+        if model == FIXED_SIZE_MODEL:
             raise WireError(400, "This model does not support specifying dimensions.")
         dimensions = _parse_dimensions(body[name], name)
-        _check_dimensions(body["model"], dimensions)
+        _check_dimensions(model, dimensions)
         return dimensions
     return None
 

@@ -30,6 +30,7 @@ from llm_mock.boundaries.http.protocols.protocol import (
     parse_json_body,
     parse_json_or_text,
     parse_parts,
+    read_model,
     validate_body,
 )
 from llm_mock.boundaries.http.providers.descriptor import ProviderDescriptor
@@ -97,9 +98,10 @@ class OpenAIChat:
 
     def parse_request(self, sent: WireRequest, mock: Mock) -> HTTPRequest:
         """Parse the body of a request."""
-        body = validate_body(
-            parse_json_body(sent.body), CHAT, self.provider.errors, "model", "messages"
-        )
+        body = parse_json_body(sent.body)
+        model = read_model(body, sent)
+        required = ("messages",) if model else ("model", "messages")
+        validate_body(body, CHAT, self.provider.errors, *required)
         messages: list[JSONObject] = body["messages"]
         if not messages:
             message = (
@@ -115,7 +117,7 @@ class OpenAIChat:
             else:
                 conversation.append(_parse_message(message_json))
         return HTTPRequest(
-            body["model"],
+            model,
             conversation,
             api="chat.completions",
             system="\n".join(system),

@@ -6,6 +6,7 @@ import base64
 import binascii
 import json
 import mimetypes
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
@@ -21,6 +22,8 @@ from llm_mock.boundaries.http.wire_error import WireError
 from llm_mock.core.events import Wait
 from llm_mock.core.mock import Mock
 from llm_mock.support.json_types import JSONObject
+
+DEPLOYMENT = re.compile("/deployments/([^/]+)/")
 
 
 class WireProtocol(Protocol):
@@ -75,6 +78,19 @@ def parse_json_body(content: bytes) -> JSONObject:
     if not isinstance(value, dict):
         raise WireError(400, "We could not parse the JSON body of your request.")
     return value
+
+
+def read_model(body: JSONObject, sent: WireRequest) -> str:
+    """Return the model that a body names, or else the deployment of Azure in the path.
+
+    Returns:
+        The name; an empty text if there is none.
+    """
+    model: str | None = body.get("model")
+    if model is not None:
+        return model
+    deployment = DEPLOYMENT.search(sent.path)
+    return "" if deployment is None else deployment[1]
 
 
 def validate_body(
