@@ -258,9 +258,9 @@ def _find_keys(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _is_token(value: str, at_the_end: bool) -> bool:
     """Return whether a text is a JSON web token, or its start where a text was cut."""
-    parts = value.split(".", 2)
-    if len(parts) > 1:
-        return len(parts[1]) >= 8
+    _, dot, rest = value.partition(".")
+    if dot:
+        return len(rest.partition(".")[0]) >= 8
     return at_the_end and len(value) >= SHORTEST_BASE64
 
 
