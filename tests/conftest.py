@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import shutil
 import signal
@@ -19,11 +21,8 @@ from typing import Any
 import llm.cli  # noqa: F401
 import openai
 import pytest
-import xdist.workermanage  # noqa: F401
 
 import llm_mock.agents.assertions
-import llm_mock.agents.mcp_session
-import llm_mock.agents.mcp_stdio
 import llm_mock.agents.run
 import llm_mock.boundaries.llm.model
 import llm_mock.boundaries.llm.payload
@@ -33,7 +32,6 @@ import llm_mock.plugin.cassettes
 import llm_mock.plugin.report
 import llm_mock.plugin.spec_items
 import llm_mock.plugin.suite_items
-import llm_mock.specs.mcp_server
 import llm_mock.specs.runner
 import llm_mock.suites.failure
 import llm_mock.suites.runner
@@ -44,6 +42,11 @@ pytest.register_assert_rewrite("tests.expected")
 # Imports the HTTP library, whose errors the SDK knows by the classes that it saw first.
 with openai.OpenAI(api_key="none") as client:
     assert client.chat.completions
+
+# The environments of frameworks have neither.
+for module in ("xdist.workermanage", "llm_mock.agents.mcp_session", "llm_mock.specs.mcp_server"):
+    with contextlib.suppress(ImportError):
+        importlib.import_module(module)
 
 MOCKS_OF_OTHERS = ("pytest_httpx", "pytest_httpx2", "recording", "respx", "requests_mock")
 RUN_OPTIONS_OF_OTHERS = ("platformdirs", "repeat", "rerunfailures", "socket", "timeout")

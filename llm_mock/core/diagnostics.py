@@ -32,8 +32,8 @@ class ExplainedMock(Protocol):
         """The mock below."""
 
     @property
-    def has_embedded(self) -> bool:
-        """True if an embedding model was called."""
+    def embedding_models(self) -> list[str]:
+        """The ids of the embedding models that were called."""
 
     def explain_left_alone(self) -> str:
         """Return why no call reached the mock; empty if it left no server alone."""
@@ -226,7 +226,7 @@ def _format_heading(mock: ExplainedMock) -> str:
     problem = "No model was called"
     if mock.explain_left_alone():
         problem = "No call reached the mock"
-    elif mock.has_embedded:
+    elif mock.embedding_models:
         problem = "Only embedding models were called"
     return f"{problem}, but replies were configured:"
 

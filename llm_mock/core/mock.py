@@ -422,10 +422,10 @@ class Mock:
             script.hints += (hint,)
 
     @property
-    def has_embedded(self) -> bool:
-        """True if an embedding model was called."""
-        states = self._embedding_states.values()
-        return any(state.calls for state in states)
+    def embedding_models(self) -> list[str]:
+        """The ids of the embedding models that were called."""
+        # A copy, because other threads may call further ones meanwhile.
+        return [model_id for model_id, state in [*self._embedding_states.items()] if state.calls]
 
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""

@@ -126,6 +126,22 @@ def test_a_mock_that_nobody_called_says_so() -> None:
         get_model.last_call  # noqa: B018
 
 
+def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() -> None:
+    get_model = create_mock_get_model()
+    get_model.get_embedding_model("unused")
+    get_model.get_embedding_model("first").embed("Hello")
+    get_model.get_embedding_model("second").embed("Hello")
+    get_model.assert_not_called()
+    with pytest.raises(AssertionError) as raised:
+        get_model.assert_called_once()
+    assert str(raised.value) == (
+        "Only embedding models were called: get_embedding_model('first').call_history has what "
+        "they embedded."
+    )
+    (record,) = get_model.get_embedding_model("first").call_history
+    assert record["items"] == ["Hello"]
+
+
 def test_a_failed_call_is_a_call() -> None:
     get_model = create_mock_get_model()
     get_model.set_error("m", ConnectionError("down"))

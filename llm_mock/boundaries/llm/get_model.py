@@ -217,8 +217,13 @@ class LLMMock(Mock):
 
     @property
     def _assertions(self) -> CallAssertions:
-        no_calls = self.explain_left_alone() or "No model was called."
-        return CallAssertions("any model", self.calls, no_calls)
+        no_calls = "No model was called."
+        for model_id in self.embedding_models[:1]:
+            no_calls = (
+                f"Only embedding models were called: get_embedding_model({model_id!r}).call_history"
+                " has what they embedded."
+            )
+        return CallAssertions("any model", self.calls, self.explain_left_alone() or no_calls)
 
     @property
     def last_call(self) -> Call:
