@@ -23,6 +23,19 @@ REFUSAL_REASONS = dict.fromkeys(
 )
 """The finish reasons of refusals, by API; OpenAI ends them as any other answer."""
 
+COMMON_REASONS = {
+    "COMPLETE": "stop",
+    "MAX_TOKENS": "length",
+    "SAFETY": "content_filter",
+    "STOP": "stop",
+    "TOOL_CALL": "tool_calls",
+    "content_filtered": "content_filter",
+    "end_turn": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+}
+"""The finish reasons of Chat Completions by the words of other providers."""
+
 
 class ResponseContext:
     """A request and its answer, from which a protocol builds the response.
@@ -72,7 +85,8 @@ class ResponseContext:
         To be called after the chunks: a reply that called a tool ends with `tool_calls`.
         """
         reply = self.answer.reply
-        reason = reply.finish_reason or self.recorded_reason
+        given = reply.finish_reason
+        reason = COMMON_REASONS.get(given, given) if given else self.recorded_reason
         if reply.refusal is not None and not reason:
             reason = REFUSAL_REASONS.get(self.request.api, "stop")
         if not reason:
