@@ -12,6 +12,8 @@ from llm_mock.plugin.failures import list_frames
 
 NEVER_AWAITED = re.compile(r"coroutine '(.+)' was never awaited")
 """The beginning of Python's warning, which has the name only in its text."""
+_held: dict[int, str] = {}
+"""The names of the coroutines that the frames of failed tests hold, by their ids."""
 
 
 def explain_unawaited(error: BaseException | None) -> str:
@@ -41,7 +43,8 @@ def _list_dropped() -> Iterator[str]:
     log = getattr(show, "__self__", ())
     for warning in log:
         match = NEVER_AWAITED.match(str(warning.message))
-        if match is not None:
+        # Those of an earlier test were named there, and are dropped with its frames.
+        if match is not None and _held.pop(id(warning.source), "") != match[1]:
             location = (warning.filename, warning.lineno)
             place = format_location(location)
             yield _format(match[1], f" ({place})")
@@ -56,4 +59,5 @@ def _list_held(error: BaseException) -> Iterator[str]:
         if not inspect.iscoroutine(value):
             continue
         if inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+            _held[id(value)] = value.__qualname__
             yield value.__qualname__

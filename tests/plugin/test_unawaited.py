@@ -82,3 +82,13 @@ def test_without_the_warnings_of_pytest_a_dropped_coroutine_is_not_named(
     result = pytester.runpytest_subprocess("-pno:warnings")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*- LLM calls -*", "No model was called, but *"], consecutive=True)
+
+
+def test_a_coroutine_is_not_named_in_the_next_test(pytester: pytest.Pytester) -> None:
+    # Each test fails in the frames of another function, so that the first one's are dropped.
+    later = "\ndef test_later():\n    import gc\n    gc.collect()\n    assert app.__doc__ == 'Hi'\n"
+    statement = "assert app() == 'Hi'" + later + later.replace("later", "last")
+    pytester.makepyfile(test_it=TESTS.format(statement=statement))
+    result = pytester.runpytest_subprocess("-Wdefault", "-p", "no:randomly")
+    assert result.parseoutcomes()["failed"] == 3
+    assert result.stdout.str().count(NEVER) == 1
