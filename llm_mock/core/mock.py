@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from llm_mock.core.answer import Answer
@@ -23,7 +24,12 @@ from llm_mock.core.reply import DEFAULT_REPLY, UNSET, Reply, ReplyFunction, to_e
 from llm_mock.core.reply_functions import call_reply_function, call_reply_function_async
 from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
-from llm_mock.core.source_location import SourceLocation, format_location, format_notes
+from llm_mock.core.source_location import (
+    SourceLocation,
+    find_project_line,
+    format_location,
+    format_notes,
+)
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import (
     EndlessToolCalls,
@@ -74,6 +80,9 @@ class Mock:
         standing_only: whether to refuse queued replies.
         settings: the settings; by default those of the parent.
     """
+
+    problem_places: Mapping[str, str] = MappingProxyType({})
+    """The lines of the project that led to problems; empty for those of other processes."""
 
     def __init__(
         self,
@@ -274,8 +283,11 @@ class Mock:
         if kind == "not mocked":
             self.add_not_mocked({message: 1})
             return
-        notes = self._problems if kind == "problem" else self._refusals
-        notes.append(message)
+        if kind == "refusal":
+            self._refusals.append(message)
+            return
+        self._problems.append(message)
+        self.problem_places = {message: find_project_line(), **self.problem_places}
 
     # Configuration beside the replies
 
@@ -447,6 +459,7 @@ class Mock:
         if self.parent is not None and self.parent.quotas is not None:
             self.quotas = self.parent.quotas.create_child()
         self._problems.clear()
+        self.problem_places = {}
         self._refusals.clear()
         self.stored_objects.clear()
         self.stored_count = 0

@@ -235,7 +235,7 @@ class Reply:
             _check_single_content(text, data, chunks, *special, tool_calls)
             text, tool_calls = self._set_special_content(*special)
         if error is not None or error_after is not None:
-            _check_error(error, error_after)
+            _check_error(error, error_after, (text, chunks, tool_calls), data)
         if usage is not UNSET:
             usage = _check_usage(usage)
         _check_texts(
@@ -695,11 +695,20 @@ def _check_single_content(
     _check_texts(refusal=refusal)
 
 
-def _check_error(error: object, error_after: object) -> None:
-    """Raise an InvalidReply for an error that cannot be raised, or that comes after no error."""
+def _check_error(
+    error: object, error_after: object, contents: tuple[object, ...], data: object
+) -> None:
+    """Raise an InvalidReply for an error that cannot be raised, or that hides the content."""
     __tracebackhide__ = True
+    has_content = any(contents) or data is not UNSET
     if error is not None:
         to_exception(error)
+        if has_content and error_after is None:
+            raise InvalidReply(
+                "This Reply has a content, which is not sent because of its error. To send the "
+                "beginning of a stream, give error_after, the number of its chunks; or leave one "
+                "of them out."
+            )
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(
             f"error_after={error_after!r} counts the chunks before error: give an error too, "

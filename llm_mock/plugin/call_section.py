@@ -13,7 +13,12 @@ from llm_mock.core.diagnostics import explain_late_replies, explain_replies
 from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HandPatches
-from llm_mock.plugin.mock_messages import find_reported, follow_library_chain, shows_calls
+from llm_mock.plugin.mock_messages import (
+    find_reported,
+    follow_library_chain,
+    locate_problem,
+    shows_calls,
+)
 from llm_mock.plugin.sdk_errors import explain_sdk_error
 from llm_mock.plugin.unawaited import explain_unawaited
 from llm_mock.support.exceptions import get_exception_text
@@ -66,7 +71,8 @@ class CallSection:
         if replies and self._is_unanswered(problem):
             problem = ""
         shown = [*reported, problem]
-        parts = [problem, *self._list_refusals(shown), self._list_calls(shown)]
+        parts = [problem, locate_problem(mock, problem)]
+        parts += [*self._list_refusals(shown), self._list_calls(shown)]
         # Calls over HTTP have an `api`, and responses of an SDK another `json()`.
         if mock.settings.raw_json and any("api" not in call for call in self._calls):
             parts.append(explain_payload(self._error))

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from llm_mock.core.call import Call
 from llm_mock.core.records import MESSAGE_ATTRIBUTE, get_shown_calls
+
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
 
 CAUGHT = (
     "The application or the test caught this error, but the test fails all the same: otherwise the "
@@ -22,6 +25,12 @@ CAUGHT = (
     "error, configure one with set_error()."
 )
 """The end of the failure of a test to which no error came."""
+
+
+def locate_problem(mock: Mock, problem: str) -> str:
+    """Return a note about the line of the project that led to a problem; empty if it names it."""
+    place = mock.problem_places.get(problem, "")
+    return "" if place in problem else f"The call: {place}"
 
 
 def make_failure(text: str, message: str | None = None) -> BaseException:

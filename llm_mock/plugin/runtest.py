@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +18,7 @@ from llm_mock.plugin.hand_patches import HandPatches, LegacyMockDetector
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
+    from llm_mock.core.mock import Mock
     from llm_mock.plugin.cassettes import ItemCassette
     from llm_mock.plugin.run import TestRun
 
@@ -99,7 +100,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if mock is not None:
             # The first problem, because later ones often follow from it.
             if mock.problems:
-                _fail_for_problem(mock.problems[0], mock.calls)
+                _fail_for_problem(mock, mock.problems[0])
             message = mock.unused_replies()
             if message:
                 _fail(message)
@@ -126,15 +127,15 @@ def _fail(message: str) -> None:
     raise make_failure(message)
 
 
-def _fail_for_problem(problem: str, calls: Sequence[Call]) -> None:
+def _fail_for_problem(mock: Mock, problem: str) -> None:
     """Fail a test that no error failed, although the mock noted a problem."""
-    from llm_mock.plugin.mock_messages import CAUGHT, make_failure
+    from llm_mock.plugin.mock_messages import CAUGHT, locate_problem, make_failure
 
-    text = problem
+    notes = [problem, locate_problem(mock, problem)]
     # Other problems were answered with a response, or concern no call.
-    if any(call.error == problem for call in calls):
-        text = f"{problem}\n{CAUGHT}"
-    raise make_failure(text, problem)
+    if any(call.error == problem for call in mock.calls):
+        notes.append(CAUGHT)
+    raise make_failure("\n".join(filter(None, notes)), problem)
 
 
 def _raise_refusal(error: Exception, item: pytest.Item) -> None:

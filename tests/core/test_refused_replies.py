@@ -129,3 +129,14 @@ def test_other_instances_are_data(mock_llm_responses: LLMMock) -> None:
     assert llm.get_model("m").prompt("Hello").json() == {"text": "Hi"}
     mock_llm_responses.set("m", Reply(data=MESSAGE))
     assert llm.get_model("m").prompt("Hello").json()["content"] == "Hi"
+
+
+@pytest.mark.parametrize(
+    "content", [{"text": "x"}, {"chunks": ["x"]}, {"data": {}}, {"tool_calls": ToolCall("f", {})}]
+)
+def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[str, Any]) -> None:
+    with pytest.raises(InvalidReply, match="give error_after, the number of its chunks; or leave"):
+        Reply(**content, error=ConnectionError("cut"))
+    Reply(**content, error=ConnectionError("cut"), error_after=0)
+    Reply(error=ConnectionError("cut"))
+    Reply(**content)

@@ -310,6 +310,44 @@ def test_a_broken_reply_is_explained_beside_unused_ones(pytester: pytest.Pyteste
     assert "No reply was configured for this call:" not in result.stdout.str()
 
 
+def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        app="""
+        import llm
+
+        def ask():
+            try:
+                return llm.get_model("gpt-4o").prompt("Hello").text()
+            except Exception:
+                return None
+        """,
+        test_it="""
+        import pytest
+        from app import ask
+
+        pytestmark = pytest.mark.llm_mock_strict
+
+        def test_passing(mock_llm_calls):
+            ask()
+            ask()
+            mock_llm_calls.reset()
+            ask()
+
+        def test_failing():
+            assert ask()
+
+        def test_raising():
+            import llm
+            llm.get_model("gpt-4o").prompt("Hello").text()
+        """,
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=3)
+    located = ["No reply was configured for this call:", "The call: app.py:5"]
+    result.stdout.fnmatch_lines([*located, "The application * caught *", *located])
+    assert result.stdout.str().count("The call: app.py:5") == 2
+
+
 def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('standing', 'x')")
     pytester.makepyfile(
