@@ -149,7 +149,7 @@ def test_each_assertion_has_its_type_also_where_python_makes_it() -> None:
             "a" * 500 + "c",
             False,
             (
-                f"Output does not equal '{'a' * 59}…': from character 501 it is '…{'a' * 20}c', "
+                f"Output does not equal '{'a' * 119}…': from character 501 it is '…{'a' * 20}c', "
                 f"not '…{'a' * 20}b'"
             ),
         ),

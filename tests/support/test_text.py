@@ -156,9 +156,8 @@ def test_a_tool_call_is_shown_as_code() -> None:
     assert call.startswith('weather(city="Bern", days=2, key="')
     assert KEY[:14] not in call
     assert text.format_tool_call("f", {}) == "f()"
-    assert text.format_tool_call("f", {"a": "b" * 293}) == f'f(a="{"b" * 293}")'
-    assert text.format_tool_call("f", {"a": "b" * 294}) == f'f(a="{"b" * 294}…'
-    assert text.format_tool_call("f", {"a": "bcd"}, 7) == 'f(a="b…'
+    assert text.format_tool_call("f", {"a": "b" * 493}) == f'f(a="{"b" * 493}")'
+    assert text.format_tool_call("f", {"a": "b" * 494}) == f'f(a="{"b" * 494}…'
 
 
 @pytest.mark.parametrize(
