@@ -459,7 +459,7 @@ class Mock:
         if self.parent is not None and self.parent.quotas is not None:
             self.quotas = self.parent.quotas.create_child()
         self._problems.clear()
-        self.problem_places = {}
+        self.__dict__.pop("problem_places", None)
         self._refusals.clear()
         self.stored_objects.clear()
         self.stored_count = 0

@@ -39,8 +39,9 @@ class Scripted:
             "output_tokens": self.usage[1],
             "details": self.usage[2],
         }
+        fails_at_once = self.error is not None and self.error_after is None
         return Reply(
-            chunks=self.chunks,
+            chunks=None if fails_at_once else self.chunks,
             tool_calls=[llm.ToolCall(*call) for call in self.tool_calls],
             usage=tokens,
             response_json=self.payload,
