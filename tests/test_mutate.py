@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -150,3 +151,12 @@ def test_files_on_which_tests_work_are_no_tests(mutate: ModuleType) -> None:
     files = {path.parent.name for path in map(Path, mutate.hash_tests("tests/migrate"))}
     assert files == {"migrate"}
     assert mutate.hash_tests("tests/test_mutate.py").keys() == {"tests/test_mutate.py"}
+
+
+def test_a_test_whose_name_has_the_path_of_the_clone_is_left_out(
+    mutate: ModuleType, tmp_path: Path
+) -> None:
+    durations = {"tests/a.py::b[1]": 1.0, f"tests/a.py::b[{ROOT}/c]": 1.0}
+    (tmp_path / "durations.json").write_text(json.dumps(durations))
+    (tmp_path / "tests.json").write_text(json.dumps({"tests/a.py": "hash"}))
+    assert mutate.Layer(tmp_path).durations == {"tests/a.py::b[1]": 1.0}
