@@ -8,10 +8,9 @@ from llm_mock.migrate.body import Slot
 from llm_mock.migrate.doubles import (
     LegacyMock,
     PatchedGetter,
-    ReturnByName,
-    SideEffectList,
     TestDouble,
     Value,
+    iterate_doubles,
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import LEARN, ConfiguredReply, collect_replies, quote_model
@@ -59,25 +58,11 @@ class ConfiguredReplies:
         return any(value is double for double in self._reachable)
 
     def _collect_reachable(self) -> None:
-        visited: set[int] = set()
-        pending: list[Value | None] = [*self.replacements]
-        for getter in self._getters:
-            pending.append(getter.double)
-        while pending:
-            value = pending.pop()
-            if isinstance(value, SideEffectList):
-                pending += value.values
-            elif isinstance(value, ReturnByName):
-                pending += dict(value.values).values()
-            elif isinstance(value, TestDouble) and id(value) not in visited:
-                # One that was reached before may have other parts by now.
-                visited.add(id(value))
-                if not self._is_reachable(value):
-                    self._reachable.append(value)
-                pending += value.attributes.values()
-                pending.append(value.return_value)
-                pending.append(value.side_effect)
-                pending += value.responses
+        roots = [*self.replacements, *(getter.double for getter in self._getters)]
+        for double in iterate_doubles(roots):
+            # One that was reached before may have other parts by now.
+            if not self._is_reachable(double):
+                self._reachable.append(double)
 
     def update(self) -> None:
         """Configure the replies that changed, in the last slot.

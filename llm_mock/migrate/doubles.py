@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -151,3 +151,20 @@ class PatchedGetter:
 
 
 Value: TypeAlias = PlainCode | Argument | SideEffectList | ReturnByName | TestDouble
+
+
+def iterate_doubles(values: Iterable[Value | None]) -> Iterator[TestDouble]:
+    """Yield the doubles among some values, and those that they lead to, each once."""
+    pending: list[Value | None] = [*values]
+    visited: set[int] = set()
+    while pending:
+        value = pending.pop()
+        if isinstance(value, SideEffectList):
+            pending += value.values
+        elif isinstance(value, ReturnByName):
+            pending += dict(value.values).values()
+        elif isinstance(value, TestDouble) and id(value) not in visited:
+            visited.add(id(value))
+            yield value
+            pending += [*value.attributes.values(), value.return_value, value.side_effect]
+            pending += value.responses

@@ -12,15 +12,15 @@ from llm_mock.migrate.body import Body, Part, Slot, assemble_body
 from llm_mock.migrate.doubles import (
     Argument,
     PlainCode,
-    ReturnByName,
-    SideEffectList,
     TestDouble,
     Value,
+    iterate_doubles,
 )
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import (
+    NodeT,
     collect_names,
     find_nodes,
     get_first_line,
@@ -295,7 +295,7 @@ class _FunctionConversion:
         return kept
 
     def _convert_if(self, node: cst.If, table: SymbolTable) -> cst.If:
-        test = self._keep_expression(node.test, table)
+        test = self._replace_names(node.test, table)
         branches = []
         inner = table.copy()
         branches.append(inner)
@@ -333,7 +333,7 @@ class _FunctionConversion:
         if node is None:
             raise CannotRewrite(f"{self.name} returns nothing", SEE_FUNCTIONS)
         if isinstance(node, cst.IfExp):
-            test = to_source(self._keep_expression(node.test, table))
+            test = to_source(self._replace_names(node.test, table))
             body = self._convert_return(node.body, table)
             other = self._convert_return(node.orelse, table)
             return f"{body} if {test} else {other}"
@@ -375,7 +375,7 @@ class _FunctionConversion:
                 f"{self.name} raises an error in the course of another",
                 "Return the error: it is a reply like any other.",
             )
-        return self.converter.convert_error(self._keep_expression(node.exc, table))
+        return self.converter.convert_error(self._replace_names(node.exc, table))
 
     def _keep(self, node: cst.BaseStatement, table: SymbolTable) -> cst.BaseStatement:
         """Return a statement that concerns no mock, with the new parameter."""
@@ -392,28 +392,11 @@ class _FunctionConversion:
                 SEE_FUNCTIONS,
                 node,
             )
-        changed = replace_names(node, self.reads)
-        self._refuse_mocks(
-            changed,
-            node,
-            table,
-        )
-        return changed
+        return self._replace_names(node, table)
 
-    def _keep_expression(
-        self,
-        node: cst.BaseExpression,
-        table: SymbolTable,
-    ) -> cst.BaseExpression:
+    def _replace_names(self, node: NodeT, table: SymbolTable) -> NodeT:
+        """Return code that concerns no mock, with the new parameter."""
         changed = replace_names(node, self.reads)
-        self._refuse_mocks(
-            changed,
-            node,
-            table,
-        )
-        return changed
-
-    def _refuse_mocks(self, changed: cst.CSTNode, node: cst.CSTNode, table: SymbolTable) -> None:
         mocks = sorted(table.find_mocks(changed))
         if mocks:
             raise CannotRewrite(
@@ -421,6 +404,7 @@ class _FunctionConversion:
                 SEE_FUNCTIONS,
                 node,
             )
+        return changed
 
 
 def _new_return(node: cst.BaseStatement, reply: str) -> cst.BaseStatement:
@@ -445,22 +429,6 @@ def _forget_assigned(part: cst.BaseSmallStatement, table: SymbolTable) -> None:
         if isinstance(target.target, cst.Name):
             values = table.plain.setdefault(target.target.value, [])
             values.append(part.value)
-
-
-def iterate_doubles(values: Iterable[Value]) -> Iterator[TestDouble]:
-    """Yield the doubles among some values, and those that they lead to, each once."""
-    pending: list[Value | None] = [*values]
-    visited: set[int] = set()
-    while pending:
-        value = pending.pop()
-        if isinstance(value, SideEffectList):
-            pending += value.values
-        elif isinstance(value, ReturnByName):
-            pending += dict(value.values).values()
-        elif isinstance(value, TestDouble) and id(value) not in visited:
-            visited.add(id(value))
-            yield value
-            pending += [*value.attributes.values(), value.return_value, value.side_effect]
 
 
 def _iterate_expressions(double: TestDouble) -> Iterator[cst.BaseExpression]:

@@ -14,7 +14,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 
 # libcst renders a node only through a module.
 _EMPTY = cst.Module([])
-_NodeT = TypeVar("_NodeT", bound=cst.CSTNode)
+NodeT = TypeVar("NodeT", bound=cst.CSTNode)
 _LAYOUT_FIELDS = (
     "leading_lines",
     "lines_after_decorators",
@@ -103,7 +103,7 @@ def _is_layout(name: str) -> bool:
     return name.startswith("whitespace") or name in _LAYOUT_FIELDS
 
 
-def find_nodes(node: cst.CSTNode, *types: type[_NodeT]) -> list[_NodeT]:
+def find_nodes(node: cst.CSTNode, *types: type[NodeT]) -> list[NodeT]:
     """Return the nodes of some types in a node, itself included, in no certain order."""
     found = []
     pending = [node]
@@ -425,10 +425,10 @@ class _NameReplacer(cst.CSTTransformer):
 
 
 def replace_names(
-    node: _NodeT,
+    node: NodeT,
     values: Mapping[str, cst.BaseExpression],
-) -> _NodeT:
+) -> NodeT:
     """Return an expression or statement with some names replaced by expressions."""
     if not collect_names(node) & values.keys():
         return node
-    return cast("_NodeT", node.visit(_NameReplacer(values)))
+    return cast("NodeT", node.visit(_NameReplacer(values)))
