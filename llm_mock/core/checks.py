@@ -9,8 +9,7 @@ from llm_mock.core.records import format_schema
 from llm_mock.core.reply import Reply
 from llm_mock.core.source_location import (
     SourceLocation,
-    format_location,
-    format_notes,
+    format_origin,
     warn_caller,
 )
 from llm_mock.core.tool_calls import BrokenToolCall
@@ -133,7 +132,7 @@ def _check_tool_call(
     if isinstance(call, BrokenToolCall):
         return None
     offered = {tool.name: tool for tool in request.tools}
-    beginning = f"The reply{_format_origin(location)} calls the tool {call.name!r}"
+    beginning = f"The reply{format_origin(location)} calls the tool {call.name!r}"
     if call.name not in offered:
         names = ", ".join(sorted(offered))
         offer = f"Offered were: {names}." if offered else "No tools were offered."
@@ -155,17 +154,12 @@ def _format_schema_violations(
     call: Call, schema: str, problems: Sequence[str], text: str, location: SourceLocation | None
 ) -> str:
     return (
-        f"The reply scripted for {call['model_id']!r}{_format_origin(location)} breaks the schema "
+        f"The reply scripted for {call['model_id']!r}{format_origin(location)} breaks the schema "
         f"{schema} that the call asked for:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
-
-
-def _format_origin(location: SourceLocation | None) -> str:
-    """Return a location in brackets after one space, for the middle of a sentence."""
-    return format_notes(format_location(location))[1:]
 
 
 def _format_list(problems: Iterable[str]) -> str:

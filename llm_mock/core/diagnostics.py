@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from llm_mock.core.records import format_request
-from llm_mock.core.source_location import format_location, format_notes
+from llm_mock.core.source_location import format_location, format_notes, format_origin
 from llm_mock.support.text import format_count, format_error, shorten, shorten_name
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[
             numbers[reply] = numbers.get(reply, 0) + 1
     lines = []
     for reply, number in numbers.items():
-        origin = format_notes(format_location(reply.place))[1:]
+        origin = format_origin(reply.place)
         again = format_count(number, "time")
         lines.append(
             f"The tool call of set(){origin} came again after the result of the tool, {again}. "
@@ -296,7 +296,7 @@ def _explain_order(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Ca
         return []
     if getattr(text.answer, "tool_calls", False):
         return []
-    origin = format_notes(format_location(text.place))[1:]
+    origin = format_origin(text.place)
     return [
         f"    the text{origin} was used before it, and ended the application. Queue the tool call "
         "first. For both in one answer, write Reply(text, tool_calls=[…])."

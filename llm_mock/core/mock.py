@@ -27,8 +27,7 @@ from llm_mock.core.settings import Settings
 from llm_mock.core.source_location import (
     SourceLocation,
     find_project_line,
-    format_location,
-    format_notes,
+    format_origin,
 )
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import (
@@ -82,7 +81,7 @@ class Mock:
     """
 
     problem_places: Mapping[str, str] = MappingProxyType({})
-    """The lines of the project that led to problems; empty for those of other processes."""
+    """The lines of the project that led to the problems of this process."""
 
     def __init__(
         self,
@@ -276,6 +275,8 @@ class Mock:
         """Add a note, and send it to the process of the test."""
         if self.folder is not None:
             self.folder.send_note(kind, message)
+        if kind == "problem":
+            self.problem_places = {message: find_project_line(), **self.problem_places}
         self._add_note(kind, message)
 
     def _add_note(self, kind: str, message: str) -> None:
@@ -283,11 +284,8 @@ class Mock:
         if kind == "not mocked":
             self.add_not_mocked({message: 1})
             return
-        if kind == "refusal":
-            self._refusals.append(message)
-            return
-        self._problems.append(message)
-        self.problem_places = {message: find_project_line(), **self.problem_places}
+        notes = self._problems if kind == "problem" else self._refusals
+        notes.append(message)
 
     # Configuration beside the replies
 
@@ -728,7 +726,7 @@ class Mock:
         is_queued = isinstance(self.history.answered_by.get(record["number"]), QueuedReply)
         if is_queued or not reply.tool_calls:
             return
-        origin = format_notes(format_location(self._locate_reply(record)))[1:]
+        origin = format_origin(self._locate_reply(record))
         raise EndlessToolCalls(
             f"A reply that stays{origin} called a tool {MAX_TOOL_TURNS} times in one conversation, "
             "and would go on. Queue the tool call, and set the text that comes after it: "
@@ -766,7 +764,7 @@ class Mock:
             problem: a phrase that follows "The reply".
         """
         __tracebackhide__ = True
-        origin = format_notes(format_location(self._locate_reply(record)))[1:]
+        origin = format_origin(self._locate_reply(record))
         message = f"The reply{origin} {problem}"
         self.note_problem(message)
         raise InvalidReply(message)

@@ -78,6 +78,11 @@ def format_location(location: SourceLocation | None) -> str:
     return f"{escape_unprintable(format_path(file))}:{line}"
 
 
+def format_origin(location: SourceLocation | None) -> str:
+    """Return a location in brackets after one space, for the middle of a sentence."""
+    return format_notes(format_location(location))[1:]
+
+
 def format_notes(*notes: str) -> str:
     """Return notes in brackets for the end of a line, without the empty ones."""
     text = ", ".join(note for note in notes if note)

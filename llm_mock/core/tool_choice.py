@@ -8,7 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llm_mock.core.reply import UNSET
-from llm_mock.core.source_location import SourceLocation, format_location, format_notes
+from llm_mock.core.source_location import (
+    SourceLocation,
+    format_origin,
+)
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidToolCall
 from llm_mock.support.schemas import find_violations
@@ -40,7 +43,7 @@ def check_tool_demand(
     problem = _find_problem(reply, request, demand)
     if problem is None:
         return None
-    origin = format_notes(format_location(location))[1:]
+    origin = format_origin(location)
     return InvalidToolCall(
         f"The reply{origin} {problem}, but the request has {demand.wording}.\n"
         f"The reply: {shorten(reply.outcome, 300)}\n"

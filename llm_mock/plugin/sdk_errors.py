@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from llm_mock.core.provider_error import ProviderError
-from llm_mock.core.source_location import format_location, format_notes
+from llm_mock.core.source_location import format_origin
 from llm_mock.support.text import format_count
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
     kind = configured if isinstance(configured, type) else type(configured)
     raised = f"{type(error).__module__}.{type(error).__qualname__}"
     attempts = format_count(_count_attempts(calls), "attempt")
-    place = format_notes(format_location(getattr(reply, "place", None)))[1:]
+    place = format_origin(getattr(reply, "place", None))
     return (
         f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
         f"{raised} after {attempts}, as in production: expect {raised} in place of {kind.__name__}."

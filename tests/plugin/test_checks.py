@@ -348,6 +348,32 @@ def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.
     assert result.stdout.str().count("The call: app.py:5") == 2
 
 
+def test_a_call_of_another_process_is_located_nowhere(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import subprocess
+        import sys
+
+        ASK = '''
+        import llm
+
+        try:
+            llm.get_model("gpt-4o").prompt("Hello").text()
+        except Exception:
+            pass
+        '''
+
+        def test_it(mock_llm_calls):
+            subprocess.run([sys.executable, "-c", ASK], check=True)
+            assert len(mock_llm_calls.calls) == 1
+        """
+    )
+    result = pytester.runpytest("-o", "llm_mock_strict=error")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["No reply was configured for this call:"])
+    result.stdout.no_fnmatch_line("The call: *")
+
+
 def test_a_marker_makes_one_test_strict(pytester: pytest.Pytester) -> None:
     pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('standing', 'x')")
     pytester.makepyfile(

@@ -18,7 +18,7 @@ from llm_mock.boundaries.http.streaming import (
 from llm_mock.boundaries.http.wire import WireResponse, add_request_id, json_response
 from llm_mock.core.events import Wait
 from llm_mock.core.reply import UNSET, RawAnswer
-from llm_mock.core.source_location import format_location, format_notes
+from llm_mock.core.source_location import format_origin
 from llm_mock.core.tokens import add_cached_tokens
 from llm_mock.errors import InvalidReply
 
@@ -69,7 +69,7 @@ def _choose_items(context: ResponseContext, raw: RawAnswer) -> Sequence[JSON]:
     if context.mock is not None:
         configured = context.mock.history.answered_by.get(context.answer.record["number"])
         location = None if configured is None else configured.place
-    origin = format_notes(format_location(location))[1:]
+    origin = format_origin(location)
     message = f"The reply{origin} {problem}; both may be given."
     if context.mock is not None:
         context.mock.note_problem(message)
