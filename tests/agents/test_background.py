@@ -45,10 +45,13 @@ def test_a_loop_ends_with_all_that_runs_in_it() -> None:
         seen.append("shutdown")
 
     watch = StateWatch(kinds=("thread", "descriptor"))
+    # Other tests of this process may have left the loop of a whole run.
+    before = {*threading.enumerate()}
     loop = BackgroundLoop()
+    (thread,) = {*threading.enumerate()} - before
+    assert thread.name == "llm-mock-servers"
     loop.run(begin())
     assert loop.usable
-    (thread,) = (each for each in threading.enumerate() if each.name == "llm-mock-servers")
     assert thread.daemon
     loop.close(shut_down)
     assert seen == ["shutdown", "task", "generator"]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
-import os
 import socket
 import sys
 import threading
@@ -30,6 +28,7 @@ from llm_mock.boundaries.http.server import MockServer
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.transports import websockets as transport
 from llm_mock.core.context import activate, pass_through, set_passthrough
+from tests.process_state import StateWatch, assert_nothing_left
 
 # OpenAI's SDK asks for websockets 15, and works with later versions but for this warning.
 pytestmark = pytest.mark.filterwarnings(
@@ -818,11 +817,10 @@ def test_the_connection_of_another_moment_is_refused(mock_llm_responses: LLMMock
 
 def test_nothing_is_left_of_a_connection(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("gpt-5", "Hi!")
-    before = threading.active_count(), len(os.listdir("/proc/self/fd"))
+    watch = StateWatch(kinds=("thread", "descriptor"))
     for converse in (*SDKS, *LIBRARIES):
         converse(HELLO)
-    gc.collect()
-    assert (threading.active_count(), len(os.listdir("/proc/self/fd"))) == before
+    assert_nothing_left(watch.take_changes())
 
 
 def test_a_version_with_other_names_is_refused_for_providers_alone(
