@@ -120,6 +120,24 @@ class History:
         """The number of all calls, including those that are no longer kept."""
         return self._last_number
 
+    def keep_log(self, *, detailed: bool) -> None:
+        """Log every call from now on, also those of mocks that are put on top of this one later.
+
+        A log that another part of the run asked for stays, and gets details if either wants them.
+
+        Args:
+            detailed: whether to log complete requests and responses.
+        """
+        if self.log is None:
+            # Imported here, as most runs have no log.
+            from llm_mock.core.call_log import CallLog
+
+            self.log = CallLog(detailed)
+            for call in self.calls:
+                self.log.add(call, {})
+        elif detailed:
+            self.log.detailed = True
+
     def state(self, model_id: str) -> ModelState:
         """Return the state of a model id; a new one takes its default response from the parent."""
         known = self._states.get(model_id)

@@ -20,7 +20,6 @@ from llm_mock.report.calls import (
     PROPERTIES,
     describe_calls,
     get_junit_properties,
-    keep_calls,
     redact_calls,
 )
 from llm_mock.support.json_types import JSONObject
@@ -64,7 +63,7 @@ class CallCollector:
 
     def attach(self, mock: LLMMock) -> None:
         """Let a mock, and the mocks of tests on top of it, keep every call."""
-        keep_calls(mock, self._detailed)
+        mock.history.keep_log(detailed=self._detailed)
 
     @reporting_hook()
     def pytest_runtest_logstart(self) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from llm_mock.core.call_log import CallLog, LoggedCall
 from llm_mock.core.request import to_plain_json
 from llm_mock.cost.prices import compute_cost
 from llm_mock.errors import LLMMockError
@@ -20,7 +19,7 @@ from llm_mock.support.redaction import OUTPUT, redact
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
     from llm_mock.core.call import Call
-    from llm_mock.core.call_log import Details
+    from llm_mock.core.call_log import Details, LoggedCall
 
 # Costs by model, tokens, day and prices: a price lookup takes longer than a mocked call.
 _costs: dict[tuple[Any, ...], Decimal | None] = {}
@@ -28,19 +27,6 @@ HTTP_FIELDS = ("api", "sdk", "stream", "tool_choice", "finish_reason")
 """The fields that only records of HTTP calls have."""
 PROPERTIES = ("llm_calls", "llm_input_tokens", "llm_output_tokens", "llm_cost_usd")
 """The properties of a test in pytest's own JUnit file."""
-
-
-def keep_calls(mock: LLMMock, detailed: bool) -> None:
-    """Make a mock, and mocks that are put on top of it later, keep every call.
-
-    Args:
-        mock: the mock.
-        detailed: whether to keep what a document needs.
-    """
-    log = CallLog(detailed)
-    mock.history.log = log
-    for call in mock.calls:
-        log.add(call, {})
 
 
 def describe_calls(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from llm_mock.agents.result import AgentResult, ToolCallRecord, Turn
 from llm_mock.boundaries.llm.parts import create_usage
-from llm_mock.core.call_log import CallLog
 from llm_mock.core.records import format_call
 from llm_mock.core.request import to_plain_json
 from llm_mock.cost.prices import compute_usage_cost
@@ -59,11 +58,8 @@ class ModelCallReader:
     def __init__(self, mock: Mock) -> None:
         self._mock = mock
         self._first = 0
-        if mock.history.log is None:
-            # Only the log has the tool calls of replies. Processes of the application send them.
-            mock.history.log = CallLog()
-            for call in mock.calls:
-                mock.history.log.add(call, {})
+        # Only the log has the tool calls of replies. Processes of the application send them.
+        mock.history.keep_log(detailed=True)
 
     def begin_turn(self) -> None:
         """Leave out the calls until now, as those of earlier turns and of checks."""

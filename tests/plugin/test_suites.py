@@ -214,6 +214,41 @@ def test_a_case_with_a_target_runs_the_application_under_the_mock_of_its_test(
     assert [call["response"]["text"] for call in fits["calls"]] == ["Hello", "Hello"]
 
 
+@pytest.mark.parametrize("report", ["--verbose", "--junitxml=out.xml", "--llm-mock-report=r.json"])
+def test_the_tool_calls_of_an_application_are_checked_whatever_report_is_written(
+    pytester: pytest.Pytester, report: str
+) -> None:
+    pytester.makeini("[pytest]\nllm_mock_suites = app.yaml\n")
+    pytester.makepyfile(
+        app="""
+            import llm
+
+            def lookup(order: int) -> str:
+                return "sent"
+
+            def answer(prompt):
+                return llm.get_model("m").chain(prompt, tools=[lookup]).text()
+        """
+    )
+    pytester.makefile(
+        ".yaml",
+        app="""
+            apiVersion: llm-mock/v1
+            kind: TestSuite
+            metadata: {name: app}
+            target: {function: "app.py:answer"}
+            cases:
+              - name: tools
+                prompt: Where is order 1?
+                replies:
+                  - tool_calls: [{name: lookup, arguments: {order: 1}}]
+                  - text: On its way.
+                assertions: [{type: tool_calls, calls: [{name: lookup, arguments: {order: 1}}]}]
+        """,
+    )
+    pytester.runpytest(report).assert_outcomes(passed=1)
+
+
 def test_a_role_that_is_wrong_is_an_error_of_its_suites(project: pytest.Pytester) -> None:
     write(project, "role.yaml", SUITE)
     project.makepyfile("def test_python(): pass")

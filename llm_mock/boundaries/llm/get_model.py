@@ -492,10 +492,8 @@ class LLMMock(Mock):
                 *self.responses.replies.misbehaviour
             )
         self._apply_quotas()
-        if details and self.history.log is None:
-            from llm_mock.core.call_log import CallLog
-
-            self.history.log = CallLog()
+        if details:
+            self.history.keep_log(detailed=True)
 
     def reset(self) -> None:
         """Forget all models and calls, and all configuration."""
