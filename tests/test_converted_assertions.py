@@ -339,13 +339,42 @@ def test_a_call_names_its_test(mock_llm_calls: LLMMock, request: pytest.FixtureR
     mock_llm_calls.assert_called_once_with(test=request.node.nodeid)
 
 
-def test_an_unknown_key_names_the_nearest(mock_llm_calls: LLMMock) -> None:
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("promt", "; did you mean 'prompt'?"),
+        ("output_token", "; did you mean 'output_tokens'?"),
+        ("content", "; did you mean 'response'?"),
+        ("tool_calls", "; did you mean 'response'?"),
+        ("system", "; did you mean the attribute call.system?"),
+        ("mesages", "; did you mean the attribute call.messages?"),
+        ("system_prompt", "; did you mean the attribute call.system?"),
+        ("model", "; did you mean the attribute call.model?"),
+        ("zzz", "."),
+    ],
+)
+def test_an_unknown_key_names_the_nearest_key_or_attribute(
+    mock_llm_calls: LLMMock, key: str, hint: str
+) -> None:
+    llm.get_model("gpt-4o-mini").prompt("Hi").text()
+    with pytest.raises(KeyError) as raised:
+        mock_llm_calls.last_call[key]
+    expected = f"A call has no key {key!r}{hint} Its keys: timestamp, "
+    assert str(raised.value).startswith(expected)
+    assert ". Its attributes: number, model, " in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("mesages", "messages"), ("content", "response"), ("system_prompt", "system")],
+)
+def test_an_unknown_attribute_names_the_nearest(
+    mock_llm_calls: LLMMock, name: str, nearest: str
+) -> None:
     llm.get_model("gpt-4o-mini").prompt("Hi").text()
     call = mock_llm_calls.last_call
-    with pytest.raises(KeyError, match="A call has no key 'promt'; did you mean 'prompt'"):
-        call["promt"]
-    with pytest.raises(AttributeError, match="no attribute 'mesages'; did you mean 'messages'"):
-        call.mesages  # noqa: B018
+    with pytest.raises(AttributeError, match=f"no attribute '{name}'; did you mean '{nearest}'"):
+        getattr(call, name)
     assert isinstance(call, Call)
 
 

@@ -13,7 +13,7 @@ from llm_mock.core.keys import make_passed_key
 from llm_mock.core.request import copy_json, describe_attachments, describe_tool
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import suggest_nearest
+from llm_mock.support.text import find_nearest, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.request import Request
@@ -25,6 +25,22 @@ DEFAULTS: dict[bool, dict[str, float | None]] = {
 }
 """The options in the record of a call that did not pass them: if it came through `prompt()`, their
 documented defaults."""
+
+
+SYNONYMS = {
+    "answer": "response",
+    "content": "response",
+    "output": "response",
+    "reply": "response",
+    "result": "response",
+    "response_text": "response",
+    "text": "response",
+    "tool_calls": "response",
+    "system_prompt": "system",
+    "history": "messages",
+    "body": "request",
+}
+"""The names that newcomers guess for a key or an attribute of a call."""
 
 
 class Absent(Enum):
@@ -75,9 +91,19 @@ class Call(dict[str, Any]):
     _test: str | None
 
     def __missing__(self, key: object) -> Any:
-        known = ", ".join(self)
+        name = SYNONYMS.get(str(key), str(key))
+        attributes = _attributes()
+        nearest = find_nearest(name, self)
+        attribute = find_nearest(name, attributes)
+        if name in self or (nearest and name not in attributes):
+            hint = f"; did you mean {nearest!r}?"
+        elif attribute:
+            hint = f"; did you mean the attribute call.{attribute}?"
+        else:
+            hint = "."
+        keys, names = ", ".join(self), ", ".join(attributes)
         raise UnknownCallKey(
-            f"A call has no key {key!r}{suggest_nearest(str(key), self) or '.'} Its keys: {known}."
+            f"A call has no key {key!r}{hint} Its keys: {keys}. Its attributes: {names}."
         )
 
     # Hidden from type checkers, which would otherwise accept any attribute.
@@ -93,7 +119,7 @@ class Call(dict[str, Any]):
             if hasattr(type(self), name):
                 return object.__getattribute__(self, name)
             known = _attributes()
-            hint = suggest_nearest(name, known) or "."
+            hint = suggest_nearest(SYNONYMS.get(name, name), known) or "."
             if name in self:
                 hint = f", but a key: call[{name!r}]."
             message = f"A call has no attribute {name!r}{hint} Its attributes: {', '.join(known)}."

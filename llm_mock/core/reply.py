@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
@@ -48,6 +49,10 @@ RESPONSE_PACKAGES = (
     *("mistralai", "openai", "together"),
 )
 """Packages whose pydantic classes are responses and messages."""
+WHAT_THE_MODEL_SAYS = (
+    "Give what the model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+)
+"""The end of a message about an object that is no reply."""
 USAGE_NAMES = ("input_tokens", "output_tokens", "details")
 """The names in the usage of a reply."""
 USAGE_SYNONYMS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
@@ -582,6 +587,7 @@ def to_reply(value: object) -> ReplyOrFunction:
         return Reply(error=cast("BaseException", value))
     if callable(value) and not isinstance(value, type):
         _check_is_no_template(value)
+        _check_is_configured(value)
         return cast("ReplyFunction", value)
     if is_tool_call(value):
         return Reply(tool_calls=cast("ToolCallLike", value))
@@ -599,8 +605,7 @@ def _check_is_no_response(value: object) -> None:
     if package in RESPONSE_PACKAGES:
         raise InvalidReply(
             f"This is no reply, but a {type(value).__name__} of {package}, which the SDK makes of "
-            "a reply. Give what the model says: a text, data, a ToolCall, or Reply(text, "
-            "tool_calls=[…])."
+            f"a reply. {WHAT_THE_MODEL_SAYS}"
         )
 
 
@@ -611,6 +616,24 @@ def _check_is_no_template(function: object) -> None:
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
         raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
+
+
+def _check_is_configured(function: object) -> None:
+    """Raise an InvalidReply for a mock of `unittest.mock` that would return another mock.
+
+    One with a `return_value` or a `side_effect` is a function like any other.
+    """
+    __tracebackhide__ = True
+    if type(function).__module__ != "unittest.mock":
+        return
+    # Private: the public `return_value` makes a mock where none was set.
+    returned = vars(function).get("_mock_return_value")
+    effects = [getattr(function, name, None) for name in ("side_effect", "_mock_wraps")]
+    if returned is sys.modules["unittest.mock"].DEFAULT and effects == [None, None]:
+        raise InvalidReply(
+            f"This is no reply, but a {type(function).__name__} without a return_value. "
+            f"{WHAT_THE_MODEL_SAYS}"
+        )
 
 
 def _is_exception(value: object) -> bool:

@@ -49,7 +49,7 @@ ADVICE = (
 
 
 class HandPatches:
-    """The patches of `unittest.mock`, and so of pytest-mock, that a test has entered."""
+    """The patches of a test, by `unittest.mock` (and so by pytest-mock) or by `monkeypatch`."""
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
@@ -74,13 +74,9 @@ class HandPatches:
 
             def enter_and_note(entered: Any) -> Any:
                 replacement = enter(entered)
-                attribute = entered.attribute
                 # `temp_original`, a private name, is the replaced function.
                 original = entered.temp_original
-                if attribute in GETTERS and _is_of_llm(original):
-                    self.names[_get_name(entered.target, attribute)] = _describe(replacement)
-                else:
-                    self._note_sdk(entered.target, attribute, original, replacement)
+                self._note(entered.target, entered.attribute, original, replacement)
                 self._replacing_packages.add(_get_package(replacement))
                 return replacement
 
@@ -92,20 +88,20 @@ class HandPatches:
             self._attached_to.__enter__ = self._enter
 
     def note_monkeypatch(self, monkeypatch: object) -> None:
-        """Note the patches of SDKs that a test made by its fixture `monkeypatch`."""
+        """Note the patches that a test made by its fixture `monkeypatch`."""
         # Private: pytest has no public list of them. Without it none is noted.
         for target, attribute, original in getattr(monkeypatch, "_setattr", ()):
             # For the method of an instance pytest notes no original; its class has it.
             inherited = getattr(type(target), attribute, original)
-            self._note_sdk(target, attribute, inherited, getattr(target, attribute, None))
+            self._note(target, attribute, inherited, getattr(target, attribute, None))
 
-    def _note_sdk(
-        self, target: object, attribute: str, original: object, replacement: object
-    ) -> None:
-        """Note a patch if what it replaces is of an SDK."""
+    def _note(self, target: object, attribute: str, original: object, replacement: object) -> None:
+        """Note a patch if it replaces a function that returns models, or a part of an SDK."""
+        name = _get_name(target, attribute)
         module = _get_module(original)
-        if module.partition(".")[0] in SDKS or module.startswith(PREFIXES):
-            name = _get_name(target, attribute)
+        if attribute in GETTERS and _is_of_llm(original):
+            self.names[name] = _describe(replacement)
+        elif module.partition(".")[0] in SDKS or module.startswith(PREFIXES):
             self.names[name] = _describe(replacement)
             self._of_sdks.add(name)
 

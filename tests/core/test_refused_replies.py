@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from typing import Any
+from unittest.mock import AsyncMock, MagicMock, Mock
 
 import llm
 import openai
@@ -121,6 +122,35 @@ def test_a_response_of_an_sdk_is_no_reply(mock_llm_responses: LLMMock, package: 
         f"This is no reply, but a {type(response).__name__} of {package}, which the SDK makes of a "
         "reply. Give what the model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
     )
+
+
+@pytest.mark.parametrize("double", [Mock(), MagicMock(name="reply"), AsyncMock()])
+def test_a_mock_that_returns_nothing_of_ones_own_is_no_reply(
+    mock_llm_responses: LLMMock, double: Any
+) -> None:
+    double.text.return_value = "Hi"
+    with pytest.raises(InvalidReply) as raised:
+        mock_llm_responses.set("m", double)
+    assert str(raised.value) == (
+        f"This is no reply, but a {type(double).__name__} without a return_value. Give what the "
+        "model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+    )
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        Mock(return_value="Hi"),
+        Mock(side_effect=["Hi"]),
+        MagicMock(wraps=lambda prompt: "Hi"),
+    ],
+)
+def test_a_mock_that_returns_a_reply_is_a_reply_function(
+    mock_llm_responses: LLMMock, function: Any
+) -> None:
+    mock_llm_responses.set("m", function)
+    assert llm.get_model("m").prompt("Hello").text() == "Hi"
+    assert function.call_count == 1
 
 
 def test_other_instances_are_data(mock_llm_responses: LLMMock) -> None:

@@ -113,6 +113,12 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             with patch("app.get_model"):
                 assert app.ask() == "new"
 
+        def test_monkeypatched(mock_llm_responses, monkeypatch):
+            mock_llm_responses.set("gpt-4o", "new")
+            monkeypatch.setattr(llm, "get_async_model", MagicMock())
+            monkeypatch.setattr("app.get_model", MagicMock())
+            assert app.ask() == "new"
+
         @patch("app.get_model")
         def test_of_the_old_kind(get_model):
             app.ask()
@@ -124,7 +130,7 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
         """
     )
     result = pytester.runpytest("-Wdefault")
-    result.assert_outcomes(passed=5, failed=1, warnings=2)
+    result.assert_outcomes(passed=5, failed=2, warnings=2)
     result.stdout.fnmatch_lines(
         [
             "No model was called, but replies were configured:",
@@ -133,6 +139,11 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
                 "This test patches app.get_model by hand (MagicMock). Calls of what is patched "
                 "never reach the mock. Remove the patch or the replies; `llm-mock migrate` "
                 "rewrites such tests."
+            ),
+            "*_ test_monkeypatched _*",
+            (
+                "This test patches llm.get_async_model by hand (MagicMock) and app.get_model by "
+                "hand (MagicMock). *"
             ),
             "*::test_half_migrated",
             (
