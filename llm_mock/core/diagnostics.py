@@ -148,6 +148,21 @@ def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[
     return lines
 
 
+def _explain_replaced_reply(mock: ExplainedMock) -> list[str]:
+    """Return a line about a standing reply that was replaced before any call got it."""
+    earlier, later = mock.responses.replies.replaced or (None, None)
+    if earlier is None or later is None or earlier in mock.history.answered_by.values():
+        return []
+    # A test may well replace the reply of a fixture in another file.
+    if earlier.place is None or later.place is None or earlier.place[0] != later.place[0]:
+        return []
+    return [
+        f"The reply of set(){format_origin(later.place)} replaced that of set()"
+        f"{format_origin(earlier.place)} before a call got it. For one reply after the other: "
+        f"script({later.model!r}, first, second)."
+    ]
+
+
 def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     count = "One queued reply" if len(replies) == 1 else f"{len(replies)} queued replies"
     verb = "was" if len(replies) == 1 else "were"
@@ -191,6 +206,7 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
     hints = [
         *_explain_used_up(mock, calls),
         *_explain_repeated_calls(mock, calls),
+        *_explain_replaced_reply(mock),
         *mock.responses.replies.hints,
     ]
     if not near_calls and not unused:

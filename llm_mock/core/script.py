@@ -227,6 +227,8 @@ class Script:
         """The standing responses of endpoints, by their names; the latest is the last one."""
         self.hints: tuple[str, ...] = ()
         """Warnings of replies that may be mistakes, which a failing test shows again."""
+        self.replaced: tuple[StandingReply, StandingReply] | None = None
+        """The last standing reply that another one replaced, and the other one."""
         self.prices: tuple[Any, ...] = ()
         """The prices of models; see `llm_mock.cost`."""
         self.misbehaviour: tuple[str, int | None] | None = None
@@ -279,15 +281,19 @@ class Script:
 
     def add_standing(self, reply: StandingReply) -> None:
         """Add a standing reply, in place of the one that matches the same calls."""
-        if not reply.conditional:
-            self.standing.setdefault(reply.schema, ByModel())[reply.model] = reply
-            return
-        key = reply.get_key()
-        with self._lock:
-            # Removed first, because a replaced key would keep its place among the earlier ones.
-            self._conditional.pop(key, None)
-            self._conditional[key] = reply
-            self._ranked = None
+        if reply.conditional:
+            key = reply.get_key()
+            with self._lock:
+                # Removed first, because a replaced key would keep its place among the earlier ones.
+                earlier = self._conditional.pop(key, None)
+                self._conditional[key] = reply
+                self._ranked = None
+        else:
+            replies = self.standing.setdefault(reply.schema, ByModel())
+            earlier = replies.get(reply.model)
+            replies[reply.model] = reply
+        if earlier is not None:
+            self.replaced = earlier, reply
 
     @property
     def conditional(self) -> tuple[StandingReply, ...]:

@@ -251,3 +251,64 @@ def test_a_tool_call_that_set_repeats_is_named(pytester: pytest.Pytester) -> Non
     shown = result.stdout.str().splitlines()
     notes = [line for line in shown if line.startswith("The tool call of set()")]
     assert notes == [note.format(16, "2 times"), note.format(20, "1 time")]
+
+
+def test_a_reply_that_was_replaced_before_its_call_is_named(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture
+        def polite(mock_llm_responses):
+            mock_llm_responses.set("*", "Hello")
+        """
+    )
+    pytester.makepyfile(
+        test_it="""
+        import llm
+
+        def ask(*texts):
+            model = llm.get_model("gpt-4o")
+            assert [model.prompt("Hi").text() for _ in texts] == [*texts]
+
+        def test_twice(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "one")
+            mock_llm_responses.set("gpt-4o", "two")
+            ask("one", "two")
+
+        def test_twice_with_a_matcher(mock_llm_responses):
+            mock_llm_responses.set("gpt-*", "one", prompt="Hi")
+            mock_llm_responses.set("gpt-*", "two", prompt="Hi")
+            ask("one", "two")
+
+        def test_a_reply_that_was_used(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "one")
+            ask("one")
+            mock_llm_responses.set("gpt-4o", "two")
+            ask("one")
+
+        def test_different_calls(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "one", prompt="Hi")
+            mock_llm_responses.set("gpt-4o", "one", prompt="Ho")
+            mock_llm_responses.set("gpt-4o", "one", schema="Dog")
+            mock_llm_responses.set("gpt-4o", "two")
+            ask("two")
+
+        def test_the_reply_of_a_fixture(polite, mock_llm_responses):
+            mock_llm_responses.set("*", "one")
+            ask("two")
+
+        def test_that_passes(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "one")
+            mock_llm_responses.set("gpt-4o", "two")
+            ask("two")
+        """
+    )
+    result = pytester.runpytest("--tb=short")
+    result.assert_outcomes(failed=5, passed=1)
+    note = (
+        "The reply of set() (test_it.py:{}) replaced that of set() (test_it.py:{}) before a call "
+        "got it. For one reply after the other: script('{}', first, second)."
+    )
+    shown = [line for line in result.stdout.str().splitlines() if "replaced that of" in line]
+    assert shown == [note.format(9, 8, "gpt-4o"), note.format(14, 13, "gpt-*")]
