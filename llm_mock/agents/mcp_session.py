@@ -170,19 +170,34 @@ class MCPSession:
 
     def _new_refusal(self, error: BaseException) -> ServerError:
         reason = _describe_error(error)
-        last_lines = _format_last_lines(self.stderr())
-        return ServerError(f"The {self._named} refused to start: {reason}.{last_lines}")
+        return ServerError(
+            f"The {self._named} refused to start: {reason}.{self._format_last_lines()}"
+        )
 
     def _get_output(self) -> str:
         """Return the output of a server that did not start, for the end of a message."""
-        stderr = self.stderr()
         if self._stdio is None or not self._stdio.other_lines:
-            return _format_last_lines(stderr)
+            return self._format_last_lines()
         lines = ["", "It wrote lines to stdout that are not messages of MCP:"]
         lines += [f"  {shorten(line)}" for line in self._stdio.other_lines]
         text = "\n".join(lines)
-        if stderr.strip():
-            return text + _format_last_lines(stderr)
+        if self.stderr().strip():
+            return text + self._format_last_lines()
+        return text
+
+    def _format_last_lines(self) -> str:
+        """Return the last lines of stderr for the end of a message."""
+        # What a server at a URL writes is not known here.
+        if self._stdio is None:
+            return ""
+        lines = self.stderr().rstrip().splitlines()[-SHOWN_LINES:]
+        if not lines:
+            return " It wrote nothing to stderr."
+        text = "\nThe last lines of its stderr:"
+        for line in lines:
+            # `shorten_name` removes the indent, which a traceback needs.
+            indent = line[: len(line) - len(line.lstrip())]
+            text += f"\n  {indent}{shorten_name(line, SHOWN_LINE)}"
         return text
 
     def stderr(self) -> str:
@@ -274,7 +289,7 @@ class MCPSession:
         except TimeoutError:
             self._unanswered = True
             text = f"The tool {tool!r} of the {self._named} did not answer within "
-            text += f"{round(seconds, 2):g} seconds.{_format_last_lines(self.stderr())}"
+            text += f"{round(seconds, 2):g} seconds.{self._format_last_lines()}"
             return ToolAnswer(text, is_error=True)
         except Exception as error:
             if self._stdio is not None and not self.alive:
@@ -289,7 +304,7 @@ class MCPSession:
         text = f"The {self._named} {when}"
         if self._status is not None:
             text += f", {describe_exit(self._status)}"
-        text += f".{_format_last_lines(self.stderr())}"
+        text += f".{self._format_last_lines()}"
         return ToolAnswer(text, is_error=True)
 
 
@@ -304,19 +319,6 @@ def _unwrap_groups(error: BaseException | None) -> BaseException | None:
 
 def _describe_error(error: BaseException) -> str:
     return shorten_name(str(error), SHOWN_LINE).rstrip(".") or type(error).__name__
-
-
-def _format_last_lines(stderr: str) -> str:
-    """Return the last lines of stderr for the end of a message."""
-    lines = stderr.rstrip().splitlines()[-SHOWN_LINES:]
-    if not lines:
-        return " It wrote nothing to stderr."
-    text = "\nThe last lines of its stderr:"
-    for line in lines:
-        # `shorten_name` removes the indent, which a traceback needs.
-        indent = line[: len(line) - len(line.lstrip())]
-        text += f"\n  {indent}{shorten_name(line, SHOWN_LINE)}"
-    return text
 
 
 def _is_connection_lost(error: Exception) -> bool:

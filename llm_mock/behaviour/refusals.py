@@ -153,7 +153,7 @@ def register_refusals(provider: str, refusals: Mapping[str, Refusal]) -> None:
 def find_error_dialect(provider: str | None) -> str:
     """Return the provider whose error responses a provider sends: itself, or else OpenAI."""
     is_own = provider in REFUSALS or provider in _registered
-    return provider if provider is not None and is_own else "openai"
+    return str(provider) if is_own else "openai"
 
 
 def get_refusals(provider: str | None) -> Mapping[str, Refusal]:

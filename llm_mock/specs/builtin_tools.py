@@ -220,7 +220,7 @@ async def _read_response(response: httpx2.Response) -> JSONObject:
 
 def _decode(body: bytes, charset: str | None, is_complete: bool) -> str:
     """Return a body as text, without a character that was cut off at its end."""
-    for encoding in (charset or "utf-8", "utf-8"):
+    for encoding in filter(None, (charset, "utf-8")):
         try:
             # An error for encodings that are not of text, such as hex.
             " ".encode(encoding)

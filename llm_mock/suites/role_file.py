@@ -315,8 +315,7 @@ def find_ignored_keys(document: Document, file: RoleFile | FlatAgent) -> Iterato
     for position, tool in enumerate(spec.tools):
         place: Location = (*file.place, "tools", position)
         if tool.type in TOOL_TYPES:
-            keys = {*tool.model_fields_set, *(tool.model_extra or ())}
-            ignored_keys = keys.difference(tool.effective_keys)
+            ignored_keys = tool.model_fields_set.difference(tool.effective_keys)
             yield from _format_keys(document, place, ignored_keys, tool.effective_keys)
         else:
             kind = shorten_name(tool.type)

@@ -225,6 +225,8 @@ def test_a_server_at_a_url_that_goes_away_is_noticed(pool: ServerPool) -> None:
     answer = tools["accounts"].call({})
     assert answer.is_error
     assert "failed: " in answer.text
+    again = tools["accounts"].call({})
+    assert again.text == f"The MCP server {server.url!r} had ended before this call."
     with pytest.raises(ServerError, match="cannot be used"):
         pool.tools([server])
 

@@ -60,13 +60,11 @@ def test_calls_of_one_tool_belong_to_its_steps_in_order(project: Project) -> Non
 
 
 def test_steps_of_one_name_get_the_outputs_of_their_calls_in_order(project: Project) -> None:
-    said = Verdict(
-        verdict="PASS",
-        reason="fine",
-        steps=[StepResult(name="b", status="pass"), StepResult(name="b", status="pass")],
-    )
-    judged = Judged(project, "[{tool: b}, {tool: b}]", [called("b", "1"), called("b", "2")], said)
-    assert judged.steps == [("b", "pass", "", "1"), ("b", "pass", "", "2")]
+    steps = [StepResult(name="b", status="pass") for _ in range(3)]
+    said = Verdict(verdict="PASS", reason="fine", steps=steps)
+    calls = [called("b", output) for output in "123"]
+    judged = Judged(project, "[{tool: b}, {tool: b}, {tool: b}]", calls, said)
+    assert judged.steps == [("b", "pass", "", output) for output in "123"]
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,29 @@ def test_a_dry_run_needs_no_key_no_network_and_nothing_of_the_user(
     assert not user.exists()
 
 
+def test_an_application_in_a_dry_run_has_a_user_folder_of_its_own(
+    run_python: RunPython, tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(
+        "import llm\ndef answer(prompt):\n    return str(llm.user_dir())\n"
+    )
+    (tmp_path / "app.yaml").write_text(
+        "{apiVersion: llm-mock/v1, kind: TestSuite, metadata: {name: app}, "
+        "target: {function: 'app.py:answer'}, cases: [{name: c, prompt: Hi}]}"
+    )
+    code = (
+        "from llm_mock.suites.runner import load_suite, run_suite\n"
+        f"suite = load_suite({str(tmp_path / 'app.yaml')!r})\n"
+        "print(run_suite(None, suite, dry_run=True).case_results[0].output)\n"
+    )
+    user = tmp_path / "user"
+    ended = run_python(code, LLM_USER_PATH=str(user), PFLOW_TESTING=None)
+    folder = Path(ended.stdout.strip())
+    assert folder.name.startswith("llm-mock-"), ended.stderr
+    assert not folder.exists()
+    assert not user.exists()
+
+
 def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
     cases = [
         case("known", assertions=[{"type": "tool_calls", "calls": ["transfer"]}]),

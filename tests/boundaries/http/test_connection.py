@@ -386,6 +386,13 @@ def test_a_client_that_goes_ends_its_answer(loop: JumpingLoop) -> None:
     assert client.transport.writes == []
 
 
+def test_a_client_that_goes_before_its_request_leaves_no_timer(loop: JumpingLoop) -> None:
+    client = Client(loop, echo)
+    client.connection.connection_lost(None)
+    loop.wait(100)
+    assert client.transport.events == []
+
+
 def test_an_answer_for_a_client_that_is_gone_is_dropped(loop: JumpingLoop) -> None:
     client = Client(loop, respond_with(iter([RealWait(1), b"a"])))
     client.send(GET)

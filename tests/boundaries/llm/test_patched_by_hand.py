@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 from unittest.mock import MagicMock, Mock, patch
@@ -13,6 +14,7 @@ import pytest
 from llm.default_plugins import openai_models
 
 from llm_mock import LLMMock, MockLLMModel, ResponseConfigurator
+from llm_mock.boundaries.llm import provider_classes
 
 
 def ask() -> Any:
@@ -239,6 +241,24 @@ def test_a_class_of_llm_that_is_replaced_as_a_whole_is_named(pytester: pytest.Py
         """  # noqa: E501
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_a_class_that_is_gone_is_forgotten() -> None:
+    gc.collect()
+    before = len(provider_classes._originals)
+
+    class Temporary(llm.Model):
+        model_id = "temporary"
+
+        def execute(self, *args: Any) -> Iterator[str]:
+            yield "real"
+
+    assert len(provider_classes._originals) == before + 2
+    del Temporary
+    gc.collect()
+    assert len(provider_classes._originals) == before
+    # What remains is as it was, not patched.
+    assert llm.get_model("m").prompt("Hi").text() == '{"success": true}'
 
 
 def test_a_model_of_ones_own_is_beside_the_patches() -> None:

@@ -1,4 +1,5 @@
 import json
+from contextlib import nullcontext
 from unittest.mock import Mock, patch
 
 import pytest
@@ -59,6 +60,13 @@ def test_the_library_as_an_object(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("gpt-4o-mini", "Hello")
     assert greet("Ada") == "Hello"
     assert mock_llm_calls.requested_models == ["gpt-4o-mini"]
+
+
+def test_a_prompt_in_another_context(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", "Short")
+    summarize("a long text")
+    with nullcontext(mock_llm_calls.last_call["prompt"]) as prompt:
+        assert "a long text" in prompt
 
 
 def test_json_as_text(mock_llm_responses):

@@ -1,4 +1,5 @@
 import json
+from contextlib import nullcontext
 from unittest import mock
 from unittest.mock import ANY, MagicMock, Mock, patch
 
@@ -67,6 +68,14 @@ def test_the_library_as_an_object():
         get_model.return_value.prompt.return_value.text.return_value = "Hello"
         assert greet("Ada") == "Hello"
         get_model.assert_called_once_with("gpt-4o-mini")
+
+
+def test_a_prompt_in_another_context():
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        summarize("a long text")
+    with nullcontext(get_model.return_value.prompt.call_args.args[0]) as prompt:
+        assert "a long text" in prompt
 
 
 def test_json_as_text():
