@@ -167,6 +167,9 @@ def _convert_sdk_error(error: Exception) -> WireError | None:
     # botocore has a dictionary.
     if isinstance(response, dict):
         return _convert_aws_error(response)
+    if not isinstance(getattr(response, "status_code", 0), int):
+        # A mock, which tests often give to an SDK's exception because it requires a response.
+        response = None
     status, body = _read_status_and_body(error, response)
     if not isinstance(status, int) or not 400 <= status < 600:
         return None
@@ -213,7 +216,7 @@ def _convert_aws_error(response: JSONObject) -> WireError | None:
 def _read_status_and_body(error: Exception, response: object) -> tuple[object, object]:
     """Return the status of an SDK's exception, and the JSON value of its body, or None."""
     # Cohere's exceptions have the parts of the response, but no response.
-    status = getattr(response, "status_code", None) or getattr(error, "status_code", None)
+    status = getattr(response, "status_code", None) or _get_own_status(error)
     body = getattr(error, "details", None)
     if status is None and isinstance(body, dict):
         # Google's exceptions can be made without a response, or have one of aiohttp.
@@ -221,6 +224,17 @@ def _read_status_and_body(error: Exception, response: object) -> tuple[object, o
     if response is None:
         return status, getattr(error, "body", None)
     return status, _parse_json_body(response)
+
+
+def _get_own_status(error: Exception) -> object:
+    """Return the status of an exception, or that of its class if it got one of a mock."""
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return status
+    names = {base.__name__ for base in type(error).__mro__}
+    # The one class of OpenAI's and Anthropic's SDKs for several statuses.
+    default = 500 if "InternalServerError" in names else None
+    return getattr(type(error), "status_code", default)
 
 
 def _get_content(error: Exception, response: Any) -> ErrorContent | None:

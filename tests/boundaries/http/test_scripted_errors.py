@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock, Mock
 
 import aiohttp
 import anthropic
@@ -266,3 +267,32 @@ def test_the_refusal_of_an_exception_is_found(error: Exception, key: str | None)
 def test_the_key_of_a_refusal_fits_into_a_header() -> None:
     assert make_refusal_key("half a pair: \ud800") == "8e24f8ee"
     assert len(make_refusal_key("")) == 8
+
+
+STATUSES = {
+    "BadRequestError": 400,
+    "AuthenticationError": 401,
+    "PermissionDeniedError": 403,
+    "NotFoundError": 404,
+    "ConflictError": 409,
+    "UnprocessableEntityError": 422,
+    "RateLimitError": 429,
+    "InternalServerError": 500,
+}
+
+
+@pytest.mark.parametrize("double", [Mock, MagicMock])
+@pytest.mark.parametrize("sdk", [openai, anthropic])
+@pytest.mark.parametrize(("name", "status"), STATUSES.items())
+def test_an_exception_with_a_mock_as_its_response_has_the_status_of_its_class(
+    name: str, status: int, sdk: Any, double: Any
+) -> None:
+    kind = getattr(sdk, name)
+    plain = kind("Sorry", response=double(), body=None)
+    assert fields(plain) == {"status": status, "message": "Sorry"}
+    body = {"type": "t", "code": "c", "param": "p", "message": "More"}
+    detailed = fields(kind("Sorry", response=double(), body=body))
+    assert detailed == {"status": status, **body, "body": body}
+    # A status that the test set in its mock is the one that counts.
+    chosen = kind("Sorry", response=Mock(status_code=418, headers={}), body=None)
+    assert fields(chosen)["status"] == 418
