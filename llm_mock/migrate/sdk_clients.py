@@ -17,11 +17,14 @@ CLIENTS = {
 }
 """The classes of clients of each SDK."""
 EMBEDDINGS = "embeddings.create"
+RESPONSES = "responses.create"
+MESSAGES = "messages.create"
 METHODS = {
     "chat.completions.create": "openai",
     "chat.completions.parse": "openai",
     "beta.chat.completions.parse": "openai",
-    "messages.create": "anthropic",
+    MESSAGES: "anthropic",
+    RESPONSES: "openai",
     EMBEDDINGS: "openai",
 }
 """The methods of clients that call a model, each with the path that leads to it, and their SDK."""
@@ -32,6 +35,7 @@ _COMPLETIONS = (
     "openai.resources.chat.completions.completions",
 )
 _MESSAGES = ("anthropic.resources.messages", "anthropic.resources.messages.messages")
+_RESPONSES = ("openai.resources.responses", "openai.resources.responses.responses")
 FUNCTIONS = {
     f"{LITELLM}.completion": "chat.completions.create",
     f"{LITELLM}.acompletion": "chat.completions.create",
@@ -45,8 +49,11 @@ for _module in _COMPLETIONS:
 for _class in ("Embeddings", "AsyncEmbeddings"):
     FUNCTIONS[f"openai.resources.embeddings.{_class}.create"] = EMBEDDINGS
 for _module in _MESSAGES:
-    FUNCTIONS[f"{_module}.Messages.create"] = "messages.create"
-    FUNCTIONS[f"{_module}.AsyncMessages.create"] = "messages.create"
+    FUNCTIONS[f"{_module}.Messages.create"] = MESSAGES
+    FUNCTIONS[f"{_module}.AsyncMessages.create"] = MESSAGES
+for _module in _RESPONSES:
+    FUNCTIONS[f"{_module}.Responses.create"] = RESPONSES
+    FUNCTIONS[f"{_module}.AsyncResponses.create"] = RESPONSES
 
 
 @dataclass(eq=False)

@@ -18,7 +18,7 @@ SEE_REPLY = (
     'mock_llm_responses.set("*", Reply(…)).'
 )
 # The attributes that lead to the text of a response.
-_CONTENTS = ("choices", "message", "content")
+_CONTENTS = ("choices", "message", "content", "output", "output_text")
 
 
 def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[str, Value]:

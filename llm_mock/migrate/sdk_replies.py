@@ -17,6 +17,8 @@ from llm_mock.migrate.reply_functions import CallParameter
 from llm_mock.migrate.sdk_clients import (
     EMBEDDINGS,
     LITELLM,
+    MESSAGES,
+    RESPONSES,
     PatchedClient,
     find_methods,
     find_other_configuration,
@@ -27,15 +29,22 @@ from llm_mock.migrate.sdk_embeddings import SEE_EMBEDDINGS, convert_embeddings
 from llm_mock.migrate.sdk_messages import convert_message
 from llm_mock.migrate.sdk_parts import SEE_REPLY
 from llm_mock.migrate.sdk_requests import new_request_parameter
+from llm_mock.migrate.sdk_responses import convert_events, convert_response
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import to_source
 
 CONVERTERS = {
-    "openai": convert_completion,
-    "anthropic": convert_message,
-    LITELLM: convert_completion,
+    EMBEDDINGS: convert_embeddings,
+    MESSAGES: convert_message,
+    RESPONSES: convert_response,
 }
-"""The function that converts the double of a response of each SDK."""
+"""The functions that convert the double of what a method returns; others return completions."""
+STREAM_CONVERTERS = {
+    EMBEDDINGS: None,
+    MESSAGES: None,
+    RESPONSES: convert_events,
+}
+"""The functions that convert the parts of a stream, or None for a method that is not supported."""
 
 
 def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[ConfiguredReply]:
@@ -68,7 +77,7 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
     replies: dict[str, ConfiguredReply] = {}
     for path, method in find_methods(client):
         kind = _EmbeddingMethod if path == EMBEDDINGS else _CreateMethod
-        reply = kind(patched, method, table).convert()
+        reply = kind(patched, path, method, table).convert()
         if reply is None:
             continue
         if replies.setdefault(reply.model, reply) != reply:
@@ -87,11 +96,13 @@ class _CreateMethod(PromptMethod):
     def __init__(
         self,
         patched: PatchedClient,
+        path: str,
         method: TestDouble,
         table: SymbolTable,
     ) -> None:
         super().__init__(ANY_MODEL, method, patched.returns_async_models, table)
-        self._convert_double = CONVERTERS[patched.library]
+        self._convert_double = CONVERTERS.get(path, convert_completion)
+        self._convert_stream = STREAM_CONVERTERS.get(path, convert_chunks)
         self._library = patched.library
 
     def convert_error(self, node: cst.BaseExpression) -> str:
@@ -113,8 +124,8 @@ class _CreateMethod(PromptMethod):
         """Return a completion as an argument of `set`, or None if it is not configured."""
         if isinstance(value, TestDouble):
             return self._convert_double(value, self.table)
-        if isinstance(value, SideEffectList) and self._convert_double is convert_completion:
-            return convert_chunks(value.values, self.table)
+        if isinstance(value, SideEffectList) and self._convert_stream is not None:
+            return self._convert_stream(value.values, self.table)
         node = get_node(value)
         source = "several mocks" if node is None else to_source(node)
         raise CannotRewrite(
@@ -134,13 +145,13 @@ class _EmbeddingMethod(_CreateMethod):
     def __init__(
         self,
         patched: PatchedClient,
+        path: str,
         method: TestDouble,
         table: SymbolTable,
     ) -> None:
-        super().__init__(patched, method, table)
+        super().__init__(patched, path, method, table)
         # Its replies are beside those of the models that answer prompts.
         self.model = EMBEDDINGS
-        self._convert_double = convert_embeddings
 
     def configure(self, reply: str) -> str:
         """Return the statement that configures a standing answer."""

@@ -88,6 +88,61 @@ TOOL = {
 }
 
 
+def respond(text: str, client: object = None, **options: object) -> object:
+    client = client or OpenAI(api_key="test", max_retries=0)
+    if reviews.BROKEN == "no call":
+        raise LookupError("the application asks nobody")
+    options |= {
+        "model": broken("model", "gpt-4.1", "gpt-4o-mini"),
+        "instructions": broken("system", "Be long", "Be brief"),
+        "input": broken("prompt", "Something else", text),
+    }
+    if reviews.BROKEN == "twice":
+        client.responses.create(**options)
+    return client.responses.create(**options)
+
+
+def respond_with_text(text: str, client: object = None) -> str:
+    return said(respond(text, client).output_text)
+
+
+def respond_with_output(text: str) -> str:
+    return said(respond(text).output[0].content[0].text)
+
+
+def respond_with_call(text: str) -> tuple[str, str]:
+    tool = {"type": "function", "name": "weather", "parameters": {"type": "object"}}
+    call = respond(text, tools=[tool]).output[-1]
+    return said(call.name), said(call.arguments)
+
+
+def count_response(text: str) -> int:
+    usage = respond(text).usage
+    return broken("answer", 0, usage.input_tokens + usage.output_tokens)
+
+
+def respond_in_parts(text: str) -> list[str]:
+    events = respond(text, stream=True)
+    parts = [event.delta for event in events if event.type == "response.output_text.delta"]
+    return [said(part) for part in parts]
+
+
+def respond_patiently(text: str) -> str:
+    for _ in range(broken("retry", 1, 3)):
+        try:
+            return respond_with_text(text)
+        except openai.OpenAIError:
+            pass
+    return "gave up"
+
+
+async def respond_async(text: str) -> str:
+    client = AsyncOpenAI(api_key="test")
+    given = broken("prompt", "Something else", text)
+    response = await client.responses.create(model="gpt-4o-mini", input=given)
+    return said(response.output_text)
+
+
 def ask_openai(text: str) -> str:
     messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
     client = openai.OpenAI(api_key="test")

@@ -1,0 +1,146 @@
+"""Convert the mocks of OpenAI's Responses API into replies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llm_mock.migrate.doubles import TestDouble, Value
+from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.replies import format_reply
+from llm_mock.migrate.sdk_parts import (
+    SEE_REPLY,
+    format_tool_call,
+    format_usage,
+    get_items,
+    get_literal,
+    get_text,
+    read_fields,
+    refuse_empty,
+)
+from llm_mock.migrate.symbol_table import SymbolTable
+from llm_mock.migrate.syntax import get_string, to_source
+
+# What the mock sends by itself, in its real form.
+_ENVELOPE = ("id", "object", "created_at", "model", "error", "parallel_tool_calls")
+_RESPONSE_FIELDS = ("output", "output_text", "usage", "status", *_ENVELOPE)
+_ITEM_FIELDS = ("type", "content", "name", "arguments", "call_id", "id", "role", "status")
+_CONTENT_FIELDS = ("type", "text", "annotations")
+_EVENT_FIELDS = ("type", "delta", "sequence_number", "item_id", "output_index", "content_index")
+_TEXT_EVENT = "response.output_text.delta"
+
+
+def convert_response(double: TestDouble, table: SymbolTable) -> str | None:
+    """Return the source of the reply for the double of a response.
+
+    Args:
+        double: the double.
+        table: the values of the test's names.
+
+    Returns:
+        The source; None if the test configures no reply.
+    """
+    fields = read_fields(double, "response", _RESPONSE_FIELDS)
+    _check_status(fields.get("status"))
+    texts, calls = _read_output(fields.get("output"), table)
+    whole_text = get_text(fields.get("output_text"), "output_text", table)
+    # A response with nothing but calls has an empty text.
+    if whole_text is not None and not (calls and whole_text in ('""', "''")):
+        _check_text(whole_text, texts)
+        texts = [whole_text]
+    if len(texts) > 1:
+        raise CannotRewrite(
+            f"the response has {len(texts)} texts",
+            "Give them in their order: Reply(parts=[…]).",
+        )
+    arguments = [*texts]
+    if calls:
+        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    if not arguments:
+        refuse_empty(double)
+        return None
+    arguments += format_usage(fields.get("usage"), "input_tokens", "output_tokens")
+    if arguments == texts:
+        return texts[0]
+    return format_reply(arguments, table)
+
+
+def convert_events(values: Sequence[Value], table: SymbolTable) -> str:
+    """Return the source of the reply for the events of a streamed response.
+
+    Args:
+        values: the doubles of the events.
+        table: the values of the test's names.
+    """
+    texts: list[str] = []
+    for value in values:
+        event = read_fields(value, "streamed event", _EVENT_FIELDS)
+        node = get_literal(event.get("type"), "type")
+        text = get_text(event.get("delta"), "delta", table)
+        if get_string(node) != _TEXT_EVENT or text is None:
+            source = "without a type" if node is None else to_source(node)
+            raise CannotRewrite(
+                f"the event {source} is not a part of a text",
+                "Give the texts of the stream: Reply(chunks=[…]). The mock sends the events "
+                "before and after them by itself.",
+                node,
+            )
+        texts.append(text)
+    if not texts:
+        raise CannotRewrite("the events of the response have no text", SEE_REPLY)
+    return format_reply([f"chunks=[{', '.join(texts)}]"], table)
+
+
+def _check_status(value: Value | None) -> None:
+    node = get_literal(value, "status")
+    if node is not None and get_string(node) != "completed":
+        raise CannotRewrite(
+            f"the status of the response is {to_source(node)}",
+            'A reply that ends early: Reply(text, finish_reason="length").',
+            node,
+        )
+
+
+def _read_output(
+    output: Value | None,
+    table: SymbolTable,
+) -> tuple[list[str], list[str]]:
+    """Return the sources of the texts and of the function calls of an output."""
+    texts: list[str] = []
+    calls: list[str] = []
+    for value in get_items(output, "output"):
+        item = read_fields(value, "part of the output", _ITEM_FIELDS)
+        if "arguments" in item or "name" in item:
+            calls.append(_convert_function_call(item))
+        else:
+            texts += _list_texts(item, table)
+    return texts, calls
+
+
+def _check_text(whole_text: str, texts: list[str]) -> None:
+    """Refuse an `output_text` that differs from the texts of which the SDK joins it."""
+    # A test may leave out the output.
+    if texts in ([], [whole_text]):
+        return
+    raise CannotRewrite(
+        f"output_text is {whole_text}, and the output has {' and '.join(texts)}",
+        "Configure the text: mock_llm_responses.set(model, text).",
+    )
+
+
+def _list_texts(item: dict[str, Value], table: SymbolTable) -> list[str]:
+    """Return the sources of the texts in a message of the output."""
+    texts = []
+    for value in get_items(item.get("content"), "content"):
+        content = read_fields(value, "content", _CONTENT_FIELDS)
+        text = get_text(content.get("text"), "text", table)
+        if text is not None:
+            texts.append(text)
+    return texts
+
+
+def _convert_function_call(item: dict[str, Value]) -> str:
+    name = get_literal(item.get("name"), "name")
+    arguments = get_literal(item.get("arguments"), "arguments")
+    if name is None or arguments is None:
+        raise CannotRewrite("a function call has no name or no arguments", SEE_REPLY)
+    return format_tool_call(name, arguments, get_literal(item.get("call_id"), "call_id"))
