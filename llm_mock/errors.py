@@ -137,7 +137,7 @@ class HostNotAllowed(LLMMockError):
 
 
 class InvalidHostPattern(LLMMockError, ValueError):
-    """An invalid pattern of an allowed host."""
+    """An invalid host, or pattern of hosts, in the settings."""
 
 
 class InvalidAgent(LLMMockError, ValueError):

@@ -63,6 +63,7 @@ from llm_mock.plugin.options import (
     MUTATION_OPTIONS,
     list_written_keys,
     pytest_addoption,
+    read_budget,
     read_choice,
 )
 from llm_mock.plugin.run import TestRun, get_run
@@ -99,6 +100,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         _check_ini_keys(config)
         read_choice(config, "llm_mock_record", RECORD_MODES)
+        if config.getini("llm_mock_budget"):
+            read_budget(config)
     except pytest.UsageError:
         from llm_mock.plugin.ini_errors import collect_ini_errors
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries import HOSTS_VARIABLE, OFFLINE_VARIABLE
-from llm_mock.boundaries.http.providers.hosts import is_this_machine
+from llm_mock.boundaries.http.providers.hosts import is_this_machine, parse_hosts
 from llm_mock.boundaries.http.settings import MODES, http_settings
 from llm_mock.errors import ServerError
 from llm_mock.support.pytest_settings import find_settings
@@ -49,6 +49,7 @@ def restrict_to_this_machine() -> Iterator[None]:
 
     Raises:
         InvalidFile: the configuration file of pytest cannot be read, or `llm_mock_http` is unknown.
+        InvalidHostPattern: an entry of `llm_mock_hosts` is not a host.
     """
     if http_settings.is_offline:
         # A context around this one has read the settings, which takes long.
@@ -74,7 +75,7 @@ def read_project_settings() -> tuple[str, tuple[str, ...]]:
     """
     settings = find_settings(Path.cwd())
     mode = settings.get_choice("llm_mock_http", MODES)
-    return mode, settings.get_words("llm_mock_hosts")
+    return mode, parse_hosts(settings.get_words("llm_mock_hosts"))
 
 
 def create_offline_environment(

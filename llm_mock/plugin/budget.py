@@ -16,7 +16,6 @@ from llm_mock.cost.budgets import (
     describe_unknown_prices,
     format_usage_table,
     parse_budget,
-    parse_budget_setting,
 )
 from llm_mock.cost.prices import (
     compute_cost,
@@ -24,8 +23,9 @@ from llm_mock.cost.prices import (
     describe_missing_prices,
     has_provider_prices,
 )
-from llm_mock.errors import InvalidBudget, LLMMockError, MissingExtra
+from llm_mock.errors import LLMMockError, MissingExtra
 from llm_mock.plugin.guard import reporting_hook
+from llm_mock.plugin.options import read_budget
 from llm_mock.plugin.runtest import get_calls_of_test
 from llm_mock.support.redaction import redact
 from llm_mock.support.text import format_dollars, shorten_name
@@ -83,12 +83,7 @@ def create_run_budget(config: pytest.Config, run_mock: Mock | None) -> RunBudget
     Raises:
         pytest.UsageError: a limit is wrong.
     """
-    words = config.getini("llm_mock_budget")
-    try:
-        budget = parse_budget_setting(words)
-        return RunBudget(config, budget, run_mock)
-    except InvalidBudget as error:
-        raise pytest.UsageError(str(error)) from None
+    return RunBudget(config, read_budget(config), run_mock)
 
 
 class RunBudget:

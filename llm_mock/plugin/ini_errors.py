@@ -13,8 +13,10 @@ from llm_mock.core.source_location import format_location
 from llm_mock.plugin.misspelt_names import find_unknown_keys
 from llm_mock.plugin.options import (
     read_boolean,
+    read_budget,
     read_choice,
     read_disabled_rules,
+    read_hosts,
     read_mode,
     read_prices,
     read_strict,
@@ -23,8 +25,10 @@ from llm_mock.plugin.options import (
 READERS: dict[str, Callable[[pytest.Config], object]] = {
     "llm_mock": read_mode,
     "llm_mock_autospec": lambda config: read_boolean(config, "llm_mock_autospec"),
+    "llm_mock_budget": read_budget,
     "llm_mock_disabled_rules": read_disabled_rules,
     "llm_mock_generate": lambda config: read_boolean(config, "llm_mock_generate"),
+    "llm_mock_hosts": read_hosts,
     "llm_mock_http": lambda config: read_choice(config, "llm_mock_http", MODES),
     "llm_mock_prices": read_prices,
     "llm_mock_processes": lambda config: read_boolean(config, "llm_mock_processes"),

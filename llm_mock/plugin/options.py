@@ -16,6 +16,7 @@ from llm_mock.support.strictness import STRICTNESS_LEVELS, Strictness
 
 if TYPE_CHECKING:
     from llm_mock.core.settings import Settings
+    from llm_mock.cost.budgets import UsageBudget
     from llm_mock.cost.prices import Prices
 
 MUTATION_OPTIONS = ("--llm-mock-mutate", "--llm-mock-mutate-min", "--llm-mock-mutate-json")
@@ -321,6 +322,39 @@ def read_disabled_rules(config: pytest.Config) -> frozenset[str]:
         return check_rule_names(names)
     except LLMMockError as error:
         raise pytest.UsageError(f"ini llm_mock_disabled_rules: {error}") from None
+
+
+def read_hosts(config: pytest.Config) -> tuple[str, ...]:
+    """Return the hosts that the mock answers for, or leaves alone, beside those of providers.
+
+    Raises:
+        pytest.UsageError: an entry is not a host.
+    """
+    entries = config.getini("llm_mock_hosts")
+    if not entries:
+        return ()
+    # Imported late: few projects list hosts.
+    from llm_mock.boundaries.http.providers.hosts import parse_hosts
+
+    try:
+        return parse_hosts(entries)
+    except LLMMockError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def read_budget(config: pytest.Config) -> UsageBudget:
+    """Return the limits of the run.
+
+    Raises:
+        pytest.UsageError: a limit is wrong.
+    """
+    # Imported late: few runs have a budget.
+    from llm_mock.cost.budgets import parse_budget_setting
+
+    try:
+        return parse_budget_setting(config.getini("llm_mock_budget"))
+    except LLMMockError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def read_prices(config: pytest.Config) -> Prices:

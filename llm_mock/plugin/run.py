@@ -29,6 +29,7 @@ from llm_mock.plugin.guard import guard
 from llm_mock.plugin.options import (
     read_boolean,
     read_choice,
+    read_hosts,
     read_mode,
     read_settings,
 )
@@ -268,7 +269,7 @@ def create_run(config: pytest.Config, mocked: bool, within_opted_out_run: bool =
         passthrough=config.getini("llm_mock_passthrough"),
         settings=read_settings(config),
         http=read_choice(config, "llm_mock_http", MODES),
-        hosts=config.getini("llm_mock_hosts"),
+        hosts=read_hosts(config),
         processes=read_boolean(config, "llm_mock_processes"),
         within_opted_out_run=within_opted_out_run,
     )

@@ -17,14 +17,21 @@ llm_mock_production_responses = maybe
 llm_mock_record = onec
 llm_mock_strict = x
 llm_mok_hosts = localhost
+llm_mock_budget = costs=1
+llm_mock_hosts = localhost:11434 http://models.test:80/v1
 """
 BOOLEAN = "= 'maybe' is not supported: write true or false (also yes/no, on/off, 1/0)."
 PROBLEMS = [
     "13: Unknown ini key llm_mok_hosts; did you mean 'llm_mock_hosts'? The command `pytest --help` "
     "lists the keys.",
     f"3: ini llm_mock_autospec {BOOLEAN}",
+    "14: Invalid limit in ini llm_mock_budget: 'costs=1'. Write cost=DOLLARS, tokens=NUMBER, or "
+    "both with a space between them.",
     "4: ini llm_mock_disabled_rules: Unknown rule 'json-wrd'; did you mean 'json-word'?",
     f"5: ini llm_mock_generate {BOOLEAN}",
+    "15: 'http://models.test:80/v1' in ini llm_mock_hosts is not a host; did you mean "
+    "'models.test:80'? Write hosts such as models.example.com, localhost:11434 or "
+    "!app.example.com, without a scheme, a path and wildcards.",
     "6: ini llm_mock_http = 'x' is not supported. Write answer, error or off.",
     "7: Invalid line in ini llm_mock_prices: 'gpt-4o = x'; expected model = input output, such as "
     "my-model = 0.15 0.60: an id or a glob of ids, and US dollars per million tokens of input and "
@@ -88,3 +95,42 @@ def test_unknown_keys_and_the_record_mode_are_shown_together(pytester: pytest.Py
         "tox.ini:3: ini llm_mock_record = 'x' is not supported. Write none, once, new_episodes, "
         "all or rewrite.",
     ]
+
+
+def test_a_wrong_budget_alone_has_its_line(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_budget = cost=x")
+    [line] = read_errors(pytester)
+    assert line.startswith("ERROR: tox.ini:2: ")
+
+
+@pytest.mark.parametrize(
+    ("entry", "hint"),
+    [
+        ("*.example.com", ""),
+        ("models.example.com/v1", ""),
+        ("a,b", ""),
+        ("!!example.com", ""),
+        ("localhost:port", ""),
+        ("https://models.example.com", "; did you mean 'models.example.com'?"),
+    ],
+)
+def test_what_is_no_host_would_never_match_and_is_refused(
+    pytester: pytest.Pytester, entry: str, hint: str
+) -> None:
+    pytester.makeini(f"[pytest]\nllm_mock_hosts = {entry}")
+    [line] = read_errors(pytester)
+    start = f"ERROR: tox.ini:2: {entry!r} in ini llm_mock_hosts is not a host{hint or '.'} Write"
+    assert line.startswith(start)
+
+
+def test_hosts_are_compared_in_lower_case(pytester: pytest.Pytester) -> None:
+    pytester.makeini("[pytest]\nllm_mock_hosts = Models.Example.COM. [::1]:8000 !App.test:80")
+    pytester.makepyfile(
+        """
+        from llm_mock.boundaries.http.settings import http_settings
+
+        def test_it():
+            assert http_settings.hosts == ("models.example.com", "[::1]:8000", "!app.test:80")
+        """
+    )
+    pytester.runpytest().assert_outcomes(passed=1)

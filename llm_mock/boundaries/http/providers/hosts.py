@@ -10,11 +10,15 @@ import functools
 import ipaddress
 import os
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from llm_mock.boundaries.http.providers.registry import get_registry
+from llm_mock.errors import InvalidHostPattern
 
+_HOST = re.compile(r"!?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\])(?::\d+)?")
+"""A host as a project lists it."""
 TELEMETRY_DOMAINS = (
     "api.agno.com",
     "os-api.agno.com",
@@ -147,6 +151,29 @@ def is_telemetry(host: str, path: str) -> bool:
 def normalize_host(host: str) -> str:
     """Return a host in lower case, without a final dot."""
     return host.lower().rstrip(".")
+
+
+def parse_hosts(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries of ini `llm_mock_hosts` in the form in which hosts are compared.
+
+    Args:
+        entries: hosts with or without a port, perhaps after an exclamation mark.
+
+    Raises:
+        InvalidHostPattern: an entry is something else, such as a URL, and would never match.
+    """
+    hosts = []
+    for entry in entries:
+        if not _HOST.fullmatch(entry):
+            found = _HOST.fullmatch(urlsplit(entry).netloc)
+            hint = f"; did you mean {found[0]!r}?" if found else "."
+            raise InvalidHostPattern(
+                f"{entry!r} in ini llm_mock_hosts is not a host{hint} Write hosts such as "
+                "models.example.com, localhost:11434 or !app.example.com, without a scheme, a path "
+                "and wildcards."
+            )
+        hosts.append(normalize_host(entry))
+    return tuple(hosts)
 
 
 def find_provider_in_environment(host: str, port: int | None, path: str | None) -> str | None:
