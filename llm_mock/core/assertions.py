@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
+COMPARED_CALLS = 20
+"""The number of equally near calls whose texts are compared with the expected ones."""
+
+
 class CallAssertions:
     """Assertions about the calls of one model, or of all models of a mock."""
 
@@ -213,11 +217,15 @@ class CallAssertions:
         misses_of_calls = [list(expected.misses(call)) for call in self._calls]
         if [] in misses_of_calls:
             return
-        fewest_misses = min(misses_of_calls, key=len)
-        number = misses_of_calls.index(fewest_misses) + 1
+        fewest = min(map(len, misses_of_calls))
+        near = [number for number, misses in enumerate(misses_of_calls) if len(misses) == fewest]
+        number = max(
+            near[:COMPARED_CALLS],
+            key=lambda number: expected.measure_similarity(self._calls[number]),
+        )
         message = (
             f"No call of {self._owner} fits: {expected}.\n"
-            f"Nearest is call {number}, but {' and '.join(fewest_misses)}.\n"
+            f"Nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"
             f"{format_call_history(self._calls)}"
         )
         raise mark_shown(AssertionError(message), self._calls)

@@ -433,8 +433,8 @@ class ResponseConfigurator:
             message = (
                 f"This list of texts is data: each call of {model!r} is answered "
                 f"{shorten(response)}. For one reply after the other write "
-                f"script({model!r}, first, second); a list that is meant says so: "
-                "Reply(data=[...])."
+                f"script({model!r}, first, second), for the chunks of one answer "
+                "Reply(chunks=[...]); a list that is meant says so: Reply(data=[...])."
             )
             self.replies.hints += (message,)
             warn_caller(ListReplyWarning(message))

@@ -19,7 +19,7 @@ from llm_mock.core.records import format_schema
 from llm_mock.errors import InvalidReply
 from llm_mock.support.redaction import redact
 from llm_mock.support.schemas import get_schema_name
-from llm_mock.support.text import described, find_nearest, shorten, suggest_nearest
+from llm_mock.support.text import described, find_nearest, shorten, suggest_nearest, to_compact_json
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Absent
@@ -109,6 +109,8 @@ _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
 """The fields of the body that may hold the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
+COMPARED = 400
+"""The number of characters that are compared to find the nearest of several calls."""
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
 _OTHER_NAMES = {
     **dict.fromkeys(_TOKEN_LIMITS, _TOKEN_LIMITS),
@@ -183,6 +185,21 @@ class ExpectedCall:
             yield from self._error_misses(call)
         yield from self._list_misses(call)
         yield from self._request_misses(call)
+
+    def measure_similarity(self, call: Call) -> float:
+        """Return from 0 to 1 how similar the texts of a call are to the expected ones."""
+        # Imported here, as only failures need it.
+        from difflib import SequenceMatcher
+
+        pairs = [(self._matchers.prompt, call.prompt)]
+        pairs.append((self._values.get("prompt_equals"), call.prompt))
+        pairs += [(self._values.get(name), getattr(call, name)) for name in _LISTS]
+        # Patterns and functions have no text to compare.
+        given = [pair for pair in pairs if isinstance(pair[0], (str, list, tuple))]
+        # Cut, because the time grows with the square of the length.
+        expected_text = "".join(to_compact_json(expected) for expected, _ in given)[:COMPARED]
+        actual_text = "".join(to_compact_json(actual) for _, actual in given)[:COMPARED]
+        return SequenceMatcher(None, expected_text, actual_text, autojunk=False).ratio()
 
     def _field_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each input that is not absent and each single value that differs."""

@@ -44,6 +44,10 @@ FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 """The finish reasons of Chat Completions; other providers have further ones."""
 OTHER_FINISH_REASONS = ("content_filtered", "model_length")
 """Finish reasons of Bedrock and Mistral that could be taken for misspelt ones."""
+GUESSED_FINISH_REASONS = dict.fromkeys(
+    ("cut_off", "max_length", "max_new_tokens", "truncated"), "length"
+)
+"""Finish reasons that no provider has, with the one that is meant."""
 RESPONSE_PACKAGES = (
     *("anthropic", "cohere", "google", "groq", "langchain_core", "litellm", "llama_index"),
     *("mistralai", "openai", "together"),
@@ -860,7 +864,9 @@ def _check_finish_reason(reason: str) -> None:
     from llm_mock.support.text import CERTAIN, find_nearest
 
     __tracebackhide__ = True
-    nearest = find_nearest(reason, FINISH_REASONS, cutoff=CERTAIN)
+    nearest = GUESSED_FINISH_REASONS.get(reason) or find_nearest(
+        reason, FINISH_REASONS, cutoff=CERTAIN
+    )
     # Providers have reasons of their own, which are sent as they are.
     if nearest is not None and reason not in OTHER_FINISH_REASONS:
         raise InvalidReply(f"Unknown finish_reason {shorten(reason)}; did you mean {nearest!r}?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
@@ -53,22 +53,43 @@ async def call_function_async(function: ReplyFunction, argument: object) -> obje
 
 def explain_bug(error: BaseException) -> str | None:
     """Return the line and traceback of an exception from a reply function; None for others."""
-    inside = _find_function_traceback(error)
-    if inside is None:
+    caller = _find_caller(error)
+    if caller is None or caller.tb_next is None:
         return _explain_parameters(error)
     # Imported here, because only a bug in a reply function needs it.
     from traceback import extract_tb, format_list
 
     frames = [
-        frame for frame in extract_tb(inside) if not frame.filename.startswith(_NOT_OF_THE_FUNCTION)
+        frame
+        for frame in extract_tb(caller.tb_next)
+        if not frame.filename.startswith(_NOT_OF_THE_FUNCTION)
     ]
     if not frames:
         return None
     origin = _format_origin(frames[0], frames[-1])
     name = type(error).__name__
     message = f"{name}: {error}" if str(error) else name
+    message += _explain_argument(error, caller.tb_frame.f_locals)
     traceback_text = "".join(format_list(frames)).rstrip()
     return f"A reply function raised{origin}: {message}\n{traceback_text}"
+
+
+def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> str:
+    """Return a hint if a function took its argument for the text of the prompt.
+
+    Args:
+        error: the exception of the function.
+        variables: the local variables of its caller.
+    """
+    argument = variables.get("native") or variables.get("argument")
+    # Python names the type of an object that cannot do what was asked of it.
+    is_about_argument = f"'{type(argument).__name__}'" in str(error)
+    if not isinstance(error, (AttributeError, TypeError)) or not is_about_argument:
+        return ""
+    # Not the request to an endpoint of `on()`, which is none of a model.
+    if not hasattr(argument, "prompt"):
+        return ""
+    return ". A reply function gets the request, not its text, which is request.prompt."
 
 
 def _explain_parameters(error: BaseException) -> str | None:
@@ -81,10 +102,7 @@ def _explain_parameters(error: BaseException) -> str | None:
     # Without a frame of the function Python could not bind the argument.
     if last is None or last.tb_frame.f_code not in _get_callers():
         return None
-    return (
-        "A function of replies is called with one argument, the prompt (the request in on()): "
-        f"{error}"
-    )
+    return f"A reply function takes one argument, the request: {error}"
 
 
 def _get_callers() -> tuple[CodeType, ...]:
@@ -97,17 +115,17 @@ def _get_callers() -> tuple[CodeType, ...]:
     )
 
 
-def _find_function_traceback(error: BaseException) -> TracebackType | None:
-    """Return the part of a traceback that is inside of a reply function; None without one."""
+def _find_caller(error: BaseException) -> TracebackType | None:
+    """Return the entry of a traceback that called a reply function; None without one."""
     callers = _get_callers()
-    inside = None
+    found = None
     traceback = error.__traceback__
     while traceback is not None:
         # The last match counts: a reply function may itself call a mocked model.
         if traceback.tb_frame.f_code in callers:
-            inside = traceback.tb_next
+            found = traceback
         traceback = traceback.tb_next
-    return inside
+    return found
 
 
 def _format_origin(first_frame: FrameSummary, last_frame: FrameSummary) -> str:

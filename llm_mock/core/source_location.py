@@ -11,6 +11,8 @@ from llm_mock.support.text import escape_unprintable, format_path
 
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+# Installed commands are beside the interpreter, in a virtual environment perhaps of the project.
+_SCRIPTS = os.path.dirname(os.path.abspath(sys.executable)) + os.sep
 SourceLocation = tuple[str, int]
 """A file and a line, from 1."""
 
@@ -40,10 +42,17 @@ def find_project_frame() -> FrameType | None:
         file = frame.f_code.co_filename
         # Generated code has names such as "<string>"; installed packages are not the project's.
         is_foreign = file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<"))
-        if not is_foreign and "site-packages" not in file:
+        if not is_foreign and "site-packages" not in file and not _is_script(frame):
             return frame
         frame = frame.f_back
     return None
+
+
+def _is_script(frame: FrameType) -> bool:
+    """Return whether a frame is the script of an installed command, such as `pytest`."""
+    if frame.f_globals.get("__name__") != "__main__":
+        return False
+    return os.path.abspath(frame.f_code.co_filename).startswith(_SCRIPTS)
 
 
 def find_project_line() -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request, ToolDemand
 
+SHOWN_FIELDS = 5
+"""The maximum number of fields of a tool in the advice of a message."""
 CUT_OFF = ("length", "content_filter")
 """The finish reasons of replies that end before they are complete."""
 
@@ -47,6 +49,7 @@ def check_tool_demand(
     return InvalidToolCall(
         f"The reply{origin} {problem}, but the request has {demand.wording}.\n"
         f"The reply: {shorten(reply.outcome, 300)}\n"
+        f"{_advise_data(reply, request, demand)}"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
 
@@ -77,6 +80,22 @@ def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> st
         return None
     names = ", ".join(demand.callable_tools)
     return f"calls none of the tools {names}{_explain_data(reply, request, demand)}"
+
+
+def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
+    """Return a line about data if a text answers a request whose only tool must be called.
+
+    Agent frameworks ask so for structured output, by a tool that the application did not write.
+    """
+    tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
+    if not demand.is_required or len(tools) != 1 or reply.tool_calls or reply.data is not UNSET:
+        return ""
+    fields = list((tools[0].input_schema or {}).get("properties", {}))[:SHOWN_FIELDS]
+    shown = ", ".join(f'"{field}": …' for field in fields)
+    return (
+        f"Set the arguments of the tool as data, {{{shown}}}, or "
+        f"ToolCall({tools[0].name!r}, {{…}}).\n"
+    )
 
 
 def _explain_data(reply: Reply, request: Request, demand: ToolDemand) -> str:

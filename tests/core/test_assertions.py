@@ -10,7 +10,7 @@ import llm
 import pytest
 from pydantic import BaseModel
 
-from llm_mock import InvalidReply, MockLLMModel, create_mock_get_model
+from llm_mock import InvalidReply, LLMMock, MockLLMModel, create_mock_get_model
 
 
 class Answer(BaseModel):
@@ -37,8 +37,8 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
     assert str(caught.value) == (
         "No call of model 'm' fits: schema Answer, prompt contains 'pears', system contains 'Be "
         "brief'.\n"
-        "Nearest is call 1, but the prompt 'Count the apples' is not one that contains 'pears' and "
-        "the system prompt '' is not one that contains 'Be brief'.\n"
+        "Nearest is call 2, but the schema is none, not Answer and the system prompt '' is not one "
+        "that contains 'Be brief'.\n"
         "Calls that were made:\n"
         "  1. m  'Count the apples'  schema Answer  → {\"value\": 1}\n"
         "  2. m  'Count the pears'  → {\"value\": 1}"
@@ -79,6 +79,30 @@ def test_what_the_only_call_was_like_is_asserted(
         for refused in (calls.assert_called_with, calls.assert_called_once_with):
             with pytest.raises(AssertionError, match=r"fits: .*\nNearest is call 1, but "):
                 refused(**other)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "nearest"),
+    [
+        ({"prompt": "How is the weather in Bern?"}, 2),
+        ({"prompt_equals": "Count the aples"}, 1),
+        ({"messages": ["Be kind", "How is the weather in Roma?"]}, 2),
+        ({"tool_results": ["sunny!"]}, 3),
+        # Nothing tells these calls apart.
+        ({"prompt": re.compile("weather in Bern")}, 1),
+        ({"turn": 7}, 1),
+    ],
+)
+def test_of_equally_near_calls_the_one_with_the_nearest_texts_is_shown(
+    mock_llm_responses: LLMMock, conditions: dict[str, Any], nearest: int
+) -> None:
+    model = mock_llm_responses.get_model("m")
+    model.prompt("Count the apples").text()
+    model.prompt("How is the weather in Rome?", system="Be kind").text()
+    result = llm.ToolResult(name="look_up", output="sunny", tool_call_id="1")
+    model.prompt("", tool_results=[result]).text()
+    with pytest.raises(AssertionError, match=rf"\nNearest is call {nearest}, but "):
+        mock_llm_responses.assert_called_with(**conditions)
 
 
 def test_one_call_is_neither_none_nor_two() -> None:

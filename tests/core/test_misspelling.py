@@ -121,6 +121,29 @@ def test_a_guessed_name_is_answered_with_what_to_write(name: str) -> None:
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("respond_with", "set(model, reply)"),
+        ("set_next_answer", "set(model, reply)"),
+        ("returns_text", "set(model, reply)"),
+        ("make_response_fail", "set_error(model, error)"),
+        ("raise_on_call", "set_error(model, error)"),
+        ("stream_response", "set(model, Reply(chunks=['Hel', 'lo']))"),
+        ("embedding_response", "set_embedding(model, text, vector)"),
+    ],
+)
+def test_a_word_of_a_name_tells_what_is_meant(name: str, advice: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(create_mock_get_model(), name)
+    assert str(caught.value) == f"'LLMMock' object has no attribute {name!r}. Use {advice}."
+
+
+def test_an_assertion_is_near_to_other_assertions() -> None:
+    with pytest.raises(AttributeError, match="; did you mean 'assert_all_replies_used'"):
+        _ = create_mock_get_model().assert_all_replies_use  # type: ignore[attr-defined]
+
+
 def test_all_advice_for_guessed_names_is_tried() -> None:
     assert {*GUESSED.values()} == {*NAMES_BY_ADVICE}
     guesses = " ".join(NAMES_BY_ADVICE.values()).split()

@@ -94,7 +94,17 @@ def test_a_finish_reason_that_a_provider_may_have_is_kept(reason: str | None) ->
     assert Reply("x", finish_reason=reason).finish_reason == reason
 
 
-@pytest.mark.parametrize(("reason", "meant"), [("lenght", "length"), ("tool_call", "tool_calls")])
+@pytest.mark.parametrize(
+    ("reason", "meant"),
+    [
+        ("lenght", "length"),
+        ("tool_call", "tool_calls"),
+        ("max_length", "length"),
+        ("max_new_tokens", "length"),
+        ("truncated", "length"),
+        ("cut_off", "length"),
+    ],
+)
 def test_a_finish_reason_that_is_surely_misspelt_is_refused(reason: str, meant: str) -> None:
     with pytest.raises(InvalidReply) as caught:
         Reply("x", finish_reason=reason)

@@ -65,9 +65,32 @@ def test_a_function_without_a_parameter_is_explained(function: Any) -> None:
         mock.get_model("m").prompt("Hello").text()
     name = function.__name__
     assert explain_bug(raised.value) == (
-        "A function of replies is called with one argument, the prompt (the request in on()): "
+        "A reply function takes one argument, the request: "
         f"{name}() takes 0 positional arguments but 1 was given"
     )
+
+
+HINT = ". A reply function gets the request, not its text, which is request.prompt."
+
+
+@pytest.mark.parametrize(
+    ("function", "has_hint"),
+    [
+        (lambda prompt: "yes" if "invoice" in prompt else "no", True),
+        (lambda prompt: prompt.upper(), True),
+        (lambda prompt: prompt + "!", True),
+        (lambda prompt: prompt.prompt.uper(), False),
+        (lambda prompt: len(prompt.prompt, 1), False),
+    ],
+)
+def test_who_takes_the_request_for_its_text_is_told(function: Any, has_hint: bool) -> None:
+    mock = LLMMock()
+    mock.set("m", function)
+    with pytest.raises((AttributeError, TypeError)) as raised:
+        mock.get_model("m").prompt("Hello").text()
+    first, *_ = (explain_bug(raised.value) or "").splitlines()
+    assert first.startswith("A reply function raised at ")
+    assert first.endswith(HINT) == has_hint
 
 
 def test_another_function_without_a_parameter_is_not_explained() -> None:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
+
+PYTEST = Path(sys.executable).with_name("pytest")
 
 CAUGHT = (
     "The application or the test caught this error, but the test fails all the same: otherwise the "
@@ -689,3 +694,28 @@ def test_a_test_can_turn_autospec_on(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.runpytest().assert_outcomes(passed=2)
+
+
+@pytest.mark.skipif(not PYTEST.exists(), reason="pytest has no script beside this Python")
+def test_a_call_in_a_task_is_not_located_in_the_script_of_pytest(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        """
+        import asyncio
+        import openai
+        import pytest
+
+        @pytest.mark.asyncio
+        async def test_it(mock_llm_calls):
+            client = openai.AsyncOpenAI(max_retries=0)
+            call = client.responses.create(model="gpt-4o", input="Hello")
+            # Its stack begins in the event loop, which pytest-asyncio runs.
+            with pytest.raises(openai.APIError):
+                await asyncio.create_task(call)
+        """
+    )
+    result = pytester.run(PYTEST, "-p", "no:randomly")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["No reply was configured for this call:"])
+    result.stdout.no_fnmatch_line("The call: *")

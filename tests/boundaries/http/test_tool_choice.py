@@ -470,4 +470,25 @@ def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
 ) -> None:
     mock_llm_responses.set("*", {"town": "Rome"})
     assert ask("chat", {"tools": tools, "tool_choice": "required"}).status_code == 400
-    assert problem in read_problem(mock_llm_responses)
+    told = read_problem(mock_llm_responses)
+    assert problem in told
+    assert "as data" not in told
+
+
+@pytest.mark.parametrize(
+    ("tools", "advice"),
+    [
+        (
+            CHAT_TOOLS[:1],
+            "Set the arguments of the tool as data, {\"city\": …}, or ToolCall('weather', {…}).\n",
+        ),
+        (CHAT_TOOLS[:2], ""),
+    ],
+)
+def test_a_text_in_place_of_the_arguments_of_the_only_tool_is_told_so(
+    tools: list[Any], advice: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", "city: Rome")
+    assert ask("chat", {"tools": tools, "tool_choice": "required"}).status_code == 400
+    told = read_problem(mock_llm_responses)
+    assert f"The reply: 'city: Rome'\n{advice}Correct it, or mark it" in told
