@@ -170,35 +170,23 @@ class MCPSession:
 
     def _new_refusal(self, error: BaseException) -> ServerError:
         reason = _describe_error(error)
-        return ServerError(
-            f"The {self._named} refused to start: {reason}.{self._format_last_lines()}"
-        )
+        return ServerError(f"The {self._named} refused to start: {reason}.{self._format_stderr()}")
 
     def _get_output(self) -> str:
         """Return the output of a server that did not start, for the end of a message."""
         if self._stdio is None or not self._stdio.other_lines:
-            return self._format_last_lines()
+            return self._format_stderr()
         lines = ["", "It wrote lines to stdout that are not messages of MCP:"]
         lines += [f"  {shorten(line)}" for line in self._stdio.other_lines]
         text = "\n".join(lines)
         if self.stderr().strip():
-            return text + self._format_last_lines()
+            return text + self._format_stderr()
         return text
 
-    def _format_last_lines(self) -> str:
+    def _format_stderr(self) -> str:
         """Return the last lines of stderr for the end of a message."""
         # What a server at a URL writes is not known here.
-        if self._stdio is None:
-            return ""
-        lines = self.stderr().rstrip().splitlines()[-SHOWN_LINES:]
-        if not lines:
-            return " It wrote nothing to stderr."
-        text = "\nThe last lines of its stderr:"
-        for line in lines:
-            # `shorten_name` removes the indent, which a traceback needs.
-            indent = line[: len(line) - len(line.lstrip())]
-            text += f"\n  {indent}{shorten_name(line, SHOWN_LINE)}"
-        return text
+        return "" if self._stdio is None else _format_last_lines(self.stderr())
 
     def stderr(self) -> str:
         """Return the first and the last of the server's stderr, without secrets."""
@@ -289,7 +277,7 @@ class MCPSession:
         except TimeoutError:
             self._unanswered = True
             text = f"The tool {tool!r} of the {self._named} did not answer within "
-            text += f"{round(seconds, 2):g} seconds.{self._format_last_lines()}"
+            text += f"{round(seconds, 2):g} seconds.{self._format_stderr()}"
             return ToolAnswer(text, is_error=True)
         except Exception as error:
             if self._stdio is not None and not self.alive:
@@ -304,7 +292,7 @@ class MCPSession:
         text = f"The {self._named} {when}"
         if self._status is not None:
             text += f", {describe_exit(self._status)}"
-        text += f".{self._format_last_lines()}"
+        text += f".{self._format_stderr()}"
         return ToolAnswer(text, is_error=True)
 
 
@@ -319,6 +307,19 @@ def _unwrap_groups(error: BaseException | None) -> BaseException | None:
 
 def _describe_error(error: BaseException) -> str:
     return shorten_name(str(error), SHOWN_LINE).rstrip(".") or type(error).__name__
+
+
+def _format_last_lines(stderr: str) -> str:
+    """Return the last lines of stderr for the end of a message."""
+    lines = stderr.rstrip().splitlines()[-SHOWN_LINES:]
+    if not lines:
+        return " It wrote nothing to stderr."
+    text = "\nThe last lines of its stderr:"
+    for line in lines:
+        # `shorten_name` removes the indent, which a traceback needs.
+        indent = line[: len(line) - len(line.lstrip())]
+        text += f"\n  {indent}{shorten_name(line, SHOWN_LINE)}"
+    return text
 
 
 def _is_connection_lost(error: Exception) -> bool:

@@ -15,14 +15,12 @@ from llm_mock.core.source_location import (
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import InvalidToolCall
 from llm_mock.support.schemas import find_violations
-from llm_mock.support.text import shorten
+from llm_mock.support.text import join_names, shorten
 
 if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request, ToolDemand
 
-SHOWN_FIELDS = 5
-"""The maximum number of fields of a tool in the advice of a message."""
 CUT_OFF = ("length", "content_filter")
 """The finish reasons of replies that end before they are complete."""
 
@@ -90,10 +88,9 @@ def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
     tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
     if not demand.is_required or len(tools) != 1 or reply.tool_calls or reply.data is not UNSET:
         return ""
-    fields = list((tools[0].input_schema or {}).get("properties", {}))[:SHOWN_FIELDS]
-    shown = ", ".join(f'"{field}": …' for field in fields)
+    fields = join_names(list((tools[0].input_schema or {}).get("properties", {})))
     return (
-        f"Set the arguments of the tool as data, {{{shown}}}, or "
+        f"Set the arguments of the tool as data, a dict with {fields or 'its fields'}, or "
         f"ToolCall({tools[0].name!r}, {{…}}).\n"
     )
 

@@ -166,6 +166,8 @@ RESPONSES = {
 """Sessions of Responses."""
 NUMBERS = re.compile(r"(?<=_mock_)\d+$|(?<=_rt)\d+(?=_)")
 """The parts of ids that count the sessions of the process."""
+LINES = re.compile(r"(?<=\.py:)\d+(?=\.$)")
+"""The line of the tests at the end of a refusal."""
 
 
 def mask(value: Any) -> Any:
@@ -181,7 +183,7 @@ def mask(value: Any) -> Any:
 
 def compare(name: str, received: list[Any], mock: LLMMock) -> None:
     """Compare the events of a session with the checked-in ones, and its refusals."""
-    refusals = [*mock.refusals]
+    refusals = [LINES.sub("n", refusal) for refusal in mock.refusals]
     mock.refusals.clear()
     mock.problems.clear()
     compare_json(FOLDER / f"{name}.json", mask(fix({"events": received, "refusals": refusals})))

@@ -480,7 +480,8 @@ def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
     [
         (
             CHAT_TOOLS[:1],
-            "Set the arguments of the tool as data, {\"city\": …}, or ToolCall('weather', {…}).\n",
+            "Set the arguments of the tool as data, a dict with city, or ToolCall('weather', "
+            "{…}).\n",
         ),
         (CHAT_TOOLS[:2], ""),
     ],
