@@ -178,9 +178,15 @@ def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
 def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
     """Return a message about an item for which an embedding model has no vector."""
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
+    hint = ""
+    if isinstance(item, str) and item.replace(" ", "").isdecimal():
+        hint = (
+            " If these numbers are tokens of a text, let the application send the text, in "
+            "LangChain by OpenAIEmbeddings(check_embedding_ctx_length=False)."
+        )
     return (
         f"No vector was configured for what the embedding model {model_id!r} was asked to embed: "
-        f"{shown_item}. Set it by set_embedding({model_id!r}, …, [0.1, …]), or assign to "
+        f"{shown_item}.{hint} Set it by set_embedding({model_id!r}, …, [0.1, …]), or assign to "
         f"get_embedding_model({model_id!r}).dimensions to have vectors made of what it embeds."
     )
 

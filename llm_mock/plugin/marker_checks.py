@@ -100,6 +100,8 @@ SIGNATURES = {
 }
 
 
+REPLY_WORDS = frozenset(("answer", "error", "replies", "reply", "response", "responses", "returns"))
+"""The words of markers that newcomers guess."""
 OWN_NAMES = [name for name in SIGNATURES if name.startswith(PREFIX)]
 """The names that no other plugin has."""
 
@@ -119,9 +121,16 @@ def _find_problems(markers: Iterable[pytest.Mark], config: pytest.Config) -> Ite
             except LLMMockError as error:
                 yield f"{_format_mark(mark)}: {error} Write @pytest.mark.{signature.example}"
         elif mark.name.startswith("llm") and _is_misspelt(mark.name, config):
-            from llm_mock.support.text import suggest_name
+            yield f"Unknown marker {mark.name}{_suggest_marker(mark.name)}"
 
-            yield f"Unknown marker {mark.name}{suggest_name(mark.name, OWN_NAMES)}"
+
+def _suggest_marker(name: str) -> str:
+    """Return the end of a message about an unknown marker."""
+    from llm_mock.support.text import suggest_name
+
+    if not REPLY_WORDS.isdisjoint(name.split("_")):
+        return ". No marker sets replies: write mock_llm_responses.set(model, reply)."
+    return suggest_name(name, OWN_NAMES)
 
 
 def _is_misspelt(name: str, config: pytest.Config) -> bool:

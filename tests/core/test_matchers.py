@@ -421,8 +421,21 @@ def test_an_unexpected_call_shows_20_replies_and_counts_the_others(strict: LLMMo
     assert lines[-2] == "  … 1 more"
 
 
+TOKENS = (
+    " If these numbers are tokens of a text, let the application send the text, in LangChain by "
+    "OpenAIEmbeddings(check_embedding_ctx_length=False)."
+)
+
+
 @pytest.mark.parametrize(
-    ("item", "shown"), [("a plum", "'a plum'"), (b"a plum", "6 bytes")], ids=["text", "bytes"]
+    ("item", "shown"),
+    [
+        ("a plum", "'a plum'."),
+        ("7 plums", "'7 plums'."),
+        ("33 1004", f"'33 1004'.{TOKENS}"),
+        ("33", f"'33'.{TOKENS}"),
+        (b"a plum", "6 bytes."),
+    ],
 )
 def test_an_unexpected_item_to_embed_is_shown(
     strict: LLMMock, item: str | bytes, shown: str
@@ -430,7 +443,7 @@ def test_an_unexpected_item_to_embed_is_shown(
     model = strict.get_embedding_model("e")
     with pytest.raises(UnexpectedCall) as caught:
         model.embed(item)
-    assert f"the embedding model 'e' was asked to embed: {shown}. Set it by" in str(caught.value)
+    assert f"the embedding model 'e' was asked to embed: {shown} Set it by" in str(caught.value)
 
 
 def test_an_unexpected_call_says_that_nothing_was_configured(strict: LLMMock) -> None:

@@ -289,6 +289,17 @@ def test_a_typo_in_the_name_of_a_marker_is(name: str, pytester: pytest.Pytester)
     result.stdout.fnmatch_lines([message])
 
 
+@pytest.mark.parametrize("name", ["llm_mock_response", "llm_mock_set_error"])
+def test_a_marker_for_a_reply_is_told_that_there_is_none(
+    name: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.{name}('Hi')\ndef test_it(): pass")
+    result = pytester.runpytest("-W", "default")
+    result.assert_outcomes(errors=1, warnings=1)
+    advice = "No marker sets replies: write mock_llm_responses.set(model, reply)."
+    result.stdout.fnmatch_lines([f"Unknown marker {name}. {advice}  (*.py:2)"])
+
+
 @pytest.mark.parametrize(
     ("name", "suggestion"),
     [
