@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import math
 import re
 import subprocess
@@ -379,3 +380,32 @@ def test_each_check_of_yaml_has_its_function_and_its_row_in_the_documentation() 
     page = (Path(__file__).parents[2] / "docs" / "checks.md").read_text()
     rows = [line.partition(" | ")[0] for line in page.splitlines() if line.startswith("| `")]
     assert types <= {name for row in rows for name in re.findall("`([a-z_]+)`", row)}
+
+
+CHECKS_OF_TEXT: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("contains", "icontains", "equals", "starts_with", "regex"), ("a",)),
+    **dict.fromkeys(("contains_any", "contains_all"), (["a"],)),
+    **dict.fromkeys(("json", "contains_json"), ()),
+    **dict.fromkeys(("similar", "levenshtein", "rouge_n", "bleu", "judge"), ("a",)),
+    "python": ("checks.py:is_polite",),
+    "javascript": ("output",),
+}
+
+
+@pytest.mark.parametrize("name", CHECKS_OF_TEXT)
+def test_each_check_of_a_text_has_its_options(name: str) -> None:
+    make = getattr(checks, name)
+    accepted = inspect.signature(make).parameters
+    options = {"transform": "items[0]", "of": "prompt"}
+    values = {"case_insensitive": True, "threshold": 0.25, "model": "m", "n": 2, "max_distance": 7}
+    options |= {key: value for key, value in values.items() if key in accepted}
+    made = make(*CHECKS_OF_TEXT[name], **options)
+    assert {key: getattr(made, key) for key in options} == options
+
+
+def test_every_check_that_takes_options_is_tried_with_them() -> None:
+    names = {name for name in checks.__all__ if name != "check"}
+    takes_options = {
+        name for name in names if "options" in inspect.signature(getattr(checks, name)).parameters
+    }
+    assert takes_options == {*CHECKS_OF_TEXT}
