@@ -130,6 +130,29 @@ def test_an_application_in_a_dry_run_has_a_user_folder_of_its_own(
     assert not user.exists()
 
 
+@pytest.mark.parametrize(("dry_run", "is_mocked"), [(True, True), (False, False)])
+def test_only_in_a_dry_run_the_processes_of_an_application_are_mocked(
+    run_python: RunPython, tmp_path: Path, dry_run: bool, is_mocked: bool
+) -> None:
+    (tmp_path / "app.py").write_text(
+        "import subprocess, sys\n"
+        "ASK = 'import os; print(bool(os.environ.get(\"PFLOW_TESTING\")))'\n"
+        "def answer(prompt):\n"
+        "    return subprocess.check_output([sys.executable, '-c', ASK], text=True)\n"
+    )
+    (tmp_path / "app.yaml").write_text(
+        "{apiVersion: llm-mock/v1, kind: TestSuite, metadata: {name: app}, "
+        "target: {function: 'app.py:answer'}, cases: [{name: c, prompt: Hi}]}"
+    )
+    code = (
+        "from llm_mock.suites.runner import load_suite, run_suite\n"
+        f"suite = load_suite({str(tmp_path / 'app.yaml')!r})\n"
+        f"print(run_suite(None, suite, dry_run={dry_run}).case_results[0].output)\n"
+    )
+    ended = run_python(code, LLM_MOCK=None, PFLOW_TESTING=None)
+    assert ended.stdout.strip() == str(is_mocked), ended.stderr
+
+
 def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
     cases = [
         case("known", assertions=[{"type": "tool_calls", "calls": ["transfer"]}]),

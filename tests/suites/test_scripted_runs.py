@@ -284,6 +284,14 @@ def test_a_reply_that_no_run_could_use_is_an_error_of_the_file(
     assert "t.yaml:" in output
 
 
+def test_replies_beside_an_expected_output_are_an_error_at_their_line(project: Project) -> None:
+    fields = "    prompt: Hi\n    expected_output: a\n    replies: [{text: a}]\n"
+    project.write("t.yaml", f"{HEAD}\ncases:\n  - name: c\n{fields}")
+    ended = project.command("validate", "t.yaml")
+    line = f"{HEAD}\ncases:\n  - name: c\n{fields}".count("\n")
+    assert f"t.yaml:{line}: " in ended.output
+
+
 @pytest.mark.parametrize("model", ["gpt-5", "gpt-*", "'*'"])
 def test_a_reply_for_a_model_of_the_matrix_is_no_error(project: Project, model: str) -> None:
     cases = f"cases:\n  - {{name: c, prompt: Hi, replies: [{{text: a, model: {model}}}]}}\n"

@@ -288,11 +288,9 @@ def parse_counted_request(sent: WireRequest, mock: Mock) -> HTTPRequest:
     counted = parse_json_body(sent.body).get("input")
     if not isinstance(counted, dict):
         raise BEDROCK.errors.build_missing_field_error("input")
-    path = sent.path.removesuffix("count-tokens")
     converse = counted.get("converse")
     if isinstance(converse, dict):
-        inner = sent._replace(path=f"{path}converse", body=to_json(converse))
-        return bedrock_converse.PROTOCOL.parse_request(inner, mock)
+        return bedrock_converse.PROTOCOL.parse_request(sent._replace(body=to_json(converse)), mock)
     invoked = counted.get("invokeModel")
     encoded = invoked.get("body") if isinstance(invoked, dict) else None
     if not isinstance(encoded, str):
@@ -301,7 +299,7 @@ def parse_counted_request(sent: WireRequest, mock: Mock) -> HTTPRequest:
         body = base64.b64decode(encoded)
     except binascii.Error:
         raise WireError(400, "Invalid base64 data.") from None
-    return PROTOCOL.parse_request(sent._replace(path=f"{path}invoke", body=body), mock)
+    return PROTOCOL.parse_request(sent._replace(body=body), mock)
 
 
 def _get_format(context: ResponseContext) -> BodyFormat:
