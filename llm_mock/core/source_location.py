@@ -12,7 +12,7 @@ from llm_mock.support.text import escape_unprintable, format_path
 _PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 # Installed commands are beside the interpreter, in a virtual environment perhaps of the project.
-_SCRIPTS = os.path.dirname(os.path.abspath(sys.executable)) + os.sep
+_SCRIPTS = os.path.dirname(sys.executable or os.__file__) + os.sep
 SourceLocation = tuple[str, int]
 """A file and a line, from 1."""
 

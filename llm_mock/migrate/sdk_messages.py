@@ -7,6 +7,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
+    format_contents,
     format_tool_call,
     format_usage,
     get_items,
@@ -45,14 +46,7 @@ def convert_message(double: TestDouble, table: SymbolTable) -> str | None:
             texts.append(text)
         else:
             calls.append(_convert_tool_use(block))
-    if len(texts) > 1:
-        raise CannotRewrite(
-            f"the response has {len(texts)} texts",
-            "Give them in their order: Reply(parts=[…]).",
-        )
-    arguments = [*texts]
-    if calls:
-        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    arguments = format_contents(texts, calls)
     if not arguments:
         refuse_empty(double)
         return None

@@ -141,6 +141,23 @@ def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
     return to_source(node)
 
 
+def format_contents(texts: list[str], calls: list[str]) -> list[str]:
+    """Return the arguments of a reply for its text and its tool calls, perhaps none.
+
+    Raises:
+        CannotRewrite: there are several texts, whose order among the calls a reply would lose.
+    """
+    if len(texts) > 1:
+        raise CannotRewrite(
+            f"the response has {len(texts)} texts",
+            "Give them in their order: Reply(parts=[…]).",
+        )
+    arguments = [*texts]
+    if calls:
+        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    return arguments
+
+
 def format_tool_call(
     name: cst.BaseExpression,
     arguments: cst.BaseExpression,

@@ -9,6 +9,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
+    format_contents,
     format_tool_call,
     format_usage,
     get_items,
@@ -47,14 +48,7 @@ def convert_response(double: TestDouble, table: SymbolTable) -> str | None:
     if whole_text is not None and not (calls and whole_text in ('""', "''")):
         _check_text(whole_text, texts)
         texts = [whole_text]
-    if len(texts) > 1:
-        raise CannotRewrite(
-            f"the response has {len(texts)} texts",
-            "Give them in their order: Reply(parts=[…]).",
-        )
-    arguments = [*texts]
-    if calls:
-        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    arguments = format_contents(texts, calls)
     if not arguments:
         refuse_empty(double)
         return None

@@ -107,50 +107,48 @@ def test_a_dry_run_needs_no_key_no_network_and_nothing_of_the_user(
     assert not user.exists()
 
 
-def test_an_application_in_a_dry_run_has_a_user_folder_of_its_own(
-    run_python: RunPython, tmp_path: Path
-) -> None:
-    (tmp_path / "app.py").write_text(
-        "import llm\ndef answer(prompt):\n    return str(llm.user_dir())\n"
-    )
-    (tmp_path / "app.yaml").write_text(
+def run_application(
+    run_python: RunPython, folder: Path, app: str, *, dry_run: bool, user: Path | None = None
+) -> str:
+    """Return the output of a function `answer`, which a process outside of pytest runs."""
+    (folder / "app.py").write_text(app)
+    (folder / "app.yaml").write_text(
         "{apiVersion: llm-mock/v1, kind: TestSuite, metadata: {name: app}, "
         "target: {function: 'app.py:answer'}, cases: [{name: c, prompt: Hi}]}"
     )
     code = (
         "from llm_mock.suites.runner import load_suite, run_suite\n"
-        f"suite = load_suite({str(tmp_path / 'app.yaml')!r})\n"
-        "print(run_suite(None, suite, dry_run=True).case_results[0].output)\n"
+        f"suite = load_suite({str(folder / 'app.yaml')!r})\n"
+        f"print(run_suite(None, suite, dry_run={dry_run}).case_results[0].output)\n"
     )
+    variables = {} if user is None else {"LLM_USER_PATH": str(user)}
+    ended = run_python(code, LLM_MOCK=None, PFLOW_TESTING=None, **variables)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.strip()
+
+
+def test_an_application_in_a_dry_run_has_a_user_folder_of_its_own(
+    run_python: RunPython, tmp_path: Path
+) -> None:
+    app = "import llm\ndef answer(prompt):\n    return str(llm.user_dir())\n"
     user = tmp_path / "user"
-    ended = run_python(code, LLM_USER_PATH=str(user), PFLOW_TESTING=None)
-    folder = Path(ended.stdout.strip())
-    assert folder.name.startswith("llm-mock-"), ended.stderr
+    folder = Path(run_application(run_python, tmp_path, app, dry_run=True, user=user))
+    assert folder.name.startswith("llm-mock-")
     assert not folder.exists()
     assert not user.exists()
 
 
-@pytest.mark.parametrize(("dry_run", "is_mocked"), [(True, True), (False, False)])
+@pytest.mark.parametrize("dry_run", [True, False])
 def test_only_in_a_dry_run_the_processes_of_an_application_are_mocked(
-    run_python: RunPython, tmp_path: Path, dry_run: bool, is_mocked: bool
+    run_python: RunPython, tmp_path: Path, dry_run: bool
 ) -> None:
-    (tmp_path / "app.py").write_text(
+    app = (
         "import subprocess, sys\n"
         "ASK = 'import os; print(bool(os.environ.get(\"PFLOW_TESTING\")))'\n"
         "def answer(prompt):\n"
         "    return subprocess.check_output([sys.executable, '-c', ASK], text=True)\n"
     )
-    (tmp_path / "app.yaml").write_text(
-        "{apiVersion: llm-mock/v1, kind: TestSuite, metadata: {name: app}, "
-        "target: {function: 'app.py:answer'}, cases: [{name: c, prompt: Hi}]}"
-    )
-    code = (
-        "from llm_mock.suites.runner import load_suite, run_suite\n"
-        f"suite = load_suite({str(tmp_path / 'app.yaml')!r})\n"
-        f"print(run_suite(None, suite, dry_run={dry_run}).case_results[0].output)\n"
-    )
-    ended = run_python(code, LLM_MOCK=None, PFLOW_TESTING=None)
-    assert ended.stdout.strip() == str(is_mocked), ended.stderr
+    assert run_application(run_python, tmp_path, app, dry_run=dry_run) == str(dry_run)
 
 
 def test_a_dry_run_starts_the_servers_and_knows_their_tools() -> None:
