@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
@@ -306,6 +307,15 @@ def has_quoted_ini(config: pytest.Config) -> bool:
     return config.inipath is not None and config.inipath.suffix == ".toml"
 
 
+@contextmanager
+def _usage_error(prefix: str = "") -> Iterator[None]:
+    """Raise the errors of this package as a `pytest.UsageError`."""
+    try:
+        yield
+    except LLMMockError as error:
+        raise pytest.UsageError(f"{prefix}{error}") from None
+
+
 def read_disabled_rules(config: pytest.Config) -> frozenset[str]:
     """Return the names of the rules that are switched off.
 
@@ -318,10 +328,8 @@ def read_disabled_rules(config: pytest.Config) -> frozenset[str]:
     # Imported late: few projects switch rules off.
     from llm_mock.boundaries.http.request_rules.lookup import check_rule_names
 
-    try:
+    with _usage_error("ini llm_mock_disabled_rules: "):
         return check_rule_names(names)
-    except LLMMockError as error:
-        raise pytest.UsageError(f"ini llm_mock_disabled_rules: {error}") from None
 
 
 def read_hosts(config: pytest.Config) -> tuple[str, ...]:
@@ -336,10 +344,8 @@ def read_hosts(config: pytest.Config) -> tuple[str, ...]:
     # Imported late: few projects list hosts.
     from llm_mock.boundaries.http.providers.hosts import parse_hosts
 
-    try:
+    with _usage_error():
         return parse_hosts(entries)
-    except LLMMockError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def read_budget(config: pytest.Config) -> UsageBudget:
@@ -351,10 +357,8 @@ def read_budget(config: pytest.Config) -> UsageBudget:
     # Imported late: few runs have a budget.
     from llm_mock.cost.budgets import parse_budget_setting
 
-    try:
+    with _usage_error():
         return parse_budget_setting(config.getini("llm_mock_budget"))
-    except LLMMockError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def read_prices(config: pytest.Config) -> Prices:
@@ -368,10 +372,8 @@ def read_prices(config: pytest.Config) -> Prices:
         return ()
     from llm_mock.cost.prices import parse_prices
 
-    try:
+    with _usage_error():
         return parse_prices(lines)
-    except LLMMockError as error:
-        raise pytest.UsageError(str(error)) from None
 
 
 def read_strict(config: pytest.Config) -> Strictness | None:
