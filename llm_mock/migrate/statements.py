@@ -35,6 +35,7 @@ from llm_mock.migrate.recorded_calls import (
     PositionalArguments,
     SingleCall,
 )
+from llm_mock.migrate.started_patches import StartedPatches
 from llm_mock.migrate.syntax import (
     find_nodes,
     get_dotted_name,
@@ -61,6 +62,7 @@ class StatementRewriter:
         self.state = state
         self.table = state.table
         self.reader = state.reader
+        self.started_patches = StartedPatches(self._parse_patch)
         self._nesting = 0
 
     def rewrite(self) -> list[Part]:
@@ -74,6 +76,7 @@ class StatementRewriter:
         # Replies of decorators and fixtures go to the start of the body.
         parts.append(self.state.slots[0])
         parts += self._rewrite_block(body)
+        self.started_patches.check_ends(self.state.function)
         return parts
 
     def _rewrite_block(self, body: Sequence[cst.BaseStatement]) -> list[Part]:
@@ -149,7 +152,7 @@ class StatementRewriter:
 
     def _apply_with_item(self, node: cst.With, item: cst.WithItem) -> bool:
         """Apply an item that is a patch; return False for any other."""
-        patch = self._parse_patch(item.item)
+        patch = self.started_patches.find_named(item.item) or self._parse_patch(item.item)
         if patch is None:
             return False
         self._refuse_nested(node, CannotRewritePatch)
@@ -239,6 +242,12 @@ class StatementRewriter:
         value = part.value
         if get_assertion_name(value) and self.table.find_mocks(value):
             return self._rewrite_assertion(node, cst.ensure_type(value, cst.Call))
+        started = self.started_patches.find_started(value)
+        if started is not None:
+            return [self._apply_patch(node, started)]
+        if self.started_patches.stop(value):
+            self._refuse_nested(node, CannotRewritePatch)
+            return [self._add_slot(Slot.replace(node))]
         patch = self._parse_patch(value)
         if patch is not None:
             return [self._rewrite_patch(node, cst.ensure_type(value, cst.Call), patch)]
@@ -260,17 +269,28 @@ class StatementRewriter:
         node: cst.SimpleStatementLine,
         part: cst.Assign,
     ) -> list[Part] | None:
-        patch = self._parse_patch(part.value)
+        started = self.started_patches.find_started(part.value)
+        patch = started or self._parse_patch(part.value)
         if patch is None:
             if not self._binds_call(part):
                 return None
             return [self._add_slot(Slot.replace(node))]
-        call = cst.ensure_type(part.value, cst.Call)
-        slot = self._rewrite_patch(node, call, patch)
         [target, *others] = part.targets
+        name = getattr(target.target, "value", "")
         if others or not isinstance(target.target, cst.Name):
-            raise CannotRewrite("a patch is assigned to more than a name", node=node)
-        self.table.values[target.target.value] = patch.value
+            raise CannotRewritePatch(
+                f"{to_source(target.target)} is a patch or its mock, and no name of the function",
+                "Patch in each test or in a fixture, then run this again.",
+                node,
+            )
+        call = cst.ensure_type(part.value, cst.Call)
+        if started is None and not _ends_with_test(call):
+            # It replaces nothing before `name.start()`.
+            self.started_patches.add(name, patch)
+            slot = self._add_slot(Slot.replace(node))
+        else:
+            slot = self._apply_patch(node, patch)
+        self.table.values[name] = patch.value
         return [slot]
 
     def _rewrite_configuration(
@@ -330,15 +350,14 @@ class StatementRewriter:
         call: cst.Call,
         patch: Patch,
     ) -> Slot:
-        """Remove `monkeypatch.setattr(…)`, or the call in `x = mocker.patch(…)`."""
+        """Remove `monkeypatch.setattr(…)` or `mocker.patch(…)`."""
+        if not _ends_with_test(call):
+            raise CannotRewritePatch("a patch is neither started nor used in a `with`", node=node)
+        return self._apply_patch(node, patch)
+
+    def _apply_patch(self, node: cst.SimpleStatementLine, patch: Patch) -> Slot:
+        """Remove a statement that patches from here to the end of the test."""
         self._refuse_nested(node, CannotRewritePatch)
-        function = get_dotted_name(call.func) or ""
-        # Their patches end with the test; one of unittest.mock needs start() and stop().
-        if not function.startswith(("mocker.", "monkeypatch.", "mp.")):
-            raise CannotRewritePatch(
-                "a patch is started by hand",
-                "Remove it: mocks of llm_mock need no start and stop.",
-            )
         self.state.add_patch(patch)
         return self._add_slot(Slot.replace(node))
 
@@ -408,6 +427,12 @@ class StatementRewriter:
         changed = self.reader.rewrite_node(node)
         assert isinstance(changed, cst.BaseStatement)
         if runs_application:
+            if self.started_patches.has_stopped:
+                raise CannotRewritePatch(
+                    "something is called after the patch was stopped, which may reach real models",
+                    "Move it before patcher.stop(), then run this again.",
+                    node,
+                )
             self.reader.forget_last_calls()
         self._forget_assigned(changed)
         reads = sorted(self.reader.find_reads(changed))
@@ -508,6 +533,12 @@ def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | 
     if isinstance(value, cst.Yield):
         value = value.value
     return cast("cst.BaseExpression | None", value)
+
+
+def _ends_with_test(call: cst.Call) -> bool:
+    """Return whether a patch is one of a fixture, which needs no start and stop."""
+    function = get_dotted_name(call.func) or ""
+    return function.startswith(("mocker.", "monkeypatch.", "mp."))
 
 
 class _NestedRewriter(cst.CSTTransformer):

@@ -47,7 +47,8 @@ UNSURE = {
                 self.patcher = patch("app.get_model")
                 self.get_model = self.patcher.start()
         """,
-        "test_old.py:8: TestAll::setup_method: a patch is started by hand",
+        "test_old.py:8: TestAll::setup_method: self.patcher is a patch or its mock, and no name of "
+        "the function",
     ),
     "a helper that patches": (
         """

@@ -134,11 +134,6 @@ class TestOfLLM:
         if NAME:
             mocker.patch("reviews.get_model")
 
-    def test_a_patch_that_is_kept(self):
-        patcher = patch("reviews.get_model")
-        with patcher as get_model:
-            get_model.return_value.prompt.return_value.text.return_value = "Short"
-
     def test_nothing_is_left_of_a_block(self, tmp_path):
         with open(tmp_path / "file", "w"):
             model = Mock()
