@@ -22,8 +22,10 @@ from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_string, to_source
 
 # What the mock sends by itself, in its real form.
-_ENVELOPE = ("id", "object", "created_at", "model", "error", "parallel_tool_calls")
-_RESPONSE_FIELDS = ("output", "output_text", "usage", "status", *_ENVELOPE)
+_ENVELOPE = ("id", "object", "created_at", "model")
+# The mock repeats those of the request.
+_ECHOED = ("parallel_tool_calls", "tool_choice", "tools")
+_RESPONSE_FIELDS = ("output", "output_text", "usage", "status", *_ENVELOPE, *_ECHOED)
 _ITEM_FIELDS = ("type", "content", "name", "arguments", "call_id", "id", "role", "status")
 _CONTENT_FIELDS = ("type", "text", "annotations")
 _EVENT_FIELDS = ("type", "delta", "sequence_number", "item_id", "output_index", "content_index")

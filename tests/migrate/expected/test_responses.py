@@ -66,6 +66,21 @@ def test_types_of_the_sdk(mock_llm_responses):
     assert respond_with_output("a question") == "Hi"
 
 
+def test_a_complete_response(mock_llm_responses):
+    mock_llm_responses.set("*", "Hi")
+    assert respond_with_text("a question") == "Hi"
+
+
+def test_an_item_with_all_its_fields(mock_llm_responses):
+    mock_llm_responses.set("*", Reply(tool_calls=[ToolCall("weather", "{}", "call_1")]))
+    assert respond_with_call("a question") == ("weather", "{}")
+
+
+def test_events_with_all_their_fields(mock_llm_responses):
+    mock_llm_responses.set("*", Reply(chunks=["Hi"]))
+    assert respond_in_parts("a question") == ["Hi"]
+
+
 def test_one_after_the_other(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.add("*", "One")
     mock_llm_responses.add("*", "Two")

@@ -93,6 +93,51 @@ def test_types_of_the_sdk(client):
     assert respond_with_output("a question") == "Hi"
 
 
+def test_a_complete_response(client):
+    part = ResponseOutputText(type="output_text", text="Hi", annotations=[])
+    message = ResponseOutputMessage(
+        id="msg_1", type="message", role="assistant", status="completed", content=[part]
+    )
+    client.responses.create.return_value = Response(
+        id="resp_1",
+        object="response",
+        created_at=1700000000,
+        model="gpt-4o-mini",
+        output=[message],
+        parallel_tool_calls=True,
+        tool_choice="auto",
+        tools=[],
+    )
+    assert respond_with_text("a question") == "Hi"
+
+
+def test_an_item_with_all_its_fields(client):
+    call = SimpleNamespace(
+        type="function_call",
+        name="weather",
+        arguments="{}",
+        call_id="call_1",
+        id="fc_1",
+        status="completed",
+    )
+    client.responses.create.return_value = SimpleNamespace(output=[call])
+    assert respond_with_call("a question") == ("weather", "{}")
+
+
+def test_events_with_all_their_fields(client):
+    client.responses.create.return_value = [
+        SimpleNamespace(
+            type="response.output_text.delta",
+            delta="Hi",
+            sequence_number=1,
+            item_id="msg_1",
+            output_index=0,
+            content_index=0,
+        )
+    ]
+    assert respond_in_parts("a question") == ["Hi"]
+
+
 def test_one_after_the_other(client):
     client.responses.create.side_effect = [Mock(output_text="One"), Mock(output_text="Two")]
     assert [respond_with_text("a"), respond_with_text("b")] == ["One", "Two"]
