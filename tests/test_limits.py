@@ -1205,30 +1205,6 @@ def _(number: int) -> bool:
     return changes[-1].rule == f"Rule of {names(number)[-1]}"
 
 
-@limit(20, "core/assertions.py COMPARED_CALLS")
-def _(number: int) -> bool:
-    return _find_nearest_call(names(number), f"{names(number)[-1]}?") == number
-
-
-@limit(400, "core/expected_call.py COMPARED")
-def _(number: int) -> bool:
-    # Behind a quotation mark.
-    start = "x" * (number - 2)
-    return _find_nearest_call([f"{start}b", f"{start}a"], f"{start}a?") == 2
-
-
-def _find_nearest_call(prompts: list[str], expected: str) -> int:
-    """Return the number of the call that an assertion shows."""
-    mock = LLMMock()
-    for prompt in prompts:
-        mock.get_model("m").prompt(prompt)
-    with pytest.raises(AssertionError) as caught:
-        mock.assert_called_with(prompt_equals=expected)
-    found = re.search(r"Nearest is call (\d+),", str(caught.value))
-    assert found is not None
-    return int(found[1])
-
-
 @pytest.mark.parametrize("name", LIMITS)
 def test_what_is_at_the_edge_is_within_and_one_more_is_not(name: str) -> None:
     is_within, edge = LIMITS[name]

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from llm_mock.core.mock import Mock
 
 
-COMPARED_CALLS = 20
-"""The number of equally near calls whose texts are compared with the expected ones."""
-
-
 class CallAssertions:
     """Assertions about the calls of one model, or of all models of a mock."""
 
@@ -219,10 +215,7 @@ class CallAssertions:
             return
         fewest = min(map(len, misses_of_calls))
         near = [number for number, misses in enumerate(misses_of_calls) if len(misses) == fewest]
-        number = max(
-            near[:COMPARED_CALLS],
-            key=lambda number: expected.measure_similarity(self._calls[number]),
-        )
+        number = max(near, key=lambda number: expected.measure_similarity(self._calls[number]))
         message = (
             f"No call of {self._owner} fits: {expected}.\n"
             f"Nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"

@@ -109,8 +109,6 @@ _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
 """The fields of the body that may hold the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
-COMPARED = 400
-"""The number of characters that are compared to find the nearest of several calls."""
 _TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
 _OTHER_NAMES = {
     **dict.fromkeys(_TOKEN_LIMITS, _TOKEN_LIMITS),
@@ -187,19 +185,18 @@ class ExpectedCall:
         yield from self._request_misses(call)
 
     def measure_similarity(self, call: Call) -> float:
-        """Return from 0 to 1 how similar the texts of a call are to the expected ones."""
-        # Imported here, as only failures need it.
-        from difflib import SequenceMatcher
-
+        """Return the share of words that the texts of a call and the expected ones have alike."""
         pairs = [(self._matchers.prompt, call.prompt)]
         pairs.append((self._values.get("prompt_equals"), call.prompt))
         pairs += [(self._values.get(name), getattr(call, name)) for name in _LISTS]
-        # Patterns and functions have no text to compare.
-        given = [pair for pair in pairs if isinstance(pair[0], (str, list, tuple))]
-        # Cut, because the time grows with the square of the length.
-        expected_text = "".join(to_compact_json(expected) for expected, _ in given)[:COMPARED]
-        actual_text = "".join(to_compact_json(actual) for _, actual in given)[:COMPARED]
-        return SequenceMatcher(None, expected_text, actual_text, autojunk=False).ratio()
+        expected_words: set[str] = set()
+        words: set[str] = set()
+        for expected, actual in pairs:
+            # Patterns and functions have no text to compare.
+            if isinstance(expected, (str, list, tuple)):
+                expected_words |= _split_words(expected)
+                words |= _split_words(actual)
+        return len(expected_words & words) / max(len(expected_words | words), 1)
 
     def _field_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each input that is not absent and each single value that differs."""
@@ -262,6 +259,11 @@ class ExpectedCall:
         absent = chain(self._absent_inputs, self._absent_options)
         parts += [f"{name} absent" for name in absent]
         return ", ".join(parts) or "no condition"
+
+
+def _split_words(value: object) -> set[str]:
+    """Return the words of a text, or of all texts in a list."""
+    return set(re.findall(r"\w+", to_compact_json(value)))
 
 
 def _take_absent_inputs(given: dict[str, Any]) -> list[str]:

@@ -149,6 +149,13 @@ def test_a_server_that_does_not_start_says_why(
     assert message in str(caught.value)
 
 
+def test_a_server_that_writes_to_stdout_alone_is_shown_with_that(pool: ServerPool) -> None:
+    with pytest.raises(ServerError) as caught:
+        pool.tools([MCPServer("python -c 'print(\"Hello\")'", name="it")])
+    shown = "It wrote lines to stdout that are not messages of MCP:\n  'Hello'"
+    assert str(caught.value).endswith(shown)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -163,7 +170,7 @@ def test_a_server_that_does_not_start_says_why(
             ["--hang", "--banner"],
             (
                 "It wrote lines to stdout that are not messages of MCP:\n"
-                "  'Welcome to the raw server!'"
+                "  'Welcome to the raw server!'\nThe last lines of its stderr:\n  waiting for"
             ),
         ),
         (["--hang-at-list"], "did not start within 0.5 seconds (start_timeout)"),
