@@ -24,6 +24,15 @@ def test_a_call_after_the_end():
     assert summarize("a long text") == "Short"
 
 
+def test_a_call_after_the_end_of_something_else(timer):
+    patcher = patch("reviews.get_model")
+    get_model = patcher.start()
+    get_model.return_value.prompt.return_value.text.return_value = "Short"
+    patcher.stop()
+    timer.stop()
+    assert summarize("a long text") == "Short"
+
+
 def test_an_end_in_any_case():
     patcher = patch("reviews.get_model")
     get_model = patcher.start()
