@@ -153,9 +153,18 @@ def test_a_model_that_answers_an_error_fails_its_case_and_the_others_go_on(
     assert "✗ ValueError: no such thing" in result.stdout
 
 
-def test_what_a_role_has_that_has_no_effect_is_warned_of(project: Project) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("test", "role.yaml", "-s", "tests.yaml", "--dry-run", "-k", "hello"),
+        ("run", "role.yaml", "-p", "Hi", "--dry-run"),
+    ],
+)
+def test_what_a_role_has_that_has_no_effect_is_warned_of(
+    project: Project, arguments: tuple[str, ...]
+) -> None:
     project.write("role.yaml", ROLE + "  memory: {}\n")
-    result = project.dry("-k", "hello")
+    result = project.command(*arguments)
     assert result.exit_code == 0
     assert (
         result.stderr
