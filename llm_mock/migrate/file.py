@@ -15,16 +15,22 @@ from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider
 from llm_mock.errors import InvalidFile
 from llm_mock.migrate import fakes
 from llm_mock.migrate.class_patches import add_patches, find_class_patches, remove_patches
-from llm_mock.migrate.function import RewrittenFunction, rewrite_function
-from llm_mock.migrate.function_state import FileContext
+from llm_mock.migrate.conftests import (
+    CONFTEST,
+    find_inherited,
+    find_sdks,
+    is_fixture,
+    names_fixture,
+    outlasts_test,
+)
+from llm_mock.migrate.function import patches_llm, rewrite_function
+from llm_mock.migrate.function_state import FileContext, RewrittenFunction
 from llm_mock.migrate.imports import update_imports
 from llm_mock.migrate.manual_changes import CannotRewrite, ManualChange
 from llm_mock.migrate.scope import JSON_MODULE, Scope
-from llm_mock.migrate.sdk_clients import CLIENTS
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
-    get_dotted_name,
     get_parameter_names,
     to_source,
 )
@@ -130,7 +136,8 @@ def rewrite_file(
     Raises:
         InvalidFile: it is not valid Python.
     """
-    if not _MAY_MOCK_LLM.search(source):
+    is_concerned = _MAY_MOCK_LLM.search(source) or names_fixture(path, source, _MAY_MOCK_LLM)
+    if not is_concerned:
         text = source.decode(errors="replace")
         return FileResult(path, source, text, text, source, (), frozenset(), ())
     # A parsed module has no node twice, so it need not be copied.
@@ -182,9 +189,9 @@ class _FileRewriter:
         fixtures = {
             function.name: function.node
             for function in self.functions
-            if function.owner is None and _is_fixture(function.node)
+            if function.owner is None and is_fixture(function.node)
         }
-        self.context = FileContext(
+        context = FileContext(
             Scope(self.module, fakes),
             path,
             get_requested_models,
@@ -192,8 +199,9 @@ class _FileRewriter:
             fixtures,
             findings.unused_replies,
             partial,
-            frozenset(sdk for sdk in CLIENTS if sdk.encode() in source.lower()),
+            find_sdks(source),
         )
+        self.context = replace(context, inherited=find_inherited(context))
         self.results: dict[str, RewrittenFunction] = {}
         self.problems: dict[str, CannotRewrite] = {}
         self.class_patches: dict[str, list[cst.Decorator]] = {}
@@ -257,6 +265,27 @@ class _FileRewriter:
                 return True
         return False
 
+    @cached_property
+    def lasting_patch(self) -> str | None:
+        """The fixture of a conftest.py whose patch may reach tests that do not name it."""
+        used: set[str] = set()
+        for function in self.functions:
+            used |= set(get_parameter_names(function.node))
+        for name, conftest in self.context.inherited.items():
+            node = conftest.fixtures[name]
+            if outlasts_test(node, used) and patches_llm(name, node, conftest):
+                return name
+        return None
+
+    def _check_lasting_patch(self) -> None:
+        """Refuse a new test that the patch of another test may reach first."""
+        if self.lasting_patch is not None:
+            raise CannotRewrite(
+                f"the fixture {self.lasting_patch} of a conftest.py patches for several tests, "
+                "and may reach this one, too",
+                "Give that fixture the scope of one test, then run this again.",
+            )
+
     def _check_class(self, node: cst.ClassDef) -> None:
         """Find the decorators of a class that patch `llm` for its methods."""
         name = node.name.value
@@ -282,13 +311,14 @@ class _FileRewriter:
                 node = add_patches(node, patches)
             result = rewrite_function(name, node, self.context)
             if result.node is not None:
+                self._check_lasting_patch()
                 _check_owner(function)
                 result = self._adapt_to_owner(function, result)
                 if name in self.context.fixtures:
                     self._check_conftest(result)
             self.results[name] = result
         except CannotRewrite as error:
-            is_class_fixture = function.owner is not None and _is_fixture(function.node)
+            is_class_fixture = function.owner is not None and is_fixture(function.node)
             if is_class_fixture:
                 self.problems[name] = _new_class_fixture_problem(function)
             else:
@@ -307,11 +337,11 @@ class _FileRewriter:
         return replace(result, node=use_attribute(result.node, owner))
 
     def _check_conftest(self, result: RewrittenFunction) -> None:
-        if self.path.name == "conftest.py" and result.given_value is not None:
+        if self.path.name == CONFTEST and result.given_value is not None:
             raise CannotRewrite(
                 "tests of other files are given this mock",
-                "Let it configure llm_mock (mock_llm_responses.set) and yield nothing; "
-                "its tests request mock_llm_calls.",
+                "Run this for their folder: the new tests no longer request it. Delete it "
+                "when no test does.",
             )
 
     def _block_dependents(self) -> None:
@@ -504,17 +534,6 @@ def _only_makes_mocks(result: RewrittenFunction) -> bool:
     return result.configures_nothing
 
 
-def _is_fixture(node: cst.FunctionDef) -> bool:
-    for decorator in node.decorators:
-        expression = decorator.decorator
-        if isinstance(expression, cst.Call):
-            expression = expression.func
-        name = get_dotted_name(expression) or ""
-        if name.split(".")[-1] == "fixture":
-            return True
-    return False
-
-
 def _is_autouse(node: cst.FunctionDef) -> bool:
     return any("autouse" in to_source(decorator) for decorator in node.decorators)
 
@@ -531,7 +550,7 @@ def _new_class_fixture_problem(function: _Function) -> CannotRewrite:
 
 def _check_owner(function: _Function) -> None:
     """Refuse functions that cannot take our fixtures as arguments."""
-    if not function.node.name.value.startswith("test") and not _is_fixture(function.node):
+    if not function.node.name.value.startswith("test") and not is_fixture(function.node):
         raise CannotRewrite(
             "it is called by tests, and takes no fixtures",
             "Give it mock_llm_responses as an argument.",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.body import Part, assemble_body, collect_comments
+from llm_mock.migrate.conftests import find_unknown_name, is_for_one_test
 from llm_mock.migrate.doubles import (
     LegacyMock,
     PatchedGetter,
@@ -18,7 +18,13 @@ from llm_mock.migrate.doubles import (
     TestDouble,
     Value,
 )
-from llm_mock.migrate.function_state import FileContext, FunctionState, UnrelatedMock
+from llm_mock.migrate.function_state import (
+    FileContext,
+    FunctionState,
+    RewrittenFunction,
+    SharedFixtures,
+    UnrelatedMock,
+)
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_patch
@@ -38,27 +44,7 @@ from llm_mock.migrate.syntax import (
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
-
-
-@dataclass(frozen=True)
-class RewrittenFunction:
-    """The result for a function.
-
-    Attributes:
-        node: the new function, or None if it has no mock of `llm`.
-        fixtures: the fixtures of the file that it depends on.
-        given_value: the value that a fixture gives to its tests, if it is a mock.
-        configures_nothing: whether the new function configures no reply, and does nothing else.
-        todos: the reasons why assertions became comments.
-        givers: the new fixtures that give it a reply function, by name.
-    """
-
-    node: cst.FunctionDef | None
-    fixtures: frozenset[str] = frozenset()
-    given_value: Value | None = None
-    configures_nothing: bool = False
-    todos: tuple[CannotRewrite, ...] = ()
-    givers: Mapping[str, cst.FunctionDef] = field(default_factory=dict)
+_DOCSTRING = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
 
 
 def rewrite_function(
@@ -74,14 +60,34 @@ def rewrite_function(
     return _rewrite(name, function, context)[1]
 
 
+def patches_llm(
+    name: str,
+    function: cst.FunctionDef,
+    context: FileContext,
+) -> bool:
+    """Return whether a function patches `llm`, or may do so, as far as its calls show."""
+    state = FunctionState(
+        name,
+        function,
+        context,
+        frozenset(),
+        {},
+        {},
+        {},
+    )
+    return _FunctionRewriter(state).patches_llm()
+
+
 def _rewrite(
     name: str,
     function: cst.FunctionDef,
     context: FileContext,
+    shared: SharedFixtures | None = None,
 ) -> tuple[FunctionState, RewrittenFunction]:
     """Rewrite a function, and start again when a pass learns something for the whole of it.
 
     A pass may find a name that stands for an unrelated mock, or assertions that name models.
+    It changes the mocks of the shared fixtures, so that a test begins each pass without them.
     """
     unrelated: frozenset[str] = frozenset()
     asserted_models: dict[str, Sequence[str]] = {}
@@ -94,6 +100,7 @@ def _rewrite(
             unrelated,
             asserted_models,
             clients,
+            {} if shared is None else shared,
         )
         outcome: RewrittenFunction | CannotRewrite
         try:
@@ -108,13 +115,21 @@ def _rewrite(
             outcome = CannotRewrite(f"the purpose of the mock {found.name} is unknown")
         except CannotRewrite as error:
             outcome = error
-        if state.reader.asserted_models and not asserted_models:
-            for target, names in state.reader.asserted_models.items():
-                asserted_models[target] = tuple(dict.fromkeys(names))
-            continue
+        if not asserted_models:
+            asserted_models = _collect_asserted_models(state)
+            if asserted_models:
+                continue
         if isinstance(outcome, CannotRewrite):
             raise outcome
         return state, outcome
+
+
+def _collect_asserted_models(state: FunctionState) -> dict[str, Sequence[str]]:
+    """Return the models that assertions of a function name, by patched target."""
+    models: dict[str, Sequence[str]] = {}
+    for target, names in state.reader.asserted_models.items():
+        models[target] = tuple(dict.fromkeys(names))
+    return models
 
 
 def _learn_client(name: str, state: FunctionState, clients: dict[str, str]) -> bool:
@@ -131,11 +146,14 @@ def _learn_client(name: str, state: FunctionState, clients: dict[str, str]) -> b
 def _guess_client_class(name: str, state: FunctionState) -> str | None:
     """Return the class of the client that a mock made in the function stands for, or None."""
     double = state.table.values.get(name)
-    if state.is_fixture or name in get_parameter_names(state.function):
+    sdks = state.context.sdks
+    if name in state.inherited:
+        sdks |= state.inherited[name].sdks
+    elif name in get_parameter_names(state.function):
         return None
-    if not isinstance(double, TestDouble):
+    if state.is_fixture or not isinstance(double, TestDouble):
         return None
-    return guess_client_class(double, state.context.sdks)
+    return guess_client_class(double, sdks)
 
 
 class _FunctionRewriter:
@@ -160,7 +178,7 @@ class _FunctionRewriter:
         except CannotRewritePatch:
             raise
         except CannotRewrite as error:
-            if state.getters or self._patches_llm():
+            if state.getters or self.patches_llm():
                 self._check_used(error)
                 raise
             if isinstance(error, UnknownUse) and _guess_client_class(error.name, state):
@@ -173,17 +191,28 @@ class _FunctionRewriter:
                 decorators,
                 parts,
             )
-            return RewrittenFunction(None, given_value=state.given_value)
+            does_more = self._does_more(parts)
+            return RewrittenFunction(None, given_value=state.given_value, does_more=does_more)
         self._check_reached()
+        self._check_kept_fixtures()
         node = self._assemble(decorators, parts)
         return RewrittenFunction(
             node,
             frozenset(self.fixtures),
             state.given_value,
             configures_nothing=all(map(_does_nothing, get_statements(node))),
+            does_more=self._does_more(parts),
             todos=tuple(state.todos),
             givers=self._collect_givers(node),
         )
+
+    def _does_more(self, parts: list[Part]) -> bool:
+        """Return whether the function does something besides mocking, itself or by a fixture."""
+        others = set(self.parameters) - self.removed_parameters
+        if others.difference(PATCHING_FIXTURES):
+            return True
+        statements = [part for part in parts if isinstance(part, cst.BaseStatement)]
+        return not all(_does_nothing(node) or m.matches(node, _DOCSTRING) for node in statements)
 
     def _give(
         self,
@@ -227,7 +256,7 @@ class _FunctionRewriter:
         if isinstance(double, TestDouble) and not self.state.replies.replaces_llm(double):
             raise UnrelatedMock(error.name)
 
-    def _patches_llm(self) -> bool:
+    def patches_llm(self) -> bool:
         """Return whether the function patches `llm` anywhere, as far as its calls show."""
         state = self.state
         for call in find_nodes(state.function, cst.Call):
@@ -280,17 +309,15 @@ class _FunctionRewriter:
                 getter = PatchedGetter(name, double)
                 state.getters.append(getter)
                 self.removed_parameters.add(name)
+            elif name in state.context.inherited and name not in self.removed_parameters:
+                self._apply_inherited(name, state.context.inherited[name])
 
     def _apply_fixture(self, name: str, function: cst.FunctionDef) -> None:
         """Add the patches and replies of a fixture of the file."""
         state = self.state
-        fixture, result = _rewrite(
-            name,
-            function,
-            state.context,
-        )
+        fixture, result = self._evaluate_fixture(name, state.context)
         if fixture.getters:
-            state.getters += fixture.getters
+            state.add_getters(fixture.getters)
             configured = fixture.replies.replies
             state.replies.replies.update(configured)
             self.fixtures.add(name)
@@ -311,6 +338,87 @@ class _FunctionRewriter:
             state.givers[name] = fixture
         if result.configures_nothing or only_makes_mocks:
             self.removed_parameters.add(name)
+
+    def _apply_inherited(self, name: str, conftest: FileContext) -> None:
+        """Add the patches of a fixture of another file, which stays for the tests of others.
+
+        The new test configures the replies of the fixture itself and no longer requests it.
+        """
+        state = self.state
+        try:
+            fixture, result = self._evaluate_fixture(name, conftest)
+        except CannotRewrite as error:
+            raise _new_inherited_problem(name, f"cannot be rewritten: {error.reason}") from None
+        if not self._can_replace(name, conftest, result):
+            return
+        assert isinstance(result.given_value, TestDouble)
+        state.replies.replacements += fixture.replies.replacements
+        for getter in fixture.getters:
+            state.add_getter(getter)
+        state.table.values[name] = result.given_value
+        state.inherited[name] = conftest
+        self.removed_parameters.add(name)
+        if name in state.clients:
+            line = self.statements.new_client(name, state.function.name)
+            state.slots[0].lines.append(line)
+
+    def _can_replace(
+        self,
+        name: str,
+        conftest: FileContext,
+        result: RewrittenFunction,
+    ) -> bool:
+        """Return whether a test can have the mock of a fixture without the fixture.
+
+        Raises:
+            CannotRewritePatch: it cannot, and the fixture patches `llm`.
+        """
+        if result.given_value is None:
+            # Its own file configures it; the test keeps requesting it.
+            return False
+        reason = self._find_difference(name, conftest, result)
+        if reason is not None and self.state.shared[conftest.path, name][0].getters:
+            raise _new_inherited_problem(name, reason)
+        return reason is None
+
+    def _evaluate_fixture(
+        self,
+        name: str,
+        context: FileContext,
+    ) -> tuple[FunctionState, RewrittenFunction]:
+        """Rewrite a fixture once, because all fixtures of a test share its value."""
+        key = context.path, name
+        shared = self.state.shared
+        if key not in shared:
+            shared[key] = _rewrite(
+                name,
+                context.fixtures[name],
+                context,
+                shared,
+            )
+        return shared[key]
+
+    def _find_difference(
+        self,
+        name: str,
+        conftest: FileContext,
+        result: RewrittenFunction,
+    ) -> str | None:
+        """Return what a fixture does that a test cannot do itself, or None."""
+        is_unrelated = name in self.state.table.unrelated
+        if is_unrelated or not isinstance(result.given_value, TestDouble):
+            return "gives something else than its mock"
+        if not is_for_one_test(conftest.fixtures[name]):
+            return "has arguments, so that its mock may be one of several tests"
+        if result.does_more:
+            return "does something besides mocking"
+        fixture = self.state.shared[conftest.path, name][0]
+        roots = [result.given_value]
+        roots += [getter.double for getter in fixture.getters]
+        unknown = find_unknown_name(roots, self.state.context.scope, conftest.scope)
+        if unknown is not None:
+            return f"uses {unknown}, which this file does not have"
+        return None
 
     def _check_replies(self) -> None:
         state = self.state
@@ -333,6 +441,8 @@ class _FunctionRewriter:
         # A fixture may configure other objects of the application, too.
         if not self.removed_parameters.isdisjoint(self.state.context.fixtures):
             return False
+        if self.state.inherited:
+            return False
         models = [getter.double.return_value for getter in self.state.getters]
         return all(map(_is_silent, models))
 
@@ -341,10 +451,28 @@ class _FunctionRewriter:
         if self.state.is_fixture:
             return
         for name, value in self.state.table.values.items():
-            if name in self.parameters or not isinstance(value, TestDouble):
+            is_own = name in self.parameters and name not in self.state.inherited
+            if is_own or not isinstance(value, TestDouble):
                 continue
             if not self.state.replies.replaces_llm(value):
                 raise UnrelatedMock(name)
+
+    def _check_kept_fixtures(self) -> None:
+        """Refuse a mock that a fixture which stays has, too."""
+        fixtures = self._list_fixtures()
+        for name in self.parameters:
+            if name in self.removed_parameters or name not in fixtures:
+                continue
+            for inherited in self.state.inherited:
+                if inherited in _collect_requests(name, fixtures):
+                    reason = f"the fixture {name} uses, too"
+                    raise _new_inherited_problem(inherited, reason)
+
+    def _list_fixtures(self) -> dict[str, cst.FunctionDef]:
+        fixtures = {}
+        for name, conftest in self.state.context.inherited.items():
+            fixtures[name] = conftest.fixtures[name]
+        return fixtures | dict(self.state.context.fixtures)
 
     def _assemble(self, decorators: list[cst.Decorator], parts: list[Part]) -> cst.FunctionDef:
         function = self.state.function
@@ -462,6 +590,27 @@ def _hide_names(function: cst.FunctionDef, closure: SymbolTable, scope: Scope) -
         names |= scope.find_hidden_imports(line_from)
     for name in names - closure.values.keys():
         closure.values[name] = TestDouble()
+
+
+def _collect_requests(name: str, fixtures: dict[str, cst.FunctionDef]) -> set[str]:
+    """Return the fixtures that a fixture requests, itself or by others."""
+    found: set[str] = set()
+    pending = [name]
+    while pending:
+        function = fixtures.get(pending.pop())
+        if function is None:
+            continue
+        requested = set(get_parameter_names(function)) - found
+        found |= requested
+        pending += requested
+    return found
+
+
+def _new_inherited_problem(name: str, reason: str) -> CannotRewrite:
+    return CannotRewritePatch(
+        f"it uses the fixture {name} of a conftest.py, which {reason}",
+        "Patch in the test, or move the fixture to this file, then run this again.",
+    )
 
 
 def _does_nothing(node: cst.BaseStatement) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from llm_mock.migrate.body import Slot
 from llm_mock.migrate.configured_replies import ConfiguredReplies
@@ -44,6 +44,7 @@ class FileContext:
         partial: whether an assertion that is not understood becomes a comment.
         sdks: the SDKs that its text names.
         unused_replies: the number of queued replies that a test leaves, as a run of it showed.
+        inherited: the conftest.py of each fixture that the file has from one above it.
     """
 
     scope: Scope
@@ -54,6 +55,33 @@ class FileContext:
     unused_replies: Mapping[str, int]
     partial: bool = False
     sdks: frozenset[str] = frozenset()
+    inherited: Mapping[str, FileContext] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RewrittenFunction:
+    """The result for a function.
+
+    Attributes:
+        node: the new function, or None if it has no mock of `llm`.
+        fixtures: the fixtures of the file that it depends on.
+        given_value: the value that a fixture gives to its tests, if it is a mock.
+        configures_nothing: whether the new function configures no reply, and does nothing else.
+        does_more: whether the function does something besides mocking.
+        todos: the reasons why assertions became comments.
+        givers: the new fixtures that give it a reply function, by name.
+    """
+
+    node: cst.FunctionDef | None
+    fixtures: frozenset[str] = frozenset()
+    given_value: Value | None = None
+    configures_nothing: bool = False
+    does_more: bool = False
+    todos: tuple[CannotRewrite, ...] = ()
+    givers: Mapping[str, cst.FunctionDef] = field(default_factory=dict)
+
+
+SharedFixtures: TypeAlias = dict[tuple[Path, str], tuple["FunctionState", RewrittenFunction]]
 
 
 class FunctionState:
@@ -66,6 +94,7 @@ class FunctionState:
         unrelated: the names of mocks that do not replace `llm`.
         asserted_models: the models that its assertions name, by patched target.
         clients: the class of each client that it hands to the application, by its name.
+        shared: the evaluated fixtures by file and name; each has one value in a test.
     """
 
     def __init__(
@@ -76,7 +105,9 @@ class FunctionState:
         unrelated: frozenset[str],
         asserted_models: Mapping[str, Sequence[str]],
         clients: Mapping[str, str],
+        shared: SharedFixtures,
     ) -> None:
+        self.shared = shared
         self.name = name
         self.function = function
         self.context = context
@@ -87,6 +118,8 @@ class FunctionState:
         self.table.clients = frozenset(clients)
         self.clients = clients
         self.table.plain.update(collect_parametrized_values(function))
+        self.inherited: dict[str, FileContext] = {}
+        """The conftest.py of each fixture whose mock the function has instead of the fixture."""
         self.getters: list[PatchedGetter] = []
         self.reader = CallReader(
             self.table,
@@ -125,10 +158,22 @@ class FunctionState:
         """Add a patch of `llm`, with the models that are requested from it."""
         self.replies.replacements.append(patch.value)
         for getter in patch.getters:
-            target = getter.target
-            # A run of the old tests knows more than their assertions.
-            models = self.context.get_requested_models(self.name, target)
-            if not models:
-                models = self._asserted_models.get(target, ())
-            getter.requested_models = tuple(models)
-            self.getters.append(getter)
+            self.add_getter(getter)
+
+    def add_getters(self, getters: Sequence[PatchedGetter]) -> None:
+        """Add the patched functions of a fixture, each once."""
+        for getter in getters:
+            if getter not in self.getters:
+                self.getters.append(getter)
+
+    def add_getter(self, getter: PatchedGetter) -> None:
+        """Add a patched function, with the models that are requested from it."""
+        if getter in self.getters:
+            return
+        target = getter.target
+        # A run of the old tests knows more than their assertions.
+        models = self.context.get_requested_models(self.name, target)
+        if not models:
+            models = self._asserted_models.get(target, ())
+        getter.requested_models = tuple(models)
+        self.getters.append(getter)

@@ -308,6 +308,11 @@ class StatementRewriter:
 
     def _rewrite_client(self, node: cst.SimpleStatementLine, name: str) -> list[Part]:
         """Replace the mock of a client by a real one, which the application is given."""
+        line = self.new_client(name, node)
+        return [*_replace_line(node, [line]), self._add_slot(Slot())]
+
+    def new_client(self, name: str, node: cst.CSTNode) -> str:
+        """Return the statement that makes a real client under the name of a mock."""
         self.state.add_client(name)
         client_class = self.state.clients[name]
         library = client_class.partition(".")[0]
@@ -318,8 +323,7 @@ class StatementRewriter:
                 "Rename it, then run this again.",
                 node,
             )
-        parts = _replace_line(node, [f"{name} = {client_class}()"])
-        return [*parts, self._add_slot(Slot())]
+        return f"{name} = {client_class}()"
 
     def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
         """Return the mock whose `set_response` an expression calls, or None."""

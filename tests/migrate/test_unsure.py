@@ -408,8 +408,8 @@ def test_a_fixture_that_gives_its_mock_to_other_files_is_told_and_left(
     )
     assert result.changed == ("answering",)
     assert [*map(str, result.manual_changes)] == [
-        "conftest.py:8: model: tests of other files are given this mock. Let it configure llm_mock "
-        "(mock_llm_responses.set) and yield nothing; its tests request mock_llm_calls."
+        "conftest.py:8: model: tests of other files are given this mock. Run this for their "
+        "folder: the new tests no longer request it. Delete it when no test does."
     ]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 import types
+from unittest.mock import Mock, patch
 
 import assistants
 import pytest
@@ -12,6 +14,7 @@ from assistants import Assistant
 
 FAULTS = ("", "prompt", "answer", "system", "schema", "retry", "call")
 MODULES = ("reviews", "assistants")
+ANSWER = "Short"
 
 
 def collect_words(function):
@@ -55,3 +58,65 @@ def pytest_generate_tests(metafunc):
 def fault(request, monkeypatch):
     # The tests of a TestCase have no parameters.
     monkeypatch.setattr(reviews, "BROKEN", getattr(request, "param", ""))
+
+
+@pytest.fixture
+def bare_model():
+    """A model without a patch."""
+    model = Mock()
+    model.prompt.return_value.text.return_value = "Short"
+    return model
+
+
+@pytest.fixture
+def shared_model():
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        yield get_model.return_value
+
+
+@pytest.fixture
+def shared_getter(bare_model, monkeypatch):
+    get_model = Mock(return_value=bare_model)
+    monkeypatch.setattr("reviews.get_model", get_model)
+    return get_model
+
+
+@pytest.fixture
+def shared_client():
+    client = Mock()
+    message = Mock(content="Short")
+    client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+    return client
+
+
+@pytest.fixture
+def constant_model():
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = ANSWER
+        yield get_model.return_value
+
+
+@pytest.fixture
+def timed_model():
+    with patch("reviews.get_model") as get_model:
+        os.environ["TIMED"] = "1"
+        yield get_model.return_value
+
+
+@pytest.fixture(params=["Short"])
+def chosen_model(request):
+    with patch("reviews.get_model") as get_model:
+        yield get_model.return_value
+
+
+@pytest.fixture
+def chosen_reply():
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.side_effect = lambda prompt, **_: Mock(text=lambda: prompt)
+        yield get_model.return_value
+
+
+@pytest.fixture
+def shortener(bare_model):
+    return [bare_model]
