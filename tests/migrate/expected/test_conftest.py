@@ -46,3 +46,9 @@ def test_a_client(mock_llm_responses, mock_llm_calls):
     assert Assistant(client=shared_client).answer("a long text") == "Short"
     messages = mock_llm_calls.last_call.request.body["messages"]
     assert messages[1]["content"] == "Answer: a long text"
+
+
+def test_a_client_class(mock_llm_responses, mock_llm_calls):
+    mock_llm_responses.set("*", "Short")
+    assert Assistant().answer("a long text") == "Short"
+    mock_llm_calls.assert_called_once()

@@ -91,6 +91,15 @@ def shared_client():
 
 
 @pytest.fixture
+def patched_client():
+    with patch("assistants.OpenAI") as client_class:
+        message = Mock(content="Short")
+        create = client_class.return_value.chat.completions.create
+        create.return_value = Mock(choices=[Mock(message=message)])
+        yield client_class.return_value
+
+
+@pytest.fixture
 def constant_model():
     with patch("reviews.get_model") as get_model:
         get_model.return_value.prompt.return_value.text.return_value = ANSWER

@@ -45,3 +45,8 @@ def test_a_client(shared_client):
     assert Assistant(client=shared_client).answer("a long text") == "Short"
     messages = shared_client.chat.completions.create.call_args.kwargs["messages"]
     assert messages[1]["content"] == "Answer: a long text"
+
+
+def test_a_client_class(patched_client):
+    assert Assistant().answer("a long text") == "Short"
+    patched_client.chat.completions.create.assert_called_once()
