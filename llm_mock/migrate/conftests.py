@@ -28,8 +28,8 @@ CONFTEST = "conftest.py"
 # pytest reads no conftest.py above the folder of its configuration.
 _ROOT_FILES = ("pyproject.toml", "pytest.ini", "tox.ini", "setup.cfg", ".git")
 _MAY_GIVE_MOCK = re.compile(rb"mock|patch", re.IGNORECASE)
-_FIXTURE = re.compile(rb"^@(?:\w+\.)?fixture\b", re.MULTILINE)
 _DEFINITION = re.compile(rb"^(?:async )?def (\w+)", re.MULTILINE)
+_WIDER_SCOPE = re.compile(r"scope=(?!.function)")
 _PLAIN_DECORATOR = re.compile(r"@(pytest\.)?fixture(\(\))?")
 
 
@@ -52,6 +52,12 @@ def is_for_one_test(node: cst.FunctionDef) -> bool:
     return len(sources) == 1 and _PLAIN_DECORATOR.fullmatch(sources[0]) is not None
 
 
+def serves_several_tests(node: cst.FunctionDef) -> bool:
+    """Return whether tests that do not name a fixture may run while it lasts."""
+    source = "".join(to_source(decorator) for decorator in node.decorators)
+    return _WIDER_SCOPE.search(source) is not None or "autouse" in source
+
+
 def outlasts_test(node: cst.FunctionDef, used: Container[str]) -> bool:
     """Return whether the patch of a fixture may reach tests that do not name it.
 
@@ -60,7 +66,7 @@ def outlasts_test(node: cst.FunctionDef, used: Container[str]) -> bool:
         used: the names of the fixtures that the file of the tests uses.
     """
     source = "".join(to_source(decorator) for decorator in node.decorators)
-    if "scope=" not in source or "autouse" in source:
+    if _WIDER_SCOPE.search(source) is None or "autouse" in source:
         return False
     # Another file may have started it.
     is_for_several_files = "session" in source or "package" in source
@@ -100,23 +106,29 @@ def find_sdks(source: bytes) -> frozenset[str]:
 
 
 def names_fixture(path: Path, source: bytes, pattern: re.Pattern[bytes]) -> bool:
-    """Return whether a file names a fixture of mocks, and its conftest.py has a pattern."""
+    """Return whether a file may name a fixture of a conftest.py that has a pattern."""
     for _, conftest in _read_conftests(path):
-        if pattern.search(conftest) is None:
-            continue
-        if any(name in source for name in _find_givers(conftest)):
+        if any(name in source for name in _find_functions(conftest, pattern)):
             return True
     return False
 
 
-def _find_givers(source: bytes) -> set[bytes]:
-    """Return the names of the fixtures whose text speaks of mocks, without parsing it."""
-    names = set()
-    for text in _FIXTURE.split(source)[1:]:
-        definition = _DEFINITION.search(text)
-        if definition is not None and _MAY_GIVE_MOCK.search(text):
-            names.add(definition[1])
-    return names
+@lru_cache(maxsize=32)
+def _find_functions(source: bytes, pattern: re.Pattern[bytes]) -> set[bytes]:
+    """Return the functions with a pattern, and those that name them, without parsing them."""
+    parts = _DEFINITION.split(source)[1:]
+    texts = dict(zip(parts[::2], parts[1::2], strict=True))
+    found: set[bytes] = set()
+    for name, text in texts.items():
+        if pattern.search(text):
+            found.add(name)
+    pending = set(found)
+    while pending:
+        used = pending.pop()
+        users = {name for name, text in texts.items() if used in text}
+        pending |= users - found
+        found |= users
+    return found
 
 
 def _read_conftests(path: Path) -> list[tuple[Path, bytes]]:

@@ -22,6 +22,7 @@ from llm_mock.migrate.conftests import (
     is_fixture,
     names_fixture,
     outlasts_test,
+    serves_several_tests,
 )
 from llm_mock.migrate.function import patches_llm, rewrite_function
 from llm_mock.migrate.function_state import FileContext, RewrittenFunction
@@ -281,8 +282,7 @@ class _FileRewriter:
         """Refuse a new test that the patch of another test may reach first."""
         if self.lasting_patch is not None:
             raise CannotRewrite(
-                f"the fixture {self.lasting_patch} of a conftest.py patches for several tests, "
-                "and may reach this one, too",
+                _describe_lasting_patch(f"{self.lasting_patch} of a conftest.py"),
                 "Give that fixture the scope of one test, then run this again.",
             )
 
@@ -353,6 +353,7 @@ class _FileRewriter:
             | self._block_users()
             | self._block_receivers(users)
             | self._block_methods()
+            | self._block_reached()
         ):
             pass
         self._add_givers()
@@ -392,6 +393,25 @@ class _FileRewriter:
                 self._block(name, f"it uses the fixture {fixture}, which cannot be rewritten")
                 has_blocked = True
         return has_blocked
+
+    def _block_reached(self) -> bool:
+        """Block all, if a fixture that stays patches for them; return whether there are any."""
+        changed = self._changed_functions()
+        name = self._find_staying_patch(changed)
+        if name is None:
+            return False
+        for function in changed:
+            self._block(function, _describe_lasting_patch(name))
+        return bool(changed)
+
+    def _find_staying_patch(self, changed: Mapping[str, cst.FunctionDef]) -> str | None:
+        """Return a fixture that stays, and whose patch may reach tests that do not name it."""
+        for name, node in self.context.fixtures.items():
+            if name in changed or not serves_several_tests(node):
+                continue
+            if patches_llm(name, node, self.context):
+                return name
+        return None
 
     def _block_methods(self) -> bool:
         """Block the tests of a class whose patch another needs; return whether there are any."""
@@ -506,7 +526,7 @@ class _FileRewriter:
         unused = set()
         for name in self.context.fixtures:
             result = self.results.get(name)
-            if result is not None and _only_makes_mocks(result):
+            if result is not None and result.only_makes_mocks:
                 unused.add(name)
         for function in _iterate_functions(module):
             unused -= {parameter.name.value for parameter in function.node.params.params}
@@ -528,10 +548,8 @@ def _iterate_functions(module: cst.Module) -> Iterator[_Function]:
                     yield _Function(name, inner, node)
 
 
-def _only_makes_mocks(result: RewrittenFunction) -> bool:
-    if result.node is None:
-        return result.given_value is not None
-    return result.configures_nothing
+def _describe_lasting_patch(fixture: str) -> str:
+    return f"the fixture {fixture} patches for several tests, and may reach this one, too"
 
 
 def _is_autouse(node: cst.FunctionDef) -> bool:

@@ -163,6 +163,8 @@ class _FunctionRewriter:
         self.parameters = [parameter.name.value for parameter in state.function.params.params]
         self.removed_parameters: set[str] = set()
         self.fixtures: set[str] = set()
+        self.busy_fixtures: set[str] = set()
+        """The fixtures that give a mock without a patch, and do something else."""
         self.comments: list[cst.EmptyLine] = []
         """The comments of removed decorators."""
 
@@ -194,6 +196,7 @@ class _FunctionRewriter:
             does_more = self._does_more(parts)
             return RewrittenFunction(None, given_value=state.given_value, does_more=does_more)
         self._check_reached()
+        self._check_busy_fixtures()
         self._check_kept_fixtures()
         node = self._assemble(decorators, parts)
         return RewrittenFunction(
@@ -332,11 +335,12 @@ class _FunctionRewriter:
             )
         if isinstance(given_value, (TestDouble, SideEffectList, ReturnByName)):
             state.table.values[name] = given_value
-        only_makes_mocks = given_value is not None and not fixture.getters
-        if only_makes_mocks:
+        if given_value is not None and not fixture.getters:
+            if isinstance(given_value, TestDouble) and result.does_more:
+                self.busy_fixtures.add(name)
             fixture.table.fixture = name
             state.givers[name] = fixture
-        if result.configures_nothing or only_makes_mocks:
+        if result.only_makes_mocks:
             self.removed_parameters.add(name)
 
     def _apply_inherited(self, name: str, conftest: FileContext) -> None:
@@ -456,6 +460,18 @@ class _FunctionRewriter:
                 continue
             if not self.state.replies.replaces_llm(value):
                 raise UnrelatedMock(name)
+
+    def _check_busy_fixtures(self) -> None:
+        """Refuse to replace a mock that the rest of its fixture may need as it is."""
+        # A fixture that gives a reply function stays, with all that it does.
+        for name in sorted(self.busy_fixtures - self._find_givers()):
+            value = self.state.table.values[name]
+            if isinstance(value, TestDouble) and not self.state.replies.replaces_llm(value):
+                raise UnrelatedMock(name)
+            raise CannotRewrite(
+                f"the fixture {name} gives a mock and does something else",
+                "Do that in another fixture, then run this again.",
+            )
 
     def _check_kept_fixtures(self) -> None:
         """Refuse a mock that a fixture which stays has, too."""

@@ -80,6 +80,13 @@ class RewrittenFunction:
     todos: tuple[CannotRewrite, ...] = ()
     givers: Mapping[str, cst.FunctionDef] = field(default_factory=dict)
 
+    @property
+    def only_makes_mocks(self) -> bool:
+        """Return whether a fixture does nothing that a new test needs."""
+        if self.node is None:
+            return self.given_value is not None and not self.does_more
+        return self.configures_nothing
+
 
 SharedFixtures: TypeAlias = dict[tuple[Path, str], tuple["FunctionState", RewrittenFunction]]
 

@@ -34,6 +34,24 @@ FILE = """
         model.prompt.return_value.text.return_value = "Hello"
         assert app.ask() is model
 """
+BUSY_FIXTURE = """
+    from unittest.mock import Mock, patch
+
+    import pytest
+
+    import app
+
+
+    @pytest.fixture
+    def model(monkeypatch):
+        model = Mock()
+        monkeypatch.setenv("MODE", "test")
+        return model
+
+
+    def test_the_answer(model):
+        model.prompt.return_value.text.return_value = 'Hello'
+"""
 NEW_FIXTURE = """
     @pytest.fixture(autouse=True)
     def model():
@@ -96,3 +114,43 @@ def test_one_that_does_more_stays_with_all_of_its_tests(
     reasons = {change.name: change.reason for change in result.manual_changes}
     assert reasons["model"] == "test_the_identity uses it and cannot be rewritten"
     assert reasons["test_the_answer"] == "it uses the fixture model, which cannot be rewritten"
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_changed"),
+    [("function", True), ("module", False), ("session", False)],
+)
+def test_one_that_stays_for_several_tests_may_reach_the_others(
+    tmp_path: Path, scope: str, is_changed: bool
+) -> None:
+    _, result = migrate(tmp_path, f"(scope={scope!r})")
+    assert ("test_the_answer" in result.changed) == is_changed
+    reasons = {change.name: change.reason for change in result.manual_changes}
+    reason = "the fixture model patches for several tests, and may reach this one, too"
+    assert (reasons.get("test_the_answer") == reason) != is_changed
+
+
+@pytest.mark.parametrize(
+    ("use", "reason"),
+    [
+        (
+            "with patch('app.get_model', return_value=model):\n        assert app.ask() == 'Hello'",
+            "the fixture model gives a mock and does something else",
+        ),
+        (
+            "with patch('app.get_model'):\n        assert app.stop() == 'Hello'",
+            "no reply is configured, so the model replies with another Mock",
+        ),
+    ],
+)
+def test_one_that_gives_a_mock_and_does_more_stays_with_its_test(
+    tmp_path: Path, use: str, reason: str
+) -> None:
+    (tmp_path / "app.py").write_text("from llm import get_model\n")
+    source = dedent(BUSY_FIXTURE) + f"    {use}\n"
+    result = rewrite_file(
+        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+    assert result.after == source
+    [change] = result.manual_changes
+    assert change.reason == reason
