@@ -8,6 +8,8 @@ from llm_mock.migrate.body import Slot
 from llm_mock.migrate.doubles import (
     LegacyMock,
     PatchedGetter,
+    ReturnByName,
+    SideEffectList,
     TestDouble,
     Value,
     iterate_doubles,
@@ -49,10 +51,16 @@ class ConfiguredReplies:
         # A list, because doubles are compared by identity.
         self._reachable: list[TestDouble] = []
 
-    def replaces_llm(self, double: Value | None) -> bool:
-        """Return whether `llm` has, or had, a mock among its replacements or their parts."""
+    def replaces_llm(self, value: Value | None) -> bool:
+        """Return whether `llm` has, or had, a mock among its replacements or their parts.
+
+        Args:
+            value: the mock, or several of them.
+        """
         self._collect_reachable()
-        return isinstance(double, LegacyMock) or self._is_reachable(double)
+        if isinstance(value, (SideEffectList, ReturnByName)):
+            return any(map(self._is_reachable, iterate_doubles([value])))
+        return isinstance(value, LegacyMock) or self._is_reachable(value)
 
     def _is_reachable(self, value: Value | None) -> bool:
         return any(value is double for double in self._reachable)

@@ -164,25 +164,24 @@ def _parse(source: bytes) -> cst.Module | None:
         return None
 
 
-def find_unknown_name(roots: Sequence[Value | None], known: Scope, conftest: Scope) -> str | None:
-    """Return a name in the values of a fixture that means something else in another file.
+def find_unknown_names(roots: Sequence[Value | None], known: Scope, conftest: Scope) -> set[str]:
+    """Return the names in the values of a fixture that mean something else in another file.
 
     Args:
         roots: the mocks of the fixture.
         known: the names of the file whose tests get the values.
         conftest: the names of the file of the fixture.
     """
+    functions: set[str] = set()
     names: set[str] = set()
     for double in iterate_doubles(roots):
         if isinstance(double, FunctionDouble):
             # Its definition would have to move, with all that it uses.
-            return double.definition.name.value
+            functions.add(double.definition.name.value)
+            continue
         for value in (*double.attributes.values(), double.return_value, double.side_effect):
             names |= _collect_names(value)
-    for name in sorted(names):
-        if _is_other_name(name, known, conftest):
-            return name
-    return None
+    return functions.union(name for name in names if _is_other_name(name, known, conftest))
 
 
 def _collect_names(value: Value | None) -> frozenset[str]:

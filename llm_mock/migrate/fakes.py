@@ -7,7 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.doubles import Argument, PlainCode, ReturnByName, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    Argument,
+    PlainCode,
+    ReturnByName,
+    SideEffectList,
+    TestDouble,
+    Value,
+)
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import (
@@ -363,7 +370,7 @@ def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> boo
         return False
     value = node.value
     target = node.targets[0].target
-    if isinstance(target, cst.Tuple) and isinstance(value, cst.Tuple):
+    if isinstance(target, cst.Tuple):
         return _unpack(target, value, table)
     return _assign(target, value, table)
 
@@ -381,18 +388,23 @@ def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
     return True
 
 
-def _unpack(target: cst.Tuple, value: cst.Tuple, table: SymbolTable) -> bool:
-    """Apply `first, second = Mock(), Mock()`."""
-    targets = [element.value for element in target.elements]
-    values = [element.value for element in value.elements]
-    if len(targets) != len(values):
+def _unpack(target: cst.Tuple, value: cst.BaseExpression, table: SymbolTable) -> bool:
+    """Apply `first, second = Mock(), Mock()`, or the same for what a fixture gives."""
+    given = table.evaluate(value)
+    names = [element.value for element in target.elements]
+    if not isinstance(given, SideEffectList) or len(given.values) != len(names):
         return False
-    # The statement is removed as a whole, so all values must be mocks.
-    for node in values:
-        if isinstance(table.evaluate(node), PlainCode):
+    mocks = {}
+    for name, item in zip(names, given.values, strict=True):
+        # The statement is removed as a whole, so all values must be mocks.
+        if isinstance(item, PlainCode) or not isinstance(name, cst.Name):
             return False
-    pairs = zip(targets, values, strict=True)
-    return all(_assign(name, node, table) for name, node in pairs)
+        if name.value != "_":
+            mocks[name.value] = item
+    if not table.unrelated.isdisjoint(mocks):
+        return False
+    table.values.update(mocks)
+    return True
 
 
 def _assign(target: cst.BaseExpression, value: cst.BaseExpression, table: SymbolTable) -> bool:

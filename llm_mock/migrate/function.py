@@ -9,7 +9,7 @@ import libcst as cst
 import libcst.matchers as m
 
 from llm_mock.migrate.body import Part, assemble_body, collect_comments
-from llm_mock.migrate.conftests import find_unknown_name, is_for_one_test
+from llm_mock.migrate.conftests import find_unknown_names, is_for_one_test
 from llm_mock.migrate.doubles import (
     LegacyMock,
     PatchedGetter,
@@ -165,6 +165,8 @@ class _FunctionRewriter:
         self.fixtures: set[str] = set()
         self.busy_fixtures: set[str] = set()
         """The fixtures that give a mock without a patch, and do something else."""
+        self.unknown_names: dict[str, str] = {}
+        """The names that only a conftest.py has, each with the fixture whose mock uses it."""
         self.comments: list[cst.EmptyLine] = []
         """The comments of removed decorators."""
 
@@ -180,6 +182,8 @@ class _FunctionRewriter:
         except CannotRewritePatch:
             raise
         except CannotRewrite as error:
+            if error.node is not None:
+                self._refuse_unknown_names(error.node)
             if state.getters or self.patches_llm():
                 self._check_used(error)
                 raise
@@ -198,6 +202,7 @@ class _FunctionRewriter:
         self._check_reached()
         self._check_busy_fixtures()
         self._check_kept_fixtures()
+        self._check_unknown_names()
         node = self._assemble(decorators, parts)
         return RewrittenFunction(
             node,
@@ -361,6 +366,7 @@ class _FunctionRewriter:
             state.add_getter(getter)
         state.table.values[name] = result.given_value
         state.inherited[name] = conftest
+        self._collect_unknown_names(name, conftest)
         self.removed_parameters.add(name)
         if name in state.clients:
             line = self.statements.new_client(name, state.function.name)
@@ -416,13 +422,27 @@ class _FunctionRewriter:
             return "has arguments, so that its mock may be one of several tests"
         if result.does_more:
             return "does something besides mocking"
-        fixture = self.state.shared[conftest.path, name][0]
-        roots = [result.given_value]
-        roots += [getter.double for getter in fixture.getters]
-        unknown = find_unknown_name(roots, self.state.context.scope, conftest.scope)
-        if unknown is not None:
-            return f"uses {unknown}, which this file does not have"
         return None
+
+    def _collect_unknown_names(self, name: str, conftest: FileContext) -> None:
+        """Add the names of a fixture's mocks that the file of the test does not have."""
+        fixture = self.state.shared[conftest.path, name][0]
+        roots = [fixture.given_value, *(getter.double for getter in fixture.getters)]
+        for unknown in find_unknown_names(roots, self.state.context.scope, conftest.scope):
+            self.unknown_names[unknown] = name
+
+    def _check_unknown_names(self) -> None:
+        """Refuse a reply with a name that only the file of a fixture has."""
+        if not self.unknown_names:
+            return
+        for slot in self.state.slots:
+            for line in slot.lines:
+                self._refuse_unknown_names(cst.parse_module(line))
+
+    def _refuse_unknown_names(self, node: cst.CSTNode) -> None:
+        for name in sorted(collect_names(node) & self.unknown_names.keys()):
+            reason = f"uses {name}, which this file does not have"
+            raise _new_inherited_problem(self.unknown_names[name], reason)
 
     def _check_replies(self) -> None:
         state = self.state

@@ -9,6 +9,8 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply, get_node
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
+    UsageFields,
+    format_option,
     format_tool_call,
     format_usage,
     get_items,
@@ -23,9 +25,9 @@ from llm_mock.migrate.syntax import get_string, to_source
 # What the mock sends by itself, in its real form.
 _ENVELOPE = ("id", "object", "created", "model", "system_fingerprint")
 _FIELDS = {
-    "response": ("choices", "usage", *_ENVELOPE),
+    "response": ("choices", "usage", "service_tier", *_ENVELOPE),
     "choice": ("message", "finish_reason", "index"),
-    "message": ("content", "tool_calls", "role"),
+    "message": ("content", "tool_calls", "role", "refusal", "reasoning_content"),
     "tool call": ("id", "function", "type"),
     "function": ("name", "arguments"),
     "chunk": ("choices", "usage", *_ENVELOPE),
@@ -33,6 +35,11 @@ _FIELDS = {
     "delta": ("content", "role"),
 }
 """The attributes of each part of a response that a reply can have."""
+_USAGE = UsageFields(
+    "prompt_tokens",
+    "completion_tokens",
+    ("prompt_tokens_details", "completion_tokens_details"),
+)
 # A reply without one ends with these.
 _USUAL_ENDS = ("stop", "tool_calls")
 
@@ -61,9 +68,12 @@ def convert_completion(double: TestDouble, table: SymbolTable) -> str | None:
     arguments = [] if text is None else [text]
     if calls:
         arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    arguments += format_option("refusal", message.get("refusal"), table)
+    arguments += format_option("reasoning", message.get("reasoning_content"), table)
     arguments += _format_end(choice.get("finish_reason"))
-    arguments += format_usage(fields.get("usage"), "prompt_tokens", "completion_tokens")
-    if text is None and not calls:
+    arguments += format_option("service_tier", fields.get("service_tier"), table)
+    arguments += format_usage(fields.get("usage"), _USAGE)
+    if text is None and not calls and "refusal" not in message:
         refuse_empty(double)
     if not arguments:
         return None
@@ -84,7 +94,7 @@ def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:
     for value in values:
         fields = read_fields(value, "chunk", _FIELDS["chunk"])
         usage = fields.get("usage")
-        others += format_usage(usage, "prompt_tokens", "completion_tokens")
+        others += format_usage(usage, _USAGE)
         # The last chunk may have the usage only.
         for item in get_items(fields.get("choices"), "choices"):
             name = "choice of a chunk"

@@ -7,7 +7,9 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
+    UsageFields,
     format_contents,
+    format_reasoning,
     format_tool_call,
     format_usage,
     get_items,
@@ -21,7 +23,12 @@ from llm_mock.migrate.syntax import get_string, to_source
 
 # The mock sends `id`, `model`, `role` and `type` by itself.
 _RESPONSE_FIELDS = ("content", "stop_reason", "usage", "id", "model", "role", "type")
-_BLOCK_FIELDS = ("type", "text", "id", "name", "input")
+_BLOCK_FIELDS = ("type", "text", "id", "name", "input", "thinking", "signature")
+_USAGE = UsageFields(
+    "input_tokens",
+    "output_tokens",
+    ("cache_creation_input_tokens", "cache_read_input_tokens"),
+)
 # A reply without a finish reason ends with the first two.
 _ENDS = {"end_turn": None, "tool_use": None, "max_tokens": "length"}
 
@@ -39,10 +46,14 @@ def convert_message(double: TestDouble, table: SymbolTable) -> str | None:
     fields = read_fields(double, "response", _RESPONSE_FIELDS)
     texts = []
     calls = []
+    thoughts = []
     for item in get_items(fields.get("content"), "content"):
         block = read_fields(item, "content block", _BLOCK_FIELDS)
         text = get_text(block.get("text"), "text", table)
-        if text is not None:
+        thought = get_text(block.get("thinking"), "thinking", table)
+        if thought is not None:
+            thoughts.append(thought)
+        elif text is not None:
             texts.append(text)
         else:
             calls.append(_convert_tool_use(block))
@@ -50,8 +61,9 @@ def convert_message(double: TestDouble, table: SymbolTable) -> str | None:
     if not arguments:
         refuse_empty(double)
         return None
+    arguments += format_reasoning(thoughts)
     arguments += _format_end(fields.get("stop_reason"))
-    arguments += format_usage(fields.get("usage"), "input_tokens", "output_tokens")
+    arguments += format_usage(fields.get("usage"), _USAGE)
     if arguments == texts:
         return texts[0]
     return format_reply(arguments, table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -141,6 +142,26 @@ def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
     return to_source(node)
 
 
+def format_option(option: str, value: Value | None, table: SymbolTable) -> list[str]:
+    """Return the argument of a reply for a text beside its content, if there is one."""
+    text = get_text(value, option, table)
+    return [] if text is None else [f"{option}={text}"]
+
+
+def format_reasoning(thoughts: list[str]) -> list[str]:
+    """Return the argument of a reply for the model's reasoning, if there is one.
+
+    Raises:
+        CannotRewrite: there are several texts of it, and a reply has one.
+    """
+    if len(thoughts) > 1:
+        raise CannotRewrite(
+            f"the response has {len(thoughts)} texts of its reasoning",
+            "A Reply has one: join them, then run this again.",
+        )
+    return [f"reasoning={thought}" for thought in thoughts]
+
+
 def format_contents(texts: list[str], calls: list[str]) -> list[str]:
     """Return the arguments of a reply for its text and its tool calls, perhaps none.
 
@@ -170,27 +191,64 @@ def format_tool_call(
     return f"ToolCall({source})"
 
 
-def format_usage(usage: Value | None, prompt: str, completion: str) -> list[str]:
+@dataclass(frozen=True)
+class UsageFields:
+    """The names of the counts in the usage of an API.
+
+    Attributes:
+        given: the tokens of the prompt.
+        made: the tokens of the answer.
+        details: further counts, each a number or a mapping of numbers.
+    """
+
+    given: str
+    made: str
+    details: tuple[str, ...]
+
+
+def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
     """Return the argument of a reply for its usage, if there is one.
 
     Args:
         usage: the usage of the response.
-        prompt: the name of the attribute for the tokens of the prompt.
-        completion: the name of the one for the tokens of the answer.
+        names: the names of its counts.
     """
-    fields = read_fields(usage, "usage", (prompt, completion, "total_tokens"))
+    fields = read_fields(usage, "usage", (names.given, names.made, "total_tokens", *names.details))
     if not fields:
         return []
-    given = get_literal(fields.get(prompt), f"usage.{prompt}")
-    made = get_literal(fields.get(completion), f"usage.{completion}")
+    given = get_literal(fields.get(names.given), f"usage.{names.given}")
+    made = get_literal(fields.get(names.made), f"usage.{names.made}")
     if given is None or made is None:
         raise CannotRewrite(
-            f"the usage lacks {prompt} or {completion}",
+            f"the usage lacks {names.given} or {names.made}",
             'The total is their sum: Reply(text, usage={"input": …, "output": …}).',
         )
     total = get_literal(fields.get("total_tokens"), "usage.total_tokens")
     _check_total(given, made, total)
-    return [f'usage={{"input": {to_source(given)}, "output": {to_source(made)}}}']
+    items = [f'"input": {to_source(given)}', f'"output": {to_source(made)}']
+    details = [_format_details(name, fields[name]) for name in names.details if name in fields]
+    if any(details):
+        items.append(f'"details": {{{", ".join(filter(None, details))}}}')
+    return [f"usage={{{', '.join(items)}}}"]
+
+
+def _format_details(name: str, value: Value) -> str:
+    """Return the source of further counts as an item of a dict; empty if all of them are 0."""
+    node = get_node(value)
+    is_count = node is not None and not isinstance(node, cst.Dict)
+    source = to_source(node) if is_count and node is not None else _format_counts(name, value)
+    # The mock sends a 0 where the provider does.
+    return "" if source in ("0", "") else f'"{name}": {source}'
+
+
+def _format_counts(name: str, value: Value) -> str:
+    """Return the source of a mapping of counts; empty if all of them are 0."""
+    counts = []
+    for key, count in _list_attributes(value, name).items():
+        node = get_literal(count, f"usage.{name}.{key}")
+        if node is not None and get_int(node) != 0:
+            counts.append(f'"{key}": {to_source(node)}')
+    return f"{{{', '.join(counts)}}}" if counts else ""
 
 
 def _check_total(

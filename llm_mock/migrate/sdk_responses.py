@@ -9,7 +9,10 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
+    UsageFields,
     format_contents,
+    format_option,
+    format_reasoning,
     format_tool_call,
     format_usage,
     get_items,
@@ -24,10 +27,49 @@ from llm_mock.migrate.syntax import get_string, to_source
 # What the mock sends by itself, in its real form.
 _ENVELOPE = ("id", "object", "created_at", "model")
 # The mock repeats those of the request.
-_ECHOED = ("parallel_tool_calls", "tool_choice", "tools")
-_RESPONSE_FIELDS = ("output", "output_text", "usage", "status", *_ENVELOPE, *_ECHOED)
-_ITEM_FIELDS = ("type", "content", "name", "arguments", "call_id", "id", "role", "status")
+_ECHOED = (
+    "instructions",
+    "max_output_tokens",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "reasoning",
+    "store",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_p",
+    "truncation",
+)
+_RESPONSE_FIELDS = (
+    "output",
+    "output_text",
+    "usage",
+    "status",
+    "service_tier",
+    # Who pays is nothing that the model says.
+    "billing",
+    *_ENVELOPE,
+    *_ECHOED,
+)
+_ITEM_FIELDS = (
+    "type",
+    "content",
+    "name",
+    "arguments",
+    "call_id",
+    "id",
+    "role",
+    "status",
+    "summary",
+)
 _CONTENT_FIELDS = ("type", "text", "annotations")
+_USAGE = UsageFields(
+    "input_tokens",
+    "output_tokens",
+    ("input_tokens_details", "output_tokens_details"),
+)
 _EVENT_FIELDS = ("type", "delta", "sequence_number", "item_id", "output_index", "content_index")
 _TEXT_EVENT = "response.output_text.delta"
 
@@ -44,7 +86,7 @@ def convert_response(double: TestDouble, table: SymbolTable) -> str | None:
     """
     fields = read_fields(double, "response", _RESPONSE_FIELDS)
     _check_status(fields.get("status"))
-    texts, calls = _read_output(fields.get("output"), table)
+    texts, calls, thoughts = _read_output(fields.get("output"), table)
     whole_text = get_text(fields.get("output_text"), "output_text", table)
     # A response with nothing but calls has an empty text.
     if whole_text is not None and not (calls and whole_text in ('""', "''")):
@@ -54,7 +96,9 @@ def convert_response(double: TestDouble, table: SymbolTable) -> str | None:
     if not arguments:
         refuse_empty(double)
         return None
-    arguments += format_usage(fields.get("usage"), "input_tokens", "output_tokens")
+    arguments += format_reasoning(thoughts)
+    arguments += format_option("service_tier", fields.get("service_tier"), table)
+    arguments += format_usage(fields.get("usage"), _USAGE)
     if arguments == texts:
         return texts[0]
     return format_reply(arguments, table)
@@ -99,17 +143,19 @@ def _check_status(value: Value | None) -> None:
 def _read_output(
     output: Value | None,
     table: SymbolTable,
-) -> tuple[list[str], list[str]]:
-    """Return the sources of the texts and of the function calls of an output."""
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the sources of the texts, function calls and summaries of an output."""
     texts: list[str] = []
     calls: list[str] = []
+    thoughts: list[str] = []
     for value in get_items(output, "output"):
         item = read_fields(value, "part of the output", _ITEM_FIELDS)
         if "arguments" in item or "name" in item:
             calls.append(_convert_function_call(item))
         else:
-            texts += _list_texts(item, table)
-    return texts, calls
+            texts += _list_texts(item.get("content"), table)
+            thoughts += _list_texts(item.get("summary"), table)
+    return texts, calls, thoughts
 
 
 def _check_text(whole_text: str, texts: list[str]) -> None:
@@ -123,10 +169,10 @@ def _check_text(whole_text: str, texts: list[str]) -> None:
     )
 
 
-def _list_texts(item: dict[str, Value], table: SymbolTable) -> list[str]:
-    """Return the sources of the texts in a message of the output."""
+def _list_texts(contents: Value | None, table: SymbolTable) -> list[str]:
+    """Return the sources of the texts in a message, or in the summaries of a reasoning."""
     texts = []
-    for value in get_items(item.get("content"), "content"):
+    for value in get_items(contents, "content"):
         content = read_fields(value, "content", _CONTENT_FIELDS)
         text = get_text(content.get("text"), "text", table)
         if text is not None:

@@ -298,9 +298,11 @@ class SymbolTable:
         return None
 
     def _call_factory(self, factory: Value, node: cst.Call) -> Value | None:
-        """Return the result of a function that a fixture gives, None for another value."""
+        """Return the result of a mock, or of a function that a fixture gives; None for others."""
         if not isinstance(factory, FunctionDouble):
-            return None
+            if not isinstance(factory, TestDouble) or factory.side_effect is not None:
+                return None
+            return factory.get_return_value()
         value: Value = self.scope.fakes.call_helper(
             factory.definition,
             node,

@@ -5,7 +5,7 @@ import json
 
 import httpx
 import openai
-from assistants import count_response, respond_async, respond_in_parts, respond_patiently
+from assistants import count_response, describe_response, respond_async, respond_in_parts, respond_patiently
 from assistants import respond_with_call, respond_with_output, respond_with_text
 from llm_mock import Reply, ToolCall
 
@@ -74,6 +74,11 @@ def test_a_complete_response(mock_llm_responses):
 def test_an_item_with_all_its_fields(mock_llm_responses):
     mock_llm_responses.set("*", Reply(tool_calls=[ToolCall("weather", "{}", "call_1")]))
     assert respond_with_call("a question") == ("weather", "{}")
+
+
+def test_details_of_a_response(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hi", reasoning="Hm", service_tier="flex", usage={"input": 3, "output": 4, "details": {"output_tokens_details": {"reasoning_tokens": 2}}}))
+    assert describe_response("a question") == "Hm/flex/2"
 
 
 def test_events_with_all_their_fields(mock_llm_responses):

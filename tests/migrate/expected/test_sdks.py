@@ -46,6 +46,11 @@ def test_attributes_of_a_mock(mock_llm_responses, mock_llm_calls):
     mock_llm_calls.assert_called_once()
 
 
+def test_two_mocks_of_a_fixture(mock_llm_responses):
+    mock_llm_responses.set("*", "Hi")
+    assert Assistant().answer("a question") == "Hi"
+
+
 def test_a_decorator(mock_llm_responses, mock_llm_calls):
     mock_llm_responses.set("*", "Hi")
     assert Assistant().answer("a question") == "Hi"
@@ -61,6 +66,17 @@ def test_types_of_the_sdk(mock_llm_responses):
     mock_llm_responses.set("*", Reply("Hi", finish_reason="length", usage={"input": 3, "output": 4}))
     assert Assistant().is_cut_off("a question")
     assert Assistant().count_tokens("a question") == 7
+
+
+def test_details_of_an_answer(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hi", reasoning="Hm", service_tier="flex", usage={"input": 3, "output": 4, "details": {"prompt_tokens_details": {"cached_tokens": 2}}}))
+    assert Assistant().describe_answer("a question") == "None/Hm/flex/2"
+
+
+def test_a_refusal(mock_llm_responses):
+    details = {"cached_tokens": 0}
+    mock_llm_responses.set("*", Reply(refusal="No", usage={"input": 3, "output": 4, "details": {"prompt_tokens_details": details}}))
+    assert Assistant().describe_answer("a question") == "No/None/None/0"
 
 
 def test_the_whole_request(mock_llm_responses, mock_llm_calls):
@@ -172,6 +188,11 @@ def test_a_message(mock_llm_responses):
 def test_the_end_of_a_message(mock_llm_responses):
     mock_llm_responses.set("*", Reply("Hi", finish_reason="length", usage={"input": 3, "output": 4}))
     assert assistants.get_claudes_end("a question") == "max_tokens, 4"
+
+
+def test_claudes_thoughts(mock_llm_responses):
+    mock_llm_responses.set("*", Reply("Hi", reasoning="Hm", usage={"input": 3, "output": 4, "details": {"cache_read_input_tokens": 2}}))
+    assert assistants.get_claudes_thoughts("a question") == "Hm/2"
 
 
 def test_the_usual_end_of_a_message(mock_llm_responses):

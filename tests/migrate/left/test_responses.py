@@ -48,8 +48,9 @@ def test_a_call_without_arguments(create):
     assert respond()
 
 
-def test_reasoning(create):
-    create.return_value = Mock(output=[Mock(type="reasoning", summary=[])], output_text="Hi")
+def test_two_summaries(create):
+    summaries = [Mock(text="First"), Mock(text="Then")]
+    create.return_value = Mock(output=[Mock(summary=summaries)], output_text="Hi")
     assert respond()
 
 

@@ -297,7 +297,8 @@ class TestMessage:
             assistants.get_claudes_text("a question")
 
     def test_thoughts(self):
-        response = Mock(content=[Mock(type="thinking", thinking="Hm"), Mock(text="Hi")])
+        first, then = Mock(thinking="Hm"), Mock(thinking="Ah")
+        response = Mock(content=[first, then, Mock(text="Hi")])
         with patch("assistants.anthropic.Anthropic") as client_class:
             client_class.return_value.messages.create.return_value = response
             assistants.get_claudes_text("a question")
@@ -431,3 +432,16 @@ class TestCalls:
     def test_calls_of_another_method(self, client):
         Assistant().answer("a question")
         client.models.list.assert_not_called()
+
+
+@pytest.fixture
+def classes(monkeypatch):
+    client_class, another = Mock(), Mock()
+    monkeypatch.setattr(assistants, "OpenAI", client_class)
+    return client_class, another
+
+
+def test_the_identity_of_a_client(classes):
+    client_class, another = classes
+    assert Assistant().client is client_class.return_value
+    assert not another.called

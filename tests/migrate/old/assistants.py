@@ -56,6 +56,14 @@ class Assistant:
         usage = self.complete(text).usage
         return broken("answer", 0, usage.prompt_tokens + usage.completion_tokens)
 
+    def describe_answer(self, text: str) -> str:
+        response = self.complete(text)
+        message = response.choices[0].message
+        details = response.usage.prompt_tokens_details
+        thoughts = getattr(message, "reasoning_content", None)
+        parts = [message.refusal, thoughts, response.service_tier, details.cached_tokens]
+        return broken("answer", "…", "/".join(map(str, parts)))
+
     def stream_answer(self, text: str) -> list[object]:
         parts: list[object] = []
         usage = {"include_usage": True}
@@ -119,6 +127,14 @@ def respond_with_call(text: str) -> tuple[str, str]:
 def count_response(text: str) -> int:
     usage = respond(text).usage
     return broken("answer", 0, usage.input_tokens + usage.output_tokens)
+
+
+def describe_response(text: str) -> str:
+    response = respond(text)
+    thoughts = [item.summary[0].text for item in response.output if item.type == "reasoning"]
+    usage = response.usage
+    parts = [*thoughts, response.service_tier, usage.output_tokens_details.reasoning_tokens]
+    return broken("answer", "…", "/".join(map(str, parts)))
 
 
 def respond_in_parts(text: str) -> list[str]:
@@ -185,6 +201,12 @@ def get_claudes_tool(text: str) -> tuple[str, object]:
 def get_claudes_end(text: str) -> str:
     response = ask_claude(text)
     return broken("answer", "…", f"{response.stop_reason}, {response.usage.output_tokens}")
+
+
+def get_claudes_thoughts(text: str) -> str:
+    response = ask_claude(text, thinking={"type": "enabled", "budget_tokens": 1024})
+    parts = [response.content[0].thinking, response.usage.cache_read_input_tokens]
+    return broken("answer", "…", "/".join(map(str, parts)))
 
 
 async def ask_claude_async(text: str, client: object = None) -> str:

@@ -8,7 +8,7 @@ from unittest.mock import AsyncMock, MagicMock, Mock, patch
 import httpx
 import openai
 import pytest
-from assistants import count_response, respond_async, respond_in_parts, respond_patiently
+from assistants import count_response, describe_response, respond_async, respond_in_parts, respond_patiently
 from assistants import respond_with_call, respond_with_output, respond_with_text
 from openai.types.responses import Response, ResponseOutputMessage, ResponseOutputText
 
@@ -122,6 +122,26 @@ def test_an_item_with_all_its_fields(client):
     )
     client.responses.create.return_value = SimpleNamespace(output=[call])
     assert respond_with_call("a question") == ("weather", "{}")
+
+
+def test_details_of_a_response(client):
+    client.responses.create.return_value = SimpleNamespace(
+        metadata={},
+        temperature=1.0,
+        billing={"payer": "developer"},
+        service_tier="flex",
+        output=[
+            SimpleNamespace(type="reasoning", summary=[SimpleNamespace(text="Hm")]),
+            SimpleNamespace(type="message", content=[SimpleNamespace(text="Hi")]),
+        ],
+        usage=SimpleNamespace(
+            input_tokens=3,
+            input_tokens_details=SimpleNamespace(cached_tokens=0),
+            output_tokens=4,
+            output_tokens_details=SimpleNamespace(reasoning_tokens=2),
+        ),
+    )
+    assert describe_response("a question") == "Hm/flex/2"
 
 
 def test_events_with_all_their_fields(client):

@@ -47,6 +47,13 @@ def patched_class(monkeypatch):
     monkeypatch.setattr(assistants, "OpenAI", lambda **options: client)
 
 
+@pytest.fixture
+def classes(monkeypatch):
+    client_class, another = MagicMock(), MagicMock()
+    monkeypatch.setattr(assistants, "OpenAI", client_class)
+    return client_class, another
+
+
 def new_response(content, tool_calls=None):
     message = Mock(content=content, tool_calls=tool_calls, role="assistant", refusal=None)
     return SimpleNamespace(choices=[SimpleNamespace(message=message)])
@@ -68,6 +75,12 @@ def test_attributes_of_a_mock(client):
     client.chat.completions.create.return_value = response
     assert assistant.answer("a question") == "Hi"
     client.chat.completions.create.assert_called_once()
+
+
+def test_two_mocks_of_a_fixture(classes):
+    client_class, _ = classes
+    client_class().chat.completions.create.return_value = new_response("Hi")
+    assert Assistant().answer("a question") == "Hi"
 
 
 @patch("assistants.OpenAI")
@@ -98,6 +111,33 @@ def test_types_of_the_sdk(client):
     )
     assert Assistant().is_cut_off("a question")
     assert Assistant().count_tokens("a question") == 7
+
+
+def test_details_of_an_answer(client):
+    message = Mock(content="Hi", tool_calls=None, reasoning_content="Hm", refusal=None)
+    details = Mock(cached_tokens=2, audio_tokens=0)
+    client.chat.completions.create.return_value = Mock(
+        choices=[Mock(message=message)],
+        service_tier="flex",
+        usage=Mock(prompt_tokens=3, completion_tokens=4, prompt_tokens_details=details),
+    )
+    assert Assistant().describe_answer("a question") == "None/Hm/flex/2"
+
+
+def test_a_refusal(client):
+    message = Mock(content=None, tool_calls=None, refusal="No", reasoning_content=None)
+    details = {"cached_tokens": 0}
+    client.chat.completions.create.return_value = Mock(
+        choices=[Mock(message=message)],
+        service_tier=None,
+        usage=CompletionUsage(
+            prompt_tokens=3,
+            completion_tokens=4,
+            total_tokens=7,
+            prompt_tokens_details=details,
+        ),
+    )
+    assert Assistant().describe_answer("a question") == "No/None/None/0"
 
 
 def test_the_whole_request(client):
@@ -264,6 +304,16 @@ def test_the_end_of_a_message(client_class):
     response.usage.output_tokens = 4
     client_class.return_value.messages.create.return_value = response
     assert assistants.get_claudes_end("a question") == "max_tokens, 4"
+
+
+def test_claudes_thoughts():
+    thinking = Mock(type="thinking", thinking="Hm", signature="abc")
+    answer = Mock(type="text", text="Hi")
+    usage = Mock(input_tokens=3, output_tokens=4, cache_read_input_tokens=2)
+    response = Mock(content=[thinking, answer], usage=usage)
+    with patch("assistants.anthropic.Anthropic") as client_class:
+        client_class.return_value.messages.create.return_value = response
+        assert assistants.get_claudes_thoughts("a question") == "Hm/2"
 
 
 @patch("assistants.anthropic.Anthropic")
