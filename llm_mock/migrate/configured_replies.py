@@ -59,7 +59,8 @@ class ConfiguredReplies:
         """
         self._collect_reachable()
         if isinstance(value, (SideEffectList, ReturnByName)):
-            return any(map(self._is_reachable, iterate_doubles([value])))
+            doubles = iterate_doubles([value])
+            return any(map(self._is_reachable, doubles))
         return isinstance(value, LegacyMock) or self._is_reachable(value)
 
     def _is_reachable(self, value: Value | None) -> bool:

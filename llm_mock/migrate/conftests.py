@@ -181,7 +181,10 @@ def find_unknown_names(roots: Sequence[Value | None], known: Scope, conftest: Sc
             continue
         for value in (*double.attributes.values(), double.return_value, double.side_effect):
             names |= _collect_names(value)
-    return functions.union(name for name in names if _is_other_name(name, known, conftest))
+    for name in names:
+        if _is_other_name(name, known, conftest):
+            functions.add(name)
+    return functions
 
 
 def _collect_names(value: Value | None) -> frozenset[str]:

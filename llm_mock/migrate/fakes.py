@@ -361,7 +361,7 @@ def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> boo
     if isinstance(node, cst.Pass):
         return True
     if isinstance(node, cst.Expr):
-        return _apply_configure_mock(node.value, table)
+        return _apply_configure_mock(node.value, table) or _apply_helper(node.value, table)
     if isinstance(node, cst.AnnAssign):
         if node.value is None:
             return False
@@ -388,11 +388,23 @@ def _apply_configure_mock(call: cst.BaseExpression, table: SymbolTable) -> bool:
     return True
 
 
+def _apply_helper(call: cst.BaseExpression, table: SymbolTable) -> bool:
+    """Apply a helper of the file that configures the mock which it is given."""
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Name):
+        return False
+    if call.func.value not in table.scope.functions:
+        return False
+    result = table.evaluate(call)
+    return not isinstance(result, PlainCode)
+
+
 def _unpack(target: cst.Tuple, value: cst.BaseExpression, table: SymbolTable) -> bool:
     """Apply `first, second = Mock(), Mock()`, or the same for what a fixture gives."""
     given = table.evaluate(value)
     names = [element.value for element in target.elements]
-    if not isinstance(given, SideEffectList) or len(given.values) != len(names):
+    if not isinstance(given, SideEffectList):
+        return False
+    if len(given.values) != len(names):
         return False
     mocks = {}
     for name, item in zip(names, given.values, strict=True):

@@ -427,9 +427,14 @@ class _FunctionRewriter:
     def _collect_unknown_names(self, name: str, conftest: FileContext) -> None:
         """Add the names of a fixture's mocks that the file of the test does not have."""
         fixture = self.state.shared[conftest.path, name][0]
-        roots = [fixture.given_value, *(getter.double for getter in fixture.getters)]
-        for unknown in find_unknown_names(roots, self.state.context.scope, conftest.scope):
-            self.unknown_names[unknown] = name
+        roots = [fixture.given_value]
+        roots += [getter.double for getter in fixture.getters]
+        unknown = find_unknown_names(
+            roots,
+            self.state.context.scope,
+            conftest.scope,
+        )
+        self.unknown_names |= dict.fromkeys(unknown, name)
 
     def _check_unknown_names(self) -> None:
         """Refuse a reply with a name that only the file of a fixture has."""
@@ -437,12 +442,15 @@ class _FunctionRewriter:
             return
         for slot in self.state.slots:
             for line in slot.lines:
-                self._refuse_unknown_names(cst.parse_module(line))
+                statement = cst.parse_module(line)
+                self._refuse_unknown_names(statement)
 
     def _refuse_unknown_names(self, node: cst.CSTNode) -> None:
-        for name in sorted(collect_names(node) & self.unknown_names.keys()):
+        used = collect_names(node)
+        for name in sorted(used & self.unknown_names.keys()):
+            fixture = self.unknown_names[name]
             reason = f"uses {name}, which this file does not have"
-            raise _new_inherited_problem(self.unknown_names[name], reason)
+            raise _new_inherited_problem(fixture, reason)
 
     def _check_replies(self) -> None:
         state = self.state
@@ -484,9 +492,10 @@ class _FunctionRewriter:
     def _check_busy_fixtures(self) -> None:
         """Refuse to replace a mock that the rest of its fixture may need as it is."""
         # A fixture that gives a reply function stays, with all that it does.
-        for name in sorted(self.busy_fixtures - self._find_givers()):
+        giving_mocks = self.busy_fixtures - self._find_givers()
+        for name in sorted(giving_mocks):
             value = self.state.table.values[name]
-            if isinstance(value, TestDouble) and not self.state.replies.replaces_llm(value):
+            if not self.state.replies.replaces_llm(value):
                 raise UnrelatedMock(name)
             raise CannotRewrite(
                 f"the fixture {name} gives a mock and does something else",

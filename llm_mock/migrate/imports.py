@@ -28,7 +28,7 @@ def update_imports(
     *,
     needs_json: bool = False,
 ) -> cst.Module:
-    """Remove imports, helpers and fakes that became unused, and import `Reply` if needed.
+    """Remove imports, helpers and fakes that became unused, and import what the replies need.
 
     Names that the old file did not use either are left alone.
 
@@ -69,7 +69,7 @@ def _add_imports(
     path: Path,
 ) -> list[cst.BaseStatement]:
     """Import the names of `llm_mock` that the new tests use."""
-    for name in ("Reply", "ToolCall"):
+    for name in ("Reply", "ToolCall", "templates"):
         if name in new_names:
             body = add_import(body, name, path)
     return body

@@ -70,6 +70,11 @@ ADDED_ARGUMENT = "encoding_format"
 LITELLM_ARGUMENTS = ("messages", "temperature", "max_tokens", "top_p", "tools", "tool_choice")
 _LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
 _GET_CALL = m.Call(m.Attribute(attr=m.Name("get")))
+# Of `unittest`.
+_MEMBERSHIP_ASSERTION = m.Call(
+    m.Attribute(m.Name("self"), m.Name("assertIn") | m.Name("assertNotIn")),
+    [m.Arg(), m.Arg(), m.AtMostN(m.Arg(), n=1)],
+)
 # Not `mock_calls`, which has the calls of results as well, such as `call().text()`.
 CALL_ATTRIBUTES = ("call_count", "called", "call_args", "call_args_list")
 
@@ -443,7 +448,9 @@ class CallReader:
         return None
 
     def _read_call(self, node: cst.Call) -> cst.BaseExpression | None:
-        """Read `len(calls)` or `kwargs.get(name)`."""
+        """Read `len(calls)`, `kwargs.get(name)` or `self.assertIn(name, kwargs)`."""
+        if m.matches(node, _MEMBERSHIP_ASSERTION):
+            return self._read_membership_assertion(node)
         if m.matches(node, _LEN_CALL):
             [argument] = node.args
             calls = self.read(argument.value)
@@ -462,6 +469,23 @@ class CallReader:
         if defaults and to_source(defaults[0].value) != "None":
             return None
         return _read_keyword(keywords, name, node, uses_get=True)
+
+    def _read_membership_assertion(self, node: cst.Call) -> cst.BaseExpression | None:
+        name, container, *others = node.args
+        keywords = self.read(container.value)
+        if not isinstance(keywords, KeywordArguments):
+            return None
+        function = cst.ensure_type(node.func, cst.Attribute)
+        if function.attr.value == "assertIn":
+            operator: cst.BaseCompOp = cst.In()
+        else:
+            operator = cst.NotIn()
+        target = cst.ComparisonTarget(operator, container.value)
+        comparison = cst.Comparison(name.value, [target])
+        comparison = _read_membership(comparison, keywords)
+        [new_target] = comparison.comparisons
+        new_container = container.with_changes(value=new_target.comparator)
+        return node.with_changes(args=[name, new_container, *others])
 
     def _read_comparison(self, node: cst.Comparison) -> cst.BaseExpression | None:
         if len(node.comparisons) != 1:
@@ -641,7 +665,7 @@ def new_litellm_problem(node: cst.CSTNode) -> CannotRewrite:
     )
 
 
-def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.BaseExpression:
+def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Comparison:
     """Rewrite `"system" in kwargs`."""
     [target] = node.comparisons
     call = keywords.call

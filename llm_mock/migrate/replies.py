@@ -78,15 +78,20 @@ def format_reply(arguments: Sequence[str], table: SymbolTable) -> str:
     Raises:
         CannotRewrite: the name `Reply` of the file is something else.
     """
+    check_import("Reply", table)
+    return f"Reply({', '.join(arguments)})"
+
+
+def check_import(name: str, table: SymbolTable) -> None:
+    """Refuse a reply that needs a name of `llm_mock` which the file has for something else."""
     scope = table.scope
     definitions = (scope.functions, scope.classes, scope.constants)
-    is_defined = any("Reply" in names for names in definitions)
-    if is_defined or scope.imports.get("Reply") not in (None, "llm_mock.Reply"):
+    is_defined = any(name in names for names in definitions)
+    if is_defined or scope.imports.get(name) not in (None, f"llm_mock.{name}"):
         raise CannotRewrite(
-            "the reply needs llm_mock.Reply, and Reply is another name of this file",
+            f"the reply needs llm_mock.{name}, and {name} is another name of this file",
             "Rename it, then run this again.",
         )
-    return f"Reply({', '.join(arguments)})"
 
 
 def find_models(getter: PatchedGetter) -> list[tuple[str, TestDouble]]:

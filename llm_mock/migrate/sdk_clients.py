@@ -175,7 +175,7 @@ def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
         double: the double.
         sdks: the SDKs that the file names: clients of other services have `messages.create`, too.
     """
-    for path, value in _walk(double, ""):
+    for path, value in _walk(double):
         sdk = METHODS.get(path, "")
         if sdk not in sdks or not isinstance(value, TestDouble):
             continue
@@ -253,7 +253,7 @@ def _new_client(method: TestDouble, path: str) -> TestDouble:
 def find_methods(client: TestDouble) -> list[tuple[str, TestDouble]]:
     """Return paths and doubles of the methods that call a model, as far as the test has them."""
     methods = []
-    for path, value in _walk(client, ""):
+    for path, value in _walk(client):
         if path in METHODS and isinstance(value, TestDouble):
             methods.append((path, value))
     return methods
@@ -296,20 +296,29 @@ def has_two_kinds(patched: PatchedClient) -> bool:
 
 def find_other_configuration(client: TestDouble) -> tuple[str, Value] | None:
     """Return the path and value of something else that a test configures, or None."""
-    for path, value in _walk(client, ""):
+    for path, value in _walk(client):
         is_known = path in METHODS and isinstance(value, TestDouble)
         if not is_known and not _is_container(value):
             return path, value
     return None
 
 
-def _walk(owner: TestDouble, prefix: str) -> Iterator[tuple[str, Value]]:
-    """Yield the attributes of a client and of their attributes, up to the methods."""
-    for name, value in owner.attributes.items():
-        path = f"{prefix}{name}"
-        yield path, value
-        if isinstance(value, TestDouble) and path not in METHODS:
-            yield from _walk(value, f"{path}.")
+def _walk(owner: TestDouble) -> Iterator[tuple[str, Value]]:
+    """Yield the attributes of a client and of their attributes, up to the methods, with paths."""
+    pending = [(owner, "")]
+    # A mock may be an attribute of itself.
+    visited = {id(owner)}
+    while pending:
+        current, prefix = pending.pop(0)
+        for name, value in current.attributes.items():
+            path = f"{prefix}{name}"
+            yield path, value
+            if not isinstance(value, TestDouble) or path in METHODS:
+                continue
+            if id(value) in visited:
+                continue
+            visited.add(id(value))
+            pending.append((value, f"{path}."))
 
 
 def _is_container(value: Value) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llm_mock.migrate.doubles import TestDouble, Value
+from llm_mock.migrate.doubles import Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply, get_node
 from llm_mock.migrate.sdk_parts import (
@@ -44,7 +44,7 @@ _USAGE = UsageFields(
 _USUAL_ENDS = ("stop", "tool_calls")
 
 
-def convert_completion(double: TestDouble, table: SymbolTable) -> str | None:
+def convert_completion(double: Value, table: SymbolTable) -> str | None:
     """Return the source of the reply for the double of a chat completion.
 
     Args:

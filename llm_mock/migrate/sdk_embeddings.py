@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.doubles import PlainCode, SideEffectList, TestDouble, Value
+from llm_mock.migrate.doubles import PlainCode, SideEffectList, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import get_node
 from llm_mock.migrate.sdk_parts import get_items, get_literal, read_fields
@@ -21,7 +21,7 @@ _ITEM_FIELDS = ("embedding", "index", "object")
 _USAGE_FIELDS = ("prompt_tokens", "total_tokens")
 
 
-def convert_embeddings(double: TestDouble, table: SymbolTable) -> str | None:
+def convert_embeddings(double: Value, table: SymbolTable) -> str | None:
     """Return the source of the endpoint's answer for the double of a response.
 
     Args:

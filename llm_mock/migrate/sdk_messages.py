@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llm_mock.migrate.doubles import TestDouble, Value
+from llm_mock.migrate.doubles import Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply
 from llm_mock.migrate.sdk_parts import (
@@ -33,7 +33,7 @@ _USAGE = UsageFields(
 _ENDS = {"end_turn": None, "tool_use": None, "max_tokens": "length"}
 
 
-def convert_message(double: TestDouble, table: SymbolTable) -> str | None:
+def convert_message(double: Value, table: SymbolTable) -> str | None:
     """Return the source of the reply for the double of a message.
 
     Args:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import PlainCode, SideEffectList, TestDouble, Value
+from llm_mock.migrate.doubles import (
+    PlainCode,
+    SideEffectList,
+    TestDouble,
+    Value,
+    iterate_doubles,
+)
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import get_node, raise_problem
 from llm_mock.migrate.symbol_table import SymbolTable
@@ -66,9 +72,16 @@ def is_left_out(value: Value) -> bool:
     """Return whether a value says nothing: None, or a mock without anything configured."""
     if isinstance(value, PlainCode):
         return to_source(value.node) == "None"
-    if not isinstance(value, TestDouble) or not value.is_unconfigured:
+    if not isinstance(value, TestDouble):
         return False
-    return all(map(is_left_out, value.attributes.values()))
+    for double in iterate_doubles([value]):
+        if not double.is_unconfigured:
+            return False
+        for attribute in double.attributes.values():
+            is_double = isinstance(attribute, TestDouble)
+            if not is_double and not is_left_out(attribute):
+                return False
+    return True
 
 
 def get_literal(value: Value | None, name: str) -> cst.BaseExpression | None:
@@ -109,23 +122,17 @@ def _list_dicts(node: cst.BaseExpression) -> tuple[Value, ...] | None:
     return tuple(PlainCode(element) for element in elements)
 
 
-def refuse_empty(response: TestDouble) -> None:
+def refuse_empty(response: Value) -> None:
     """Refuse a response without a text and tool calls if that is what the test sets."""
-    pending: list[Value | None] = [response]
-    while pending:
-        value = pending.pop()
-        if isinstance(value, SideEffectList):
-            pending += value.values
-        elif isinstance(value, TestDouble):
-            pending += [*value.attributes.values(), value.return_value]
-            for name in _CONTENTS:
-                node = get_node(value.attributes.get(name, response))
-                if node is not None:
-                    raise CannotRewrite(
-                        f"the {name} of the response is {to_source(node)}",
-                        'A model that says nothing sends an empty text: Reply("").',
-                        node,
-                    )
+    for double in iterate_doubles([response]):
+        for name in _CONTENTS:
+            node = get_node(double.attributes.get(name, response))
+            if node is not None:
+                raise CannotRewrite(
+                    f"the {name} of the response is {to_source(node)}",
+                    'A model that says nothing sends an empty text: Reply("").',
+                    node,
+                )
 
 
 def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
@@ -213,7 +220,8 @@ def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
         usage: the usage of the response.
         names: the names of its counts.
     """
-    fields = read_fields(usage, "usage", (names.given, names.made, "total_tokens", *names.details))
+    counts = (names.given, names.made, "total_tokens", *names.details)
+    fields = read_fields(usage, "usage", counts)
     if not fields:
         return []
     given = get_literal(fields.get(names.given), f"usage.{names.given}")
@@ -225,20 +233,31 @@ def format_usage(usage: Value | None, names: UsageFields) -> list[str]:
         )
     total = get_literal(fields.get("total_tokens"), "usage.total_tokens")
     _check_total(given, made, total)
-    items = [f'"input": {to_source(given)}', f'"output": {to_source(made)}']
-    details = [_format_details(name, fields[name]) for name in names.details if name in fields]
-    if any(details):
-        items.append(f'"details": {{{", ".join(filter(None, details))}}}')
-    return [f"usage={{{', '.join(items)}}}"]
+    input_tokens = to_source(given)
+    output_tokens = to_source(made)
+    items = [f'"input": {input_tokens}', f'"output": {output_tokens}']
+    details = []
+    for name in names.details:
+        if name in fields:
+            details += _format_details(name, fields[name])
+    if details:
+        source = ", ".join(details)
+        items.append(f'"details": {{{source}}}')
+    joined = ", ".join(items)
+    return [f"usage={{{joined}}}"]
 
 
-def _format_details(name: str, value: Value) -> str:
-    """Return the source of further counts as an item of a dict; empty if all of them are 0."""
+def _format_details(name: str, value: Value) -> list[str]:
+    """Return the source of further counts as an item of a dict, or none if all of them are 0."""
     node = get_node(value)
-    is_count = node is not None and not isinstance(node, cst.Dict)
-    source = to_source(node) if is_count and node is not None else _format_counts(name, value)
+    if node is None or isinstance(node, cst.Dict):
+        source = _format_counts(name, value)
+    else:
+        source = to_source(node)
     # The mock sends a 0 where the provider does.
-    return "" if source in ("0", "") else f'"{name}": {source}'
+    if source in ("0", ""):
+        return []
+    return [f'"{name}": {source}']
 
 
 def _format_counts(name: str, value: Value) -> str:
@@ -246,9 +265,14 @@ def _format_counts(name: str, value: Value) -> str:
     counts = []
     for key, count in _list_attributes(value, name).items():
         node = get_literal(count, f"usage.{name}.{key}")
-        if node is not None and get_int(node) != 0:
-            counts.append(f'"{key}": {to_source(node)}')
-    return f"{{{', '.join(counts)}}}" if counts else ""
+        if node is None or get_int(node) == 0:
+            continue
+        source = to_source(node)
+        counts.append(f'"{key}": {source}')
+    if not counts:
+        return ""
+    joined = ", ".join(counts)
+    return f"{{{joined}}}"
 
 
 def _check_total(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from llm_mock.migrate.doubles import SideEffectList, TestDouble, Value
+from llm_mock.migrate.doubles import PlainCode, SideEffectList, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import (
     ANY_MODEL,
     ConfiguredReply,
     PromptMethod,
+    check_import,
     get_node,
     raise_problem,
 )
@@ -32,6 +33,7 @@ from llm_mock.migrate.sdk_requests import new_request_parameter
 from llm_mock.migrate.sdk_responses import convert_events, convert_response
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import to_source
+from llm_mock.migrate.value_types import find_only_value
 
 CONVERTERS = {
     EMBEDDINGS: convert_embeddings,
@@ -45,6 +47,16 @@ STREAM_CONVERTERS = {
     RESPONSES: convert_events,
 }
 """The functions that convert the parts of a stream, or None for a method that is not supported."""
+
+_TEMPLATES = {
+    "APIConnectionError": "no_connection",
+    "AuthenticationError": "authentication",
+    "ContextWindowExceededError": "context_overflow",
+    "InternalServerError": "overloaded",
+    "RateLimitError": "rate_limit",
+    "Timeout": "timeout",
+}
+"""The templates of the errors of which litellm makes its own."""
 
 
 def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[ConfiguredReply]:
@@ -108,13 +120,26 @@ class _CreateMethod(PromptMethod):
     def convert_error(self, node: cst.BaseExpression) -> str:
         """Return an error as an argument of `set_error`."""
         if self._library == LITELLM:
+            return self._convert_litellm_error(node)
+        return super().convert_error(node)
+
+    def _convert_litellm_error(self, node: cst.BaseExpression) -> str:
+        if isinstance(node, cst.Call):
+            error_class = node.func
+        else:
+            error_class = node
+        qualified_name = self.table.scope.qualify(error_class)
+        module, _, name = qualified_name.rpartition(".")
+        if not module.startswith(LITELLM) or name not in _TEMPLATES:
             raise CannotRewrite(
                 f"litellm makes its errors of what the provider sends, not {to_source(node)}",
                 "Let the provider refuse the call: `from llm_mock import templates` and "
                 'mock_llm_responses.set_error("*", templates.rate_limit()).',
                 node,
             )
-        return super().convert_error(node)
+        check_import("templates", self.table)
+        template = _TEMPLATES[name]
+        return f"templates.{template}()"
 
     def get_call_parameter(self, function: cst.FunctionDef) -> CallParameter:
         """Return the parameter of the reply function that replaces a function."""
@@ -126,7 +151,10 @@ class _CreateMethod(PromptMethod):
             return self._convert_double(value, self.table)
         if isinstance(value, SideEffectList) and self._convert_stream is not None:
             return self._convert_stream(value.values, self.table)
-        node = get_node(value)
+        node = find_only_value(get_node(value), self.table)
+        if isinstance(node, cst.Dict):
+            # The application is given an object in its place, as in production.
+            return self._convert_double(PlainCode(node), self.table)
         source = "several mocks" if node is None else to_source(node)
         raise CannotRewrite(
             f"the mock returns {source}, which is not a response",

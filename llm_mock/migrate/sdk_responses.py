@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from llm_mock.migrate.doubles import TestDouble, Value
+from llm_mock.migrate.doubles import Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import format_reply
 from llm_mock.migrate.sdk_parts import (
@@ -74,7 +74,7 @@ _EVENT_FIELDS = ("type", "delta", "sequence_number", "item_id", "output_index", 
 _TEXT_EVENT = "response.output_text.delta"
 
 
-def convert_response(double: TestDouble, table: SymbolTable) -> str | None:
+def convert_response(double: Value, table: SymbolTable) -> str | None:
     """Return the source of the reply for the double of a response.
 
     Args:

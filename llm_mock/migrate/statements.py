@@ -50,6 +50,8 @@ from llm_mock.migrate.syntax import (
     to_source,
 )
 
+_METHOD_OF_NAME = m.Call(m.Attribute(m.Name()))
+
 
 class StatementRewriter:
     """Rewrites the statements of a function in order.
@@ -460,6 +462,8 @@ class StatementRewriter:
 
     def _forget_assigned(self, node: cst.CSTNode) -> None:
         part = get_small_statement(node)
+        if isinstance(part, cst.Expr) and m.matches(part.value, _METHOD_OF_NAME):
+            self._forget_value(cst.ensure_type(part.value, cst.Call).func)
         if not isinstance(part, cst.Assign):
             return
         for target in part.targets:
@@ -469,6 +473,15 @@ class StatementRewriter:
                 self.table.values.pop(name, None)
                 self.reader.names.pop(name, None)
                 self.table.plain.setdefault(name, []).append(part.value)
+            else:
+                self._forget_value(target.target)
+
+    def _forget_value(self, node: cst.BaseExpression) -> None:
+        """Forget the value of a name whose item, attribute or method a statement uses."""
+        owner = getattr(node, "value", None)
+        if isinstance(owner, cst.Name) and owner.value in self.table.plain:
+            # It is one of several from here on.
+            self.table.plain[owner.value].append(node)
 
     def refuse_read(self, name: str, node: cst.CSTNode) -> None:
         """Raise the error for a mock that is still used after rewriting."""

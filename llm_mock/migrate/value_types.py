@@ -113,6 +113,17 @@ def _all_values(
     return all(condition(value, table, depth + 1) for value in values)
 
 
+def find_only_value(
+    node: cst.BaseExpression | None, table: SymbolTable
+) -> cst.BaseExpression | None:
+    """Return the expression that a name stands for, if it is known; others as they are."""
+    if isinstance(node, cst.Name):
+        values = _find_values(node, table)
+        if len(values) == 1:
+            return values[0]
+    return node
+
+
 def _find_values(node: cst.Name, table: SymbolTable) -> list[cst.BaseExpression]:
     assigned = table.plain.get(node.value)
     if assigned:

@@ -282,6 +282,85 @@ def test_an_error_of_litellm_is_left(tmp_path: Path, effect: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "template"),
+    [
+        ("litellm.exceptions.APIConnectionError('no', 'openai', 'm')", "no_connection"),
+        ("litellm.AuthenticationError('no', 'openai', 'm')", "authentication"),
+        ("litellm.ContextWindowExceededError('no', 'm', 'openai')", "context_overflow"),
+        ("litellm.InternalServerError('no', 'openai', 'm')", "overloaded"),
+        ("litellm.RateLimitError('no', 'openai', 'm')", "rate_limit"),
+        ("litellm.RateLimitError", "rate_limit"),
+        ("litellm.Timeout('no', 'm', 'openai')", "timeout"),
+    ],
+)
+def test_an_error_that_litellm_makes_of_a_refusal(
+    tmp_path: Path, error: str, template: str
+) -> None:
+    new = migrate(tmp_path, f'"litellm.completion", side_effect={error}')
+    assert new == (f'mock_llm_responses.set_error("*", templates.{template}())', "")
+    effects = f"[{error}, {COMPLETION}]"
+    body, reason = migrate(tmp_path, f'"litellm.completion", side_effect={effects}')
+    added = f'mock_llm_responses.add("*", templates.{template}())'
+    assert (body.splitlines(), reason) == ([added, 'mock_llm_responses.add("*", "Hi")'], "")
+
+
+def test_the_template_of_an_error_is_imported(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APPLICATION)
+    patch = '"litellm.completion", side_effect=litellm.Timeout("no", "m", "openai")'
+    source = OLD.format(patch=patch, lines="pass", after="pass")
+    path = tmp_path / "test_app.py"
+
+    def rewrite(text: str) -> str:
+        result = rewrite_file(path, text.encode(), lambda test, target: (), lambda name: name)
+        return result.after
+
+    assert "from llm_mock import templates\n" in rewrite(source)
+    taken = source.replace("import app", "import app\nimport templates")
+    assert rewrite(taken) == taken
+
+
+@pytest.mark.parametrize(
+    ("target", "response", "reply"),
+    [
+        ("litellm.completion", '{"choices": [{"message": {"content": "Hi"}}]}', '"Hi"'),
+        ("app.Completions.create", '{"choices": [{"message": {"content": "Hi"}}]}', '"Hi"'),
+        ("app.Responses.create", '{"output_text": "Hi", "metadata": {}}', '"Hi"'),
+        ("app.Messages.create", '{"content": [{"type": "text", "text": "Hi"}]}', '"Hi"'),
+    ],
+)
+def test_a_response_that_is_a_dict(tmp_path: Path, target: str, response: str, reply: str) -> None:
+    application = (
+        f"{APPLICATION}from openai.resources.responses import Responses\n"
+        "from anthropic.resources.messages import Messages\n"
+    )
+    new = migrate(tmp_path, f'"{target}", return_value={response}', application=application)
+    assert new == (f'mock_llm_responses.set("*", {reply})', "")
+
+
+RESPONSE = 'response = {"choices": [{"message": {"content": "Hi"}}]}'
+
+
+@pytest.mark.parametrize(
+    ("change", "is_known"),
+    [
+        ("print(response)", True),
+        ("other = {}; other['id'] = 5", True),
+        ("other = []; other.append(5)", True),
+        ("response['id'] = 5", False),
+        ("response.update(id=5)", False),
+        ("response = {}", False),
+    ],
+)
+def test_a_name_of_a_dict_that_is_changed_is_left(
+    tmp_path: Path, change: str, is_known: bool
+) -> None:
+    lines = [RESPONSE, *change.split("; "), "call.return_value = response"]
+    body, reason = migrate(tmp_path, '"litellm.completion"', "\n        ".join(lines))
+    assert ('mock_llm_responses.set("*", "Hi")' in body) == is_known
+    assert ("the mock returns response, which is not a response" in reason) != is_known
+
+
 NO_REPLY = (
     "no reply is configured, so the model replies with another Mock. Configure one: "
     'mock_llm_responses.set("*", reply).'

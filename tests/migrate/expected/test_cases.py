@@ -6,6 +6,7 @@ from unittest.mock import patch
 import pytest
 
 import reviews
+from assistants import Assistant
 from reviews import patient, summarize
 
 
@@ -58,6 +59,22 @@ class TestClass(unittest.TestCase):
     def test_it(self):
         self.llm_mock.set("*", "Short")
         self.assertEqual(summarize("a"), "Short")
+
+
+class TestClients(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+
+    def test_arguments_of_a_call(self):
+        self.llm_mock.set("*", "Hi")
+        self.assertEqual(Assistant().answer("a"), "Hi")
+        self.assertIn("temperature", self.llm_mock.last_call.request.body)
+        self.assertNotIn("tools", self.llm_mock.last_call.request.body, "there are tools")
+
+    def test_a_helper_whose_result_nobody_needs(self):
+        self.llm_mock.set("*", "Hello")
+        self.assertEqual(Assistant().answer("a"), "Hello")
 
 
 class TestNothingElse(unittest.TestCase):

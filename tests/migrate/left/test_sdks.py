@@ -434,6 +434,16 @@ class TestCalls:
         client.models.list.assert_not_called()
 
 
+def test_mocks_of_themselves():
+    itself, empty = Mock(), Mock()
+    itself.again, empty.again = itself, empty
+    message = Mock(content="Hi", refusal=empty, audio=empty)
+    itself.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+    itself.models.list.return_value = [itself]
+    with patch("assistants.OpenAI", return_value=itself):
+        assert Assistant().answer("a question") == "Hi"
+
+
 @pytest.fixture
 def classes(monkeypatch):
     client_class, another = Mock(), Mock()

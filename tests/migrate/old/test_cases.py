@@ -4,6 +4,7 @@ import unittest
 from unittest.mock import Mock, patch
 
 import reviews
+from assistants import Assistant
 from reviews import patient, summarize
 
 
@@ -48,6 +49,28 @@ class TestClass(unittest.TestCase):
     def test_it(self, get_model):
         get_model.return_value.prompt.return_value.text.return_value = "Short"
         self.assertEqual(summarize("a"), "Short")
+
+
+def let_answer(client_class, text="Hi"):
+    client = client_class.return_value
+    message = Mock(content=text, tool_calls=None)
+    client.chat.completions.create.return_value = Mock(choices=[Mock(message=message)])
+    return client
+
+
+class TestClients(unittest.TestCase):
+    @patch("assistants.OpenAI")
+    def test_arguments_of_a_call(self, client_class):
+        client = let_answer(client_class)
+        self.assertEqual(Assistant().answer("a"), "Hi")
+        options = client.chat.completions.create.call_args.kwargs
+        self.assertIn("temperature", options)
+        self.assertNotIn("tools", options, "there are tools")
+
+    @patch("assistants.OpenAI")
+    def test_a_helper_whose_result_nobody_needs(self, client_class):
+        let_answer(client_class, text="Hello")
+        self.assertEqual(Assistant().answer("a"), "Hello")
 
 
 class TestNothingElse(unittest.TestCase):
