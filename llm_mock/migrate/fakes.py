@@ -15,6 +15,7 @@ from llm_mock.migrate.doubles import (
     TestDouble,
     Value,
 )
+from llm_mock.migrate.fake_streams import find_items, find_yielded, is_super_init
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import (
@@ -180,7 +181,7 @@ def call_helper(
     table.values |= bind_arguments(function, node, caller)
     if closure is not None:
         table.functions = closure.functions
-    yielded = _collect_yields(get_statements(function))
+    yielded = find_yielded(get_statements(function), table)
     # The result of a decorated one, such as a context manager, is something else.
     if yielded is not None and not function.decorators:
         return table.evaluate(yielded)
@@ -229,31 +230,13 @@ def _configure_from_body(
     if isinstance(only, cst.Raise) and only.exc is not None:
         double.side_effect = table.evaluate(only.exc)
         return
-    yielded = _collect_yields(body)
+    yielded = find_yielded(body, table)
     if yielded is None:
         double.return_value = _run_body(function, table)
     else:
         # An async generator is iterated, not awaited.
         double.is_async = False
         double.return_value = table.evaluate(yielded)
-
-
-def _collect_yields(body: list[cst.BaseStatement]) -> cst.BaseExpression | None:
-    """Return a list of the yielded values if the body does nothing else."""
-    elements = []
-    for node in body:
-        part = get_small_statement(node)
-        if not isinstance(part, cst.Expr) or not isinstance(part.value, cst.Yield):
-            return None
-        value = part.value.value
-        if value is None:
-            return None
-        if isinstance(value, cst.From):
-            # Other values before or behind it are unknown here.
-            return value.item if len(body) == 1 else None
-        element = cst.Element(value)
-        elements.append(element)
-    return cst.List(elements) if elements else None
 
 
 def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
@@ -445,14 +428,27 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
     Raises:
         CannotRewrite: the class does more than a fake needs.
     """
+    statements = get_statements(definition)
+    methods = {}
+    for part in statements:
+        if isinstance(part, cst.FunctionDef):
+            methods[part.name.value] = part
+    items = find_items(methods, caller)
+    if items is not None:
+        stream = _new_stream(
+            definition,
+            methods.get("__init__"),
+            items,
+            node,
+            caller,
+        )
+        if stream is not None:
+            return stream
     if definition.bases or definition.decorators:
         return PlainCode(node)
     fake = TestDouble(has_any_attribute=False)
-    methods = {}
-    for part in get_statements(definition):
-        if isinstance(part, cst.FunctionDef):
-            methods[part.name.value] = part
-        else:
+    for part in statements:
+        if not isinstance(part, cst.FunctionDef):
             _set_class_attribute(fake, definition.name.value, part, caller)
     _initialize(
         fake,
@@ -469,6 +465,27 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
         )
     fake.methods = methods.keys()
     return fake
+
+
+def _new_stream(
+    definition: cst.ClassDef,
+    init: cst.FunctionDef | None,
+    items: cst.BaseExpression,
+    node: cst.Call,
+    caller: SymbolTable,
+) -> SideEffectList | None:
+    """Return the mocks that an object of a class yields, or None if it yields none."""
+    stream = TestDouble(has_any_attribute=False)
+    _initialize(
+        stream,
+        definition,
+        init,
+        node,
+        caller,
+    )
+    table = SymbolTable(caller.scope, {"self": stream}, caller.depth + 1)
+    value = table.evaluate(items)
+    return value if isinstance(value, SideEffectList) else None
 
 
 def _set_class_attribute(
@@ -506,6 +523,8 @@ def _initialize(
     table = SymbolTable(caller.scope, values, caller.depth + 1)
     for part in get_statements(init):
         inner = get_small_statement(part)
+        if is_super_init(inner):
+            continue
         if inner is None or not apply_configuration(inner, table):
             line = get_first_line(part)
             raise CannotRewrite(

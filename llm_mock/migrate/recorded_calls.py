@@ -19,6 +19,7 @@ from llm_mock.migrate.replies import (
     quote_model,
 )
 from llm_mock.migrate.sdk_clients import (
+    CLIENTS,
     EMBEDDINGS,
     LITELLM,
     PatchedClient,
@@ -168,6 +169,12 @@ CallValue = (
 """A value that is read from calls and has no expression of its own."""
 
 
+_READING_NODES = (
+    cst.Attribute,
+    cst.Subscript,
+    cst.Call,
+    cst.Comparison,
+)
 PARTS_OF_CALLS = (PositionalArguments, KeywordArguments, AttachmentList, SingleAttachment)
 
 
@@ -604,6 +611,9 @@ def _read_item(
     is_of_model = not call.is_of_getter and not call.sdk
     if name == ATTACHMENTS and is_of_model:
         return AttachmentList(call)
+    if name == "extra_body" and call.sdk in CLIENTS:
+        # The SDK puts its items into the body, beside the other arguments.
+        return keywords
     return _read_keyword(keywords, name, node)
 
 
@@ -781,7 +791,7 @@ class _ReadRewriter(cst.CSTTransformer):
         original_node: cst.CSTNodeT,
         updated_node: cst.CSTNodeT,
     ) -> object:
-        if isinstance(original_node, (cst.Attribute, cst.Subscript, cst.Call, cst.Comparison)):
+        if isinstance(original_node, _READING_NODES):
             value = self.reader.read(original_node)
             if isinstance(value, cst.BaseExpression):
                 self._add_schema(original_node, value)

@@ -107,14 +107,14 @@ def get_items(value: Value | None, name: str) -> tuple[Value, ...]:
             return (items.return_value,)
     node = get_node(value)
     if node is not None:
-        dicts = _list_dicts(node)
+        dicts = list_dicts(node)
         if dicts is not None:
             return dicts
         name = f"{name} ({to_source(node)})"
     raise CannotRewrite(f"{name} is not a literal list of mocks", SEE_REPLY, node)
 
 
-def _list_dicts(node: cst.BaseExpression) -> tuple[Value, ...] | None:
+def list_dicts(node: cst.BaseExpression) -> tuple[Value, ...] | None:
     """Return the items of a list of dicts, which may be empty; None for others."""
     elements = get_elements(node)
     if elements is None or not all(isinstance(element, cst.Dict) for element in elements):

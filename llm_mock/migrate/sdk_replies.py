@@ -28,7 +28,7 @@ from llm_mock.migrate.sdk_clients import (
 from llm_mock.migrate.sdk_completions import convert_chunks, convert_completion
 from llm_mock.migrate.sdk_embeddings import SEE_EMBEDDINGS, convert_embeddings
 from llm_mock.migrate.sdk_messages import convert_message
-from llm_mock.migrate.sdk_parts import SEE_REPLY
+from llm_mock.migrate.sdk_parts import SEE_REPLY, list_dicts
 from llm_mock.migrate.sdk_requests import new_request_parameter
 from llm_mock.migrate.sdk_responses import convert_events, convert_response
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
@@ -97,6 +97,16 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
     return list(replies.values())
 
 
+def find_streamed(double: TestDouble) -> Value | None:
+    """Return what a mock yields when it is iterated; None if the test does not say it."""
+    for name in ("__iter__", "__aiter__"):
+        method = double.attributes.get(name)
+        if isinstance(method, TestDouble) and method.return_value is not None:
+            raise_problem(method)
+            return method.return_value
+    return None
+
+
 class _CreateMethod(PromptMethod):
     """Converts the double of a method such as `chat.completions.create`."""
 
@@ -148,13 +158,19 @@ class _CreateMethod(PromptMethod):
     def convert_response(self, value: Value) -> str | None:
         """Return a completion as an argument of `set`, or None if it is not configured."""
         if isinstance(value, TestDouble):
-            return self._convert_double(value, self.table)
+            items = find_streamed(value)
+            if items is None:
+                return self._convert_double(value, self.table)
+            value = items
         if isinstance(value, SideEffectList) and self._convert_stream is not None:
             return self._convert_stream(value.values, self.table)
         node = find_only_value(get_node(value), self.table)
         if isinstance(node, cst.Dict):
             # The application is given an object in its place, as in production.
             return self._convert_double(PlainCode(node), self.table)
+        dicts = None if node is None else list_dicts(node)
+        if dicts and self._convert_stream is not None:
+            return self._convert_stream(dicts, self.table)
         source = "several mocks" if node is None else to_source(node)
         raise CannotRewrite(
             f"the mock returns {source}, which is not a response",

@@ -70,8 +70,19 @@ _USAGE = UsageFields(
     "output_tokens",
     ("input_tokens_details", "output_tokens_details"),
 )
-_EVENT_FIELDS = ("type", "delta", "sequence_number", "item_id", "output_index", "content_index")
+_EVENT_FIELDS = (
+    "type",
+    "delta",
+    "sequence_number",
+    "item_id",
+    "output_index",
+    "content_index",
+    "logprobs",
+    "response",
+)
 _TEXT_EVENT = "response.output_text.delta"
+# The mock sends them by itself.
+_OTHER_EVENTS = ("response.created", "response.in_progress", "response.completed")
 
 
 def convert_response(double: Value, table: SymbolTable) -> str | None:
@@ -112,11 +123,17 @@ def convert_events(values: Sequence[Value], table: SymbolTable) -> str:
         table: the values of the test's names.
     """
     texts: list[str] = []
+    usage: list[str] = []
     for value in values:
         event = read_fields(value, "streamed event", _EVENT_FIELDS)
         node = get_literal(event.get("type"), "type")
+        name = get_string(node)
+        if name in _OTHER_EVENTS:
+            response = read_fields(event.get("response"), "response", _RESPONSE_FIELDS)
+            usage += format_usage(response.get("usage"), _USAGE)
+            continue
         text = get_text(event.get("delta"), "delta", table)
-        if get_string(node) != _TEXT_EVENT or text is None:
+        if name != _TEXT_EVENT or text is None:
             source = "without a type" if node is None else to_source(node)
             raise CannotRewrite(
                 f"the event {source} is not a part of a text",
@@ -127,7 +144,9 @@ def convert_events(values: Sequence[Value], table: SymbolTable) -> str:
         texts.append(text)
     if not texts:
         raise CannotRewrite("the events of the response have no text", SEE_REPLY)
-    return format_reply([f"chunks=[{', '.join(texts)}]"], table)
+    chunks = ", ".join(texts)
+    # Only the last one has the usage.
+    return format_reply([f"chunks=[{chunks}]", *usage[-1:]], table)
 
 
 def _check_status(value: Value | None) -> None:

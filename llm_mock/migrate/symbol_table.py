@@ -264,6 +264,8 @@ class SymbolTable:
         """Return the result of a function or method of the file, None for another one."""
         if isinstance(function, cst.Attribute):
             return self._call_method(function, node)
+        if isinstance(function, cst.Call):
+            return self._call_factory(self._evaluate(function), node)
         if not isinstance(function, cst.Name):
             return None
         name = function.value

@@ -242,6 +242,31 @@ def test_an_argument_that_litellm_sends(tmp_path: Path, name: str, arguments: st
     assert (body.splitlines()[-1], reason) == (statement, "")
 
 
+@pytest.mark.parametrize(
+    ("assertion", "new"),
+    [
+        ('assert {}["extra_body"]["seed"] == 1', 'assert {}["seed"] == 1'),
+        ('assert {}["extra_body"].get("seed") == 1', 'assert {}.get("seed") == 1'),
+        ('assert "seed" in {}["extra_body"]', 'assert "seed" in {}'),
+    ],
+)
+def test_what_the_sdk_puts_into_the_body(tmp_path: Path, assertion: str, new: str) -> None:
+    after = assertion.format("call.call_args.kwargs")
+    patch = f'"app.Completions.create", return_value={COMPLETION}'
+    body, reason = migrate(tmp_path, patch, after=after)
+    statement = new.format("mock_llm_calls.last_call.request.body")
+    assert (body.splitlines()[-1], reason) == (statement, "")
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    ['assert {}["extra_body"] == {{"seed": 1}}', 'assert "extra_body" not in {}'],
+)
+def test_the_extra_body_itself_is_not_known(tmp_path: Path, assertion: str) -> None:
+    patch = f'"app.Completions.create", return_value={COMPLETION}'
+    assert migrate(tmp_path, patch, after=assertion.format("call.call_args.kwargs"))[1]
+
+
 def test_a_name_for_the_arguments_of_litellm(tmp_path: Path) -> None:
     patch = f'"litellm.completion", return_value={COMPLETION}'
     lines = "app.run(); _, options = call.call_args; assert options['tool_choice'] == 1"

@@ -101,6 +101,11 @@ def test_a_stream(mock_llm_responses, mock_llm_calls):
     assert mock_llm_calls.last_call.request.body["stream"] is True
 
 
+def test_a_stream_with_its_usage(mock_llm_responses):
+    mock_llm_responses.set("*", Reply(chunks=["Hi"], usage={"input": 3, "output": 4}))
+    assert respond_in_parts("a question") == ["Hi"]
+
+
 def test_an_error_first(mock_llm_responses):
     mock_llm_responses.add("*", NO_NETWORK)
     mock_llm_responses.add("*", "Hi")

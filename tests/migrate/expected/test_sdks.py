@@ -75,8 +75,8 @@ def test_details_of_an_answer(mock_llm_responses):
 
 def test_a_refusal(mock_llm_responses):
     details = {"cached_tokens": 0}
-    mock_llm_responses.set("*", Reply(refusal="No", usage={"input": 3, "output": 4, "details": {"prompt_tokens_details": details}}))
-    assert Assistant().describe_answer("a question") == "No/None/None/0"
+    mock_llm_responses.set("*", Reply(refusal="No", service_tier="flex", usage={"input": 3, "output": 4, "details": {"prompt_tokens_details": details}}))
+    assert Assistant().describe_answer("a question") == "No/None/flex/0"
 
 
 def test_the_whole_request(mock_llm_responses, mock_llm_calls):

@@ -65,7 +65,7 @@ def test_data(create):
 
 
 def test_another_event(create):
-    create.return_value = [SimpleNamespace(type="response.completed")]
+    create.return_value = [SimpleNamespace(type="response.failed")]
     assert respond(stream=True)
 
 

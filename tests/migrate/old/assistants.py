@@ -183,9 +183,10 @@ def ask_claude(text: str, **options: object) -> object:
     messages = [{"role": "user", "content": broken("prompt", "Something else", text)}]
     client = anthropic.Anthropic(api_key="test")
     model = broken("model", "claude-haiku-4-5", "claude-sonnet-4-5")
+    options = {"max_tokens": 100, **options}
     if reviews.BROKEN == "twice":
-        client.messages.create(model=model, max_tokens=100, messages=messages, **options)
-    return client.messages.create(model=model, max_tokens=100, messages=messages, **options)
+        client.messages.create(model=model, messages=messages, **options)
+    return client.messages.create(model=model, messages=messages, **options)
 
 
 def get_claudes_text(text: str) -> str:
@@ -204,7 +205,8 @@ def get_claudes_end(text: str) -> str:
 
 
 def get_claudes_thoughts(text: str) -> str:
-    response = ask_claude(text, thinking={"type": "enabled", "budget_tokens": 1024})
+    thinking = {"type": "enabled", "budget_tokens": 1024}
+    response = ask_claude(text, thinking=thinking, max_tokens=2000)
     parts = [response.content[0].thinking, response.usage.cache_read_input_tokens]
     return broken("answer", "…", "/".join(map(str, parts)))
 

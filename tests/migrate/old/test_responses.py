@@ -175,6 +175,16 @@ def test_a_stream(client):
     assert client.responses.create.call_args.kwargs["stream"] is True
 
 
+def test_a_stream_with_its_usage(client):
+    usage = SimpleNamespace(input_tokens=3, output_tokens=4)
+    client.responses.create.return_value = [
+        SimpleNamespace(type="response.created", response=SimpleNamespace(id="resp_1")),
+        SimpleNamespace(type="response.output_text.delta", delta="Hi", logprobs=[]),
+        SimpleNamespace(type="response.completed", response=SimpleNamespace(usage=usage)),
+    ]
+    assert respond_in_parts("a question") == ["Hi"]
+
+
 def test_an_error_first(client):
     client.responses.create.side_effect = [NO_NETWORK, Mock(output_text="Hi")]
     assert respond_patiently("a question") == "Hi"

@@ -129,7 +129,7 @@ def test_a_refusal(client):
     details = {"cached_tokens": 0}
     client.chat.completions.create.return_value = Mock(
         choices=[Mock(message=message)],
-        service_tier=None,
+        service_tier="flex",
         usage=CompletionUsage(
             prompt_tokens=3,
             completion_tokens=4,
@@ -137,7 +137,7 @@ def test_a_refusal(client):
             prompt_tokens_details=details,
         ),
     )
-    assert Assistant().describe_answer("a question") == "No/None/None/0"
+    assert Assistant().describe_answer("a question") == "No/None/flex/0"
 
 
 def test_the_whole_request(client):
