@@ -145,6 +145,7 @@ def test_requests_differ_by_method_path_query_and_body(run: Run, provider: Provi
     requests: list[tuple[str, str, Any]] = [
         ("GET", "/v1/models", None),
         ("GET", "/v1/models?limit=2", None),
+        ("GET", "/v1/models?limit=", None),
         ("GET", "/v1/models/gpt-4o", None),
         ("DELETE", "/v1/models/gpt-4o", None),
         ("POST", "/v1/rerank", {"query": "a", "documents": ["b"]}),

@@ -20,6 +20,8 @@ def read(*words: str) -> str:
 
 
 def test_the_pages_are_listed_with_their_titles() -> None:
+    end = "\n\nOpen a page: llm-mock docs replies\nSearch all pages: llm-mock docs rate limit\n"
+    assert read().endswith(end)
     listed = dict(re.findall(r"^([\w-]+) {2,}(.+)$", read(), re.MULTILINE))
     assert sorted(listed) == PAGES
     assert listed["matching"] == "Matching and strictness"

@@ -88,8 +88,10 @@ def test_a_dry_run_says_what_came_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(project)
+    monkeypatch.setenv("FORCE_COLOR", "1")
     result = asyncio.run(ServerTools().dry_run(**arguments))
     assert (result["passed"], said in result["output"]) == (passed, True), result["output"]
+    assert "\x1b" not in result["output"]
 
 
 @pytest.mark.parametrize(

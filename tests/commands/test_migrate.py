@@ -297,6 +297,27 @@ def test_in_order(get_model):
     ) in text
 
 
+@pytest.mark.parametrize("target", ['"app.get_model"', 'app, "get_model"'])
+def test_ids_of_models_are_learned_of_a_monkeypatch(folder: Path, target: str) -> None:
+    (folder / "test_app.py").write_text(
+        f"""
+import app
+from unittest.mock import Mock
+
+def test_in_order(monkeypatch):
+    first, second = Mock(), Mock()
+    first.prompt.return_value.text.return_value = "First"
+    second.prompt.return_value.text.return_value = "Second"
+    monkeypatch.setattr({target}, Mock(side_effect=[first, second]))
+    assert (app.ask("gpt-4o"), app.ask()) == ("First", "Second")
+"""
+    )
+    assert run("--learn", "--write", "--no-verify", ".")[0] == 0
+    text = (folder / "test_app.py").read_text()
+    assert 'mock_llm_responses.set("gpt-4o", "First")' in text
+    assert 'mock_llm_responses.set("gpt-4o-mini", "Second")' in text
+
+
 def test_a_run_that_fails_is_told_and_the_rest_goes_on(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from llm_mock import Latency, MockLLMModel, create_mock_get_model
 from llm_mock.core.call import restore_call
 from llm_mock.core.history import History
-from llm_mock.core.records import format_call
+from llm_mock.core.records import format_call, format_request
 from llm_mock.core.request import to_plain_json
 
 
@@ -196,3 +196,12 @@ def test_the_line_of_a_call_has_the_first_one_of_its_error() -> None:
         model.prompt("Hi")
     [call] = model.call_history
     assert format_call(call) == "a  'Hi'  \N{RIGHTWARDS ARROW} raised: two reasons"
+
+
+def test_the_line_of_a_call_has_the_results_of_tools_in_place_of_an_empty_prompt() -> None:
+    results = [{"name": "weather", "output": "sunny"}]
+    kwargs = {"schema": None, "tool_results": results}
+    call = restore_call({"model_id": "m", "prompt": "", "kwargs": kwargs})
+    assert format_request(call) == "m  weather gave 'sunny'"
+    asked = restore_call({"model_id": "m", "prompt": "Hi", "kwargs": kwargs})
+    assert format_request(asked) == "m  'Hi', weather gave 'sunny'"

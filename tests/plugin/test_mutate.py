@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -306,6 +307,34 @@ def test_the_table_names_the_line_the_change_and_the_assertion(pytester: pytest.
         consecutive=False,
     )
     result.stdout.no_fnmatch_line("*test_of_nothing*")
+
+
+def test_a_terminal_shows_how_many_changes_are_made(pytester: pytest.Pytester) -> None:
+    write(
+        pytester,
+        "conftest.py",
+        """
+        def pytest_sessionstart(session):
+            session.config.pluginmanager.get_plugin("terminalreporter").isatty = lambda: True
+        """,
+    )
+    write(pytester, "app.py", GREETING)
+    write(
+        pytester,
+        "test_app.py",
+        """
+        from app import greet
+
+        def test_greets(mock_llm_responses):
+            assert greet("Ann")
+
+        def test_greets_again(mock_llm_responses):
+            assert greet("Bob")
+        """,
+    )
+    result = pytester.runpytest(*OPTIONS)
+    made = re.findall(r"llm-mock: (\d+ of \d+) changes made", result.stdout.str())
+    assert made == ["12 of 24", "24 of 24"]
 
 
 def test_each_later_call_and_each_test_of_a_run_is_changed_by_itself(

@@ -192,6 +192,10 @@ def test_what_is_no_suite_is_an_error_with_its_line(
             "6: case 'one': prompt_file: {folder}/no.txt: cannot be read: No such file",
         ),
         (
+            "  turns:\n  - prompt: x\n  - prompt_file: no.txt\n",
+            "8: case 'one': prompt_file: {folder}/no.txt: cannot be read: No such file",
+        ),
+        (
             "  prompt_file: .\n",
             "6: case 'one': prompt_file: {folder}: cannot be read: Is a directory",
         ),

@@ -253,6 +253,7 @@ def test_a_model_plays_the_user_in_a_live_run(
     assert result.status == "passed", result.error
     assert [turn.prompt for turn in result.attempts[0].turns] == ["A table?", "For two."]
     first, second, last = mock_llm_responses.calls
+    assert first["prompt"] == "The conversation begins."
     assert "You want a table." in first["kwargs"]["system"]
     assert "###STOP###" in first["kwargs"]["system"]
     assert second["prompt"].startswith('User: A table?\n\nAssistant: {"id": "llm-mock-')

@@ -72,6 +72,14 @@ def test_an_asynchronous_client_gets_the_same(mock_llm_responses: LLMMock) -> No
     assert asyncio.run(ask()) == ("Hello!", "Hello!")
 
 
+def test_where_citations_are_asked_for(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set(MODEL, "Hello!")
+    client = cohere.ClientV2()
+    client.chat(model=MODEL, messages=HELLO, citation_options={"mode": "FAST"})
+    [call] = mock_llm_responses.calls
+    assert call.request.body["citation_options"] == {"mode": "FAST"}
+
+
 def test_an_agent_of_three_turns(mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.add(
         MODEL, Reply("I look.", tool_calls=[ToolCall("weather", {"city": "Bern"})])

@@ -77,6 +77,18 @@ class TestClients(unittest.TestCase):
         self.assertEqual(Assistant().answer("a"), "Hello")
 
 
+class TestDocumented(unittest.TestCase):
+    """It has one statement before its tests."""
+
+    @pytest.fixture(autouse=True)
+    def take_mock(self, mock_llm_responses):
+        self.llm_mock = mock_llm_responses
+
+    def test_it(self):
+        self.llm_mock.set("*", "Short")
+        self.assertEqual(summarize("a"), "Short")
+
+
 class TestNothingElse(unittest.TestCase):
     def test_it(self):
         self.assertEqual(reviews.said("a"), "a")

@@ -73,6 +73,15 @@ class TestClients(unittest.TestCase):
         self.assertEqual(Assistant().answer("a"), "Hello")
 
 
+class TestDocumented(unittest.TestCase):
+    """It has one statement before its tests."""
+
+    @patch("reviews.get_model")
+    def test_it(self, get_model):
+        get_model.return_value.prompt.return_value.text.return_value = "Short"
+        self.assertEqual(summarize("a"), "Short")
+
+
 class TestNothingElse(unittest.TestCase):
     def test_it(self):
         self.assertEqual(reviews.said("a"), "a")
