@@ -76,9 +76,9 @@ def _add_imports(
 
 
 def _find_new_libraries(old: cst.Module, new: cst.Module) -> list[str]:
-    """Return the SDKs whose clients only the new tests make, and pytest for new fixtures."""
+    """Return the SDKs whose clients only the new tests make, and what else they need whole."""
     libraries = []
-    for library in (*CLIENTS, "pytest"):
+    for library in (*CLIENTS, "llm_mock", "pytest"):
         is_read = reads_attribute(library, new)
         if is_read and not reads_attribute(library, old):
             libraries.append(library)

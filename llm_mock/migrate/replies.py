@@ -28,6 +28,7 @@ from llm_mock.migrate.reply_functions import (
     depends_on_call,
     replace_definition,
 )
+from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import (
     get_dotted_name,
@@ -73,25 +74,31 @@ def quote_model(model: str) -> str:
 
 
 def format_reply(arguments: Sequence[str], table: SymbolTable) -> str:
-    """Return the source of a `Reply`.
+    """Return the source of a `Reply`."""
+    reply = qualify("Reply", table)
+    return f"{reply}({', '.join(arguments)})"
+
+
+def qualify(name: str, table: SymbolTable) -> str:
+    """Return a name of `llm_mock`, with its module if the file has the name for something else.
 
     Raises:
-        CannotRewrite: the name `Reply` of the file is something else.
+        CannotRewrite: `llm_mock` is another name of the file.
     """
-    check_import("Reply", table)
-    return f"Reply({', '.join(arguments)})"
-
-
-def check_import(name: str, table: SymbolTable) -> None:
-    """Refuse a reply that needs a name of `llm_mock` which the file has for something else."""
-    scope = table.scope
-    definitions = (scope.functions, scope.classes, scope.constants)
-    is_defined = any(name in names for names in definitions)
-    if is_defined or scope.imports.get(name) not in (None, f"llm_mock.{name}"):
+    if not _is_taken(name, f"llm_mock.{name}", table.scope):
+        return name
+    if _is_taken("llm_mock", "llm_mock", table.scope):
         raise CannotRewrite(
-            f"the reply needs llm_mock.{name}, and {name} is another name of this file",
+            "the reply needs the module llm_mock, and llm_mock is another name of this file",
             "Rename it, then run this again.",
         )
+    return f"llm_mock.{name}"
+
+
+def _is_taken(name: str, qualified_name: str, scope: Scope) -> bool:
+    definitions = (scope.functions, scope.classes, scope.constants)
+    is_defined = any(name in names for names in definitions)
+    return is_defined or scope.imports.get(name) not in (None, qualified_name)
 
 
 def find_models(getter: PatchedGetter) -> list[tuple[str, TestDouble]]:

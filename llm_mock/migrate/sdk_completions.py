@@ -62,9 +62,9 @@ def convert_completion(double: Value, table: SymbolTable) -> str | None:
     choice = read_fields(_get_only_item(choices, "choices"), "choice", _FIELDS["choice"])
     message = read_fields(choice.get("message"), "message", _FIELDS["message"])
     text = get_text(message.get("content"), "message.content", table)
-    calls = [
-        _convert_tool_call(call) for call in get_items(message.get("tool_calls"), "tool_calls")
-    ]
+    calls = []
+    for call in get_items(message.get("tool_calls"), "tool_calls"):
+        calls.append(_convert_tool_call(call, table))
     arguments = [] if text is None else [text]
     if calls:
         arguments.append(f"tool_calls=[{', '.join(calls)}]")
@@ -120,7 +120,7 @@ def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:
     return format_reply([chunks, *others], table)
 
 
-def _convert_tool_call(value: Value) -> str:
+def _convert_tool_call(value: Value, table: SymbolTable) -> str:
     call = read_fields(value, "tool call", _FIELDS["tool call"])
     function = read_fields(call.get("function"), "function", _FIELDS["function"])
     name = get_literal(function.get("name"), "function.name")
@@ -128,7 +128,12 @@ def _convert_tool_call(value: Value) -> str:
     if name is None or arguments is None:
         raise CannotRewrite("a tool call has no name or no arguments", SEE_REPLY)
     call_id = get_literal(call.get("id"), "tool_call.id")
-    return format_tool_call(name, arguments, call_id)
+    return format_tool_call(
+        name,
+        arguments,
+        call_id,
+        table,
+    )
 
 
 def _get_only_item(value: Value, name: str) -> Value | None:

@@ -56,7 +56,7 @@ def convert_message(double: Value, table: SymbolTable) -> str | None:
         elif text is not None:
             texts.append(text)
         else:
-            calls.append(_convert_tool_use(block))
+            calls.append(_convert_tool_use(block, table))
     arguments = format_contents(texts, calls)
     if not arguments:
         refuse_empty(double)
@@ -69,12 +69,18 @@ def convert_message(double: Value, table: SymbolTable) -> str | None:
     return format_reply(arguments, table)
 
 
-def _convert_tool_use(block: dict[str, Value]) -> str:
+def _convert_tool_use(block: dict[str, Value], table: SymbolTable) -> str:
     name = get_literal(block.get("name"), "name")
     data = get_literal(block.get("input"), "input")
     if name is None or data is None:
         raise CannotRewrite("a content block has neither a text nor a name and input", SEE_REPLY)
-    return format_tool_call(name, data, get_literal(block.get("id"), "id"))
+    call_id = get_literal(block.get("id"), "id")
+    return format_tool_call(
+        name,
+        data,
+        call_id,
+        table,
+    )
 
 
 def _format_end(value: Value | None) -> list[str]:

@@ -15,7 +15,7 @@ from llm_mock.migrate.doubles import (
     iterate_doubles,
 )
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.replies import get_node, raise_problem
+from llm_mock.migrate.replies import get_node, qualify, raise_problem
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import get_elements, get_int, read_dict, to_source
 from llm_mock.migrate.value_types import is_data
@@ -190,12 +190,14 @@ def format_tool_call(
     name: cst.BaseExpression,
     arguments: cst.BaseExpression,
     call_id: cst.BaseExpression | None,
+    table: SymbolTable,
 ) -> str:
     """Return the source of a tool call of a reply; the id is left out if the test sets none."""
     source = f"{to_source(name)}, {to_source(arguments)}"
     if call_id is not None:
         source += f", {to_source(call_id)}"
-    return f"ToolCall({source})"
+    tool_call = qualify("ToolCall", table)
+    return f"{tool_call}({source})"
 
 
 @dataclass(frozen=True)

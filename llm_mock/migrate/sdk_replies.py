@@ -10,8 +10,8 @@ from llm_mock.migrate.replies import (
     ANY_MODEL,
     ConfiguredReply,
     PromptMethod,
-    check_import,
     get_node,
+    qualify,
     raise_problem,
 )
 from llm_mock.migrate.reply_functions import CallParameter
@@ -147,9 +147,9 @@ class _CreateMethod(PromptMethod):
                 'mock_llm_responses.set_error("*", templates.rate_limit()).',
                 node,
             )
-        check_import("templates", self.table)
+        templates = qualify("templates", self.table)
         template = _TEMPLATES[name]
-        return f"templates.{template}()"
+        return f"{templates}.{template}()"
 
     def get_call_parameter(self, function: cst.FunctionDef) -> CallParameter:
         """Return the parameter of the reply function that replaces a function."""

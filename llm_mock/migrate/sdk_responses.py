@@ -170,7 +170,7 @@ def _read_output(
     for value in get_items(output, "output"):
         item = read_fields(value, "part of the output", _ITEM_FIELDS)
         if "arguments" in item or "name" in item:
-            calls.append(_convert_function_call(item))
+            calls.append(_convert_function_call(item, table))
         else:
             texts += _list_texts(item.get("content"), table)
             thoughts += _list_texts(item.get("summary"), table)
@@ -199,9 +199,15 @@ def _list_texts(contents: Value | None, table: SymbolTable) -> list[str]:
     return texts
 
 
-def _convert_function_call(item: dict[str, Value]) -> str:
+def _convert_function_call(item: dict[str, Value], table: SymbolTable) -> str:
     name = get_literal(item.get("name"), "name")
     arguments = get_literal(item.get("arguments"), "arguments")
     if name is None or arguments is None:
         raise CannotRewrite("a function call has no name or no arguments", SEE_REPLY)
-    return format_tool_call(name, arguments, get_literal(item.get("call_id"), "call_id"))
+    call_id = get_literal(item.get("call_id"), "call_id")
+    return format_tool_call(
+        name,
+        arguments,
+        call_id,
+        table,
+    )

@@ -116,10 +116,14 @@ def find_nodes(node: cst.CSTNode, *types: type[NodeT]) -> list[NodeT]:
 
 
 def reads_attribute(name: str, node: cst.CSTNode) -> bool:
-    """Return whether a node reads or sets an attribute of a name."""
+    """Return whether a node reads or sets an attribute of a name, other than in an import."""
+    modules: set[int] = set()
+    for statement in find_nodes(node, cst.Import, cst.ImportFrom):
+        modules.update(map(id, find_nodes(statement, cst.Attribute)))
     for attribute in find_nodes(node, cst.Attribute):
         owner = attribute.value
-        if isinstance(owner, cst.Name) and owner.value == name:
+        is_owner = isinstance(owner, cst.Name) and owner.value == name
+        if is_owner and id(attribute) not in modules:
             return True
     return False
 

@@ -342,7 +342,57 @@ def test_the_template_of_an_error_is_imported(tmp_path: Path) -> None:
 
     assert "from llm_mock import templates\n" in rewrite(source)
     taken = source.replace("import app", "import app\nimport templates")
-    assert rewrite(taken) == taken
+    new = rewrite(taken)
+    assert "import llm_mock\n" in new
+    assert 'set_error("*", llm_mock.templates.timeout())' in new
+    without_module = taken.replace("import app", "import app\nllm_mock = 5")
+    assert rewrite(without_module) == without_module
+
+
+CALLS = """Mock(choices=[Mock(message=Mock(content="Hi", tool_calls=[
+            Mock(id="1", function=SimpleNamespace(name="f", arguments="{}"))]))])"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "reply"),
+    [
+        ("", 'Reply("Hi", tool_calls=[ToolCall("f", "{}", "1")])'),
+        ("class ToolCall: ...", 'Reply("Hi", tool_calls=[llm_mock.ToolCall("f", "{}", "1")])'),
+        ("from a import Reply", 'llm_mock.Reply("Hi", tool_calls=[ToolCall("f", "{}", "1")])'),
+    ],
+)
+def test_names_of_the_file_keep_their_meaning(tmp_path: Path, taken: str, reply: str) -> None:
+    (tmp_path / "app.py").write_text(APPLICATION)
+    source = OLD.format(
+        patch=f'"litellm.completion", return_value={CALLS}', lines="pass", after="pass"
+    )
+    head = f"import app\nfrom types import SimpleNamespace\n{taken}\nprint(Reply, ToolCall)"
+    source = source.replace("import app", head if taken else head.rpartition("\n")[0])
+    result = rewrite_file(
+        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+    assert f'mock_llm_responses.set("*", {reply})' in result.after
+    assert ("import llm_mock\n" in result.after) == bool(taken)
+
+
+def test_a_library_of_which_the_file_imports_a_part(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("from openai import OpenAI\n")
+    source = """
+import app
+from openai.types import Model
+from unittest.mock import Mock
+
+def test_it():
+    client = Mock()
+    client.chat.completions.create.return_value.choices = [Mock(message=Mock(content="Hi"))]
+    assert app.run(client) == "Hi"
+    assert Model
+"""
+    result = rewrite_file(
+        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+    assert "client = openai.OpenAI()" in result.after
+    assert "\nimport openai\n" in result.after
 
 
 @pytest.mark.parametrize(

@@ -305,10 +305,6 @@ class TestStreams:
             __iter__=lambda self: iter([text])
         )
 
-    @patch("reviews.get_model")
-    def test_a_reply_by_another_name(self, get_model):
-        get_model.return_value.prompt.return_value = ["Hel", "lo"]
-
 
 class TestUsage:
     @patch("reviews.get_model")
