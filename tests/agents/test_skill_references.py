@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from pathlib import Path
 
 import pytest
@@ -107,3 +109,11 @@ def test_two_tools_of_one_name_are_refused(
         ),
     ):
         run(agent, "Hello")
+
+
+def test_a_reference_that_is_a_pipe_is_an_error(folder: Path) -> None:
+    pipe = folder / "references" / "pipe.md"
+    os.mkfifo(pipe)
+    message = f"^{re.escape(str(pipe))}: the file cannot be read: not a regular file"
+    with pytest.raises(InvalidFile, match=message):
+        Skill.from_path(folder)

@@ -221,9 +221,18 @@ def _read_status_and_body(error: Exception, response: object) -> tuple[object, o
     if status is None and isinstance(body, dict):
         # Google's exceptions can be made without a response, or have one of aiohttp.
         return getattr(error, "code", None), body
-    if response is None:
-        return status, getattr(error, "body", None)
-    return status, _parse_json_body(response)
+    body = _parse_json_body(response)
+    return status, _get_own_body(error) if body is None else body
+
+
+def _get_own_body(error: Exception) -> object:
+    """Return the body that an SDK's exception was given, as the provider sends it."""
+    body = getattr(error, "body", None)
+    is_of_openai = type(error).__module__.partition(".")[0] == "openai"
+    if isinstance(body, dict) and "error" not in body and is_of_openai:
+        # The exceptions of OpenAI's SDK have only what the provider nests in `error`.
+        return {"error": body}
+    return body
 
 
 def _get_own_status(error: Exception) -> object:

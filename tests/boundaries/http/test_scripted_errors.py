@@ -19,6 +19,7 @@ import requests
 import urllib3
 from google.genai import errors as google_errors
 
+from llm_mock import LLMMock
 from llm_mock.behaviour.provider_errors import ProviderFailure
 from llm_mock.boundaries.http.errors import (
     ConnectionFailure,
@@ -292,9 +293,38 @@ def test_an_exception_with_a_mock_as_its_response_has_the_status_of_its_class(
     assert fields(plain) == {"status": status, "message": "Sorry"}
     body = {"type": "t", "code": "c", "param": "p", "message": "More"}
     detailed = fields(kind("Sorry", response=double(), body=body))
-    assert detailed == {"status": status, **body, "body": body}
+    sent = {"error": body} if sdk is openai else body
+    assert detailed == {"status": status, **body, "body": sent}
     # A status that the test set in its mock is the one that counts.
     chosen = kind("Sorry", response=Mock(status_code=418, headers={}), body=None)
     assert fields(chosen)["status"] == 418
     plain.status_code = 419
     assert fields(plain)["status"] == 419
+
+
+@pytest.mark.parametrize("content", [b"", b"no JSON"])
+def test_an_exception_keeps_the_body_that_it_was_given(
+    content: bytes, mock_llm_responses: LLMMock
+) -> None:
+    request = httpx.Request("POST", "https://api.openai.com")
+    headers = {"content-type": "text/plain"}
+    response = httpx.Response(400, headers=headers, content=content, request=request)
+    body = {
+        "message": "Filtered",
+        "type": None,
+        "param": "prompt",
+        "code": "content_filter",
+        "innererror": {"code": "ResponsibleAIPolicyViolation"},
+    }
+    error = openai.BadRequestError("Sorry", response=response, body=body)
+    mock_llm_responses.set_error("gpt-4o", error)
+    with pytest.raises(openai.BadRequestError) as raised:
+        openai.OpenAI(max_retries=0).chat.completions.create(
+            model="gpt-4o", messages=[{"role": "user", "content": "Hi"}]
+        )
+    if content:
+        assert raised.value.response.content == content
+        return
+    assert raised.value.body == body
+    assert (raised.value.code, raised.value.param) == ("content_filter", "prompt")
+    assert raised.value.response.json() == {"error": body}
