@@ -69,7 +69,7 @@ def _add_imports(
     path: Path,
 ) -> list[cst.BaseStatement]:
     """Import the names of `llm_mock` that the new tests use."""
-    for name in ("Reply", "ToolCall", "templates"):
+    for name in ("BrokenToolCall", "Reply", "ToolCall", "templates"):
         if name in new_names:
             body = add_import(body, name, path)
     return body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
@@ -17,7 +18,13 @@ from llm_mock.migrate.doubles import (
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import get_node, qualify, raise_problem
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_elements, get_int, read_dict, to_source
+from llm_mock.migrate.syntax import (
+    get_elements,
+    get_int,
+    get_string,
+    read_dict,
+    to_source,
+)
 from llm_mock.migrate.value_types import is_data
 
 SEE_REPLY = (
@@ -196,8 +203,21 @@ def format_tool_call(
     source = f"{to_source(name)}, {to_source(arguments)}"
     if call_id is not None:
         source += f", {to_source(call_id)}"
-    tool_call = qualify("ToolCall", table)
+    kind = "ToolCall" if _may_be_object(arguments) else "BrokenToolCall"
+    tool_call = qualify(kind, table)
     return f"{tool_call}({source})"
+
+
+def _may_be_object(arguments: cst.BaseExpression) -> bool:
+    """Return whether the arguments of a tool call may be a JSON object, as far as is known."""
+    text = get_string(arguments)
+    if text is None:
+        return True
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return False
+    return isinstance(value, dict)
 
 
 @dataclass(frozen=True)

@@ -128,6 +128,7 @@ def test_another_factory_is_left(tmp_path: Path) -> None:
 TOOL_CALL = """ChatCompletionMessageToolCall(
             id="call_1", type="function", function=Function(name="f", arguments="{}")
         )"""
+BROKEN_CALL = TOOL_CALL.replace('"{}"', """'{"a"'""")
 STREAM = 'StreamingChoices(delta=Delta(content="H", role="assistant"), index=0{})'
 
 
@@ -149,6 +150,10 @@ STREAM = 'StreamingChoices(delta=Delta(content="H", role="assistant"), index=0{}
         (
             f"ModelResponse(choices=[Choices(message=Message(tool_calls=[{TOOL_CALL}]))])",
             'Reply(tool_calls=[ToolCall("f", "{}", "call_1")])',
+        ),
+        (
+            f"ModelResponse(choices=[Choices(message=Message(tool_calls=[{BROKEN_CALL}]))])",
+            """Reply(tool_calls=[BrokenToolCall("f", '{"a"', "call_1")])""",
         ),
         (f"[ModelResponseStream(choices=[{STREAM.format('')}])]", 'Reply(chunks=["H"])'),
         (
