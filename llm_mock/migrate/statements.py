@@ -143,7 +143,7 @@ class StatementRewriter:
             parts += self._rewrite_block(split_block(node.body))
             footer = getattr(node.body, "footer", ())
             return [*parts, Slot(comments=collect_comments(*footer))]
-        body = self._rewrite_with_body(node)
+        body = self._rewrite_whole(node)
         items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
         changed = node.with_changes(
             items=items,
@@ -167,7 +167,18 @@ class StatementRewriter:
             self.table.values[name.value] = patch.value
         return True
 
-    def _rewrite_with_body(self, node: cst.With) -> Body:
+    def _rewrite_finally(self, node: cst.Try) -> list[Part]:
+        """Rewrite a `try` that only cleans up, whose body runs as that of a `with` does."""
+        body = self._rewrite_whole(node)
+        self._nesting += 1
+        # What cleans up may run after any statement of the body.
+        final = cst.ensure_type(node.finalbody, cst.Finally)
+        changed = final.visit(_NestedRewriter(self))
+        self._nesting -= 1
+        return [node.with_changes(body=body.replace(node.body), finalbody=changed)]
+
+    def _rewrite_whole(self, node: cst.With | cst.Try) -> Body:
+        """Rewrite a block that runs once, and as a whole."""
         # The replies so far belong before the block, and those of its end into it.
         self.state.replies.update()
         parts = self._rewrite_block(split_block(node.body))
@@ -182,6 +193,8 @@ class StatementRewriter:
 
     def _rewrite_compound(self, node: cst.BaseCompoundStatement) -> list[Part]:
         """Rewrite a loop, a condition or a `try`, which may read mocks but not configure them."""
+        if isinstance(node, cst.Try) and not node.handlers:
+            return self._rewrite_finally(node)
         self._nesting += 1
         if isinstance(node, cst.For):
             calls = self.reader.read(node.iter)

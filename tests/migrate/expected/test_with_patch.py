@@ -262,3 +262,13 @@ def test_with_a_mock_of_something_else(mock_llm_responses):
 def test_parameters(text, answer, mock_llm_responses):
     mock_llm_responses.set("*", answer)
     assert summarize(text) == answer
+
+
+def test_a_try_that_only_cleans_up(mock_llm_responses, mock_llm_calls):
+    cleaned = []
+    try:
+        mock_llm_responses.set("*", "Short")
+        assert summarize("a long text") == "Short"
+    finally:
+        cleaned.append(len(mock_llm_calls.requested_models))
+    assert cleaned == [1]

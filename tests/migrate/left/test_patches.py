@@ -279,3 +279,14 @@ class TestOfSomethingElse:
 
     def test_deleted(self, monkeypatch):
         monkeypatch.delattr("reviews.get_model")
+
+
+def test_a_try_that_goes_on():
+    with patch("reviews.get_model") as get_model:
+        try:
+            get_model.return_value.prompt.return_value.text.return_value = "Short"
+            summarize("a")
+        except ValueError:
+            pass
+        finally:
+            print("done")

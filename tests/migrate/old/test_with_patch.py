@@ -302,3 +302,14 @@ def test_parameters(text, answer):
     with patch("reviews.get_model") as get_model:
         get_model.return_value.prompt.return_value.text.return_value = answer
         assert summarize(text) == answer
+
+
+def test_a_try_that_only_cleans_up():
+    cleaned = []
+    with patch("reviews.get_model") as get_model:
+        try:
+            get_model.return_value.prompt.return_value.text.return_value = "Short"
+            assert summarize("a long text") == "Short"
+        finally:
+            cleaned.append(get_model.call_count)
+    assert cleaned == [1]
