@@ -150,3 +150,43 @@ def test_a_broken_conftest_gives_no_fixtures(folder: Path) -> None:
     path = folder / "tests" / "test_app.py"
     source = write(path, TEST)
     assert rewrite(path).after == source
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_left"), [("TOKENS", True), ("int(time.time())", True), ("len('abc')", False)]
+)
+def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
+    folder: Path, tokens: str, is_left: bool
+) -> None:
+    write(folder / "service.py", "from openai import OpenAI\n")
+    write(
+        folder / "tests" / "conftest.py",
+        f"""
+        import time
+        from unittest.mock import Mock, patch
+
+        import pytest
+
+        TOKENS = 5
+
+
+        @pytest.fixture
+        def create():
+            with patch("service.OpenAI") as client_class:
+                create = client_class.return_value.chat.completions.create
+                create.return_value = Mock(
+                    created=time.time(),
+                    choices=[Mock(message=Mock(content="Hi"))],
+                    usage=Mock(prompt_tokens=1, completion_tokens={tokens}),
+                )
+                yield create
+        """,
+    )
+    path = folder / "tests" / "test_service.py"
+    write(path, "import service\n\n\ndef test_it(create):\n    service.run()\n")
+    result = rewrite(path)
+    assert (result.changed == ()) == is_left
+    name = tokens.partition(".")[0].rpartition("(")[2]
+    reasons = [change.reason for change in result.manual_changes]
+    expected = f"it uses the fixture create of a conftest.py, which uses {name}, which this file"
+    assert [reason.startswith(expected) for reason in reasons] == [True] * is_left

@@ -85,6 +85,7 @@ async def __anext__(self):
         "def __iter__(self):\n    yield from self.chunks\n\ndef close(self):\n    pass",
         "async def __aiter__(self):\n    for each in self.chunks:\n        yield each",
         NEXT.format("return next(self.chunks)"),
+        "def __iter__(self):\n    return self\n\ndef __next__(self):\n    return next(self.chunks)",
         NEXT.format(
             "if not self.chunks:\n        raise StopAsyncIteration\n    return self.chunks.pop(0)"
         ),

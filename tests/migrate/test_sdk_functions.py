@@ -380,6 +380,16 @@ def test_names_of_the_file_keep_their_meaning(tmp_path: Path, taken: str, reply:
     assert ("import llm_mock\n" in result.after) == bool(taken)
 
 
+def test_what_a_test_sets_of_the_method_itself_is_nothing_of_the_client(tmp_path: Path) -> None:
+    lines = [
+        "create = call.return_value.chat.completions.create",
+        "create.__name__ = 'create'",
+        f"create.return_value = {COMPLETION}",
+    ]
+    new = migrate(tmp_path, '"openai.OpenAI"', "\n        ".join(lines))
+    assert new == ('mock_llm_responses.set("*", "Hi")', "")
+
+
 def test_a_library_of_which_the_file_imports_a_part(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("from openai import OpenAI\n")
     source = """

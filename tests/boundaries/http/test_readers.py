@@ -734,3 +734,24 @@ def test_a_finish_reason_is_read_in_the_words_of_chat_completions(
 ) -> None:
     build, _ = FINISH_REASONS[api]
     assert read(api, [build(given)]).finish_reason == expected
+
+
+@pytest.mark.parametrize("stage", ["added", "done"])
+@pytest.mark.parametrize(
+    ("event", "kind", "index", "expected"),
+    [
+        ("content_part", "output_text", "content_index", Read(text="Hi")),
+        ("reasoning_summary_part", "summary_text", "summary_index", Read(reasoning="Hi")),
+    ],
+)
+def test_a_part_has_its_text_where_it_begins_and_where_it_ends(
+    stage: str, event: str, kind: str, index: str, expected: Read
+) -> None:
+    body = {
+        "type": f"response.{event}.{stage}",
+        "output_index": 0,
+        index: 0,
+        "part": {"type": kind, "text": "Hi"},
+    }
+    found = read("responses", [body])
+    assert (found.text, found.reasoning) == (expected.text, expected.reasoning)
