@@ -428,6 +428,37 @@ def test_a_response_that_is_a_dict(tmp_path: Path, target: str, response: str, r
     assert new == (f'mock_llm_responses.set("*", {reply})', "")
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "billing",
+        "created_at",
+        "id",
+        "instructions",
+        "max_output_tokens",
+        "metadata",
+        "model",
+        "object",
+        "parallel_tool_calls",
+        "previous_response_id",
+        "reasoning",
+        "store",
+        "temperature",
+        "text",
+        "tool_choice",
+        "tools",
+        "top_p",
+        "truncation",
+    ],
+)
+def test_what_a_response_repeats_is_no_part_of_the_reply(tmp_path: Path, name: str) -> None:
+    application = f"{APPLICATION}from openai.resources.responses import Responses\n"
+    response = f'Mock(output_text="Hi", {name}="any")'
+    patch = f'"app.Responses.create", return_value={response}'
+    new = migrate(tmp_path, patch, application=application)
+    assert new == ('mock_llm_responses.set("*", "Hi")', "")
+
+
 RESPONSE = 'response = {"choices": [{"message": {"content": "Hi"}}]}'
 
 

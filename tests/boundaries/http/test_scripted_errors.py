@@ -295,6 +295,9 @@ def test_an_exception_with_a_mock_as_its_response_has_the_status_of_its_class(
     detailed = fields(kind("Sorry", response=double(), body=body))
     sent = {"error": body} if sdk is openai else body
     assert detailed == {"status": status, **body, "body": sent}
+    # Some tests nest them as the provider does.
+    nested = fields(kind("Sorry", response=double(), body={"error": body}))
+    assert nested == {"status": status, **body, "body": {"error": body}}
     # A status that the test set in its mock is the one that counts.
     chosen = kind("Sorry", response=Mock(status_code=418, headers={}), body=None)
     assert fields(chosen)["status"] == 418
