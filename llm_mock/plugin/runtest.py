@@ -249,10 +249,17 @@ def _complete_report(
         return
     if redact_report is not None:
         redact_report(report)
-    if call.excinfo is not None and isinstance(call.excinfo.value, pytest.FixtureLookupError):
+    error = None if call.excinfo is None else call.excinfo.value
+    if isinstance(error, pytest.FixtureLookupError):
         from llm_mock.plugin.misspelt_names import name_nearest_fixture
 
-        name_nearest_fixture(report, call.excinfo.value)
+        name_nearest_fixture(report, error)
+    elif isinstance(error, pytest.fail.Exception) and call.when == "setup":
+        from llm_mock.plugin.fixture_scopes import explain_scope
+
+        explanation = explain_scope(error)
+        if explanation:
+            report.sections.append(("Scope of the mock", explanation))
     if call.when != "teardown":
         _add_sections(report, item, call)
 

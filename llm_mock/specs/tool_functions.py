@@ -95,7 +95,7 @@ class ToolFunction:
 
 def _format_problems(error: ValidationError) -> str:
     lines = []
-    for problem in error.errors(include_url=False):
+    for problem in error.errors():
         location = ".".join(map(str, problem["loc"]))
         text = shorten_message(f"{location}: {problem['msg']}")
         lines.append(f"  {text}")

@@ -329,3 +329,59 @@ def test_an_assertion_names_the_fixture_that_hides_the_mock(pytester: pytest.Pyt
     result.stdout.fnmatch_lines(
         ["*This is no mock of llm_mock, but {}. Where the project has a fixture mock_llm_calls*"]
     )
+
+
+@pytest.mark.parametrize("scope", ["class", "module", "session"])
+@pytest.mark.parametrize("fixture", ["mock_llm_responses", "mock_llm_calls"])
+def test_a_fixture_that_outlasts_the_mock_is_told_what_to_write(
+    pytester: pytest.Pytester, scope: str, fixture: str
+) -> None:
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.fixture(scope="{scope}")
+        def replies({fixture}):
+            {fixture}.set("*", "Hi")
+
+        def test_it(replies):
+            pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*Scope of the mock*",
+            f"Each test has a mock of its own, so a fixture of scope '{scope}' cannot request "
+            f"{fixture}. For replies in all tests, define in conftest.py:",
+            "    def pytest_llm_mock_configure(config, mock):",
+            '        mock.set("[*]", "…")',
+            "For replies in some of them, remove the scope of the fixture.",
+        ]
+    )
+
+
+def test_another_failure_in_the_setup_says_nothing_of_scopes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def other():
+            pytest.fail("ScopeMismatch of something else")
+
+        @pytest.fixture(scope="module")
+        def wider(tmp_path):
+            pass
+
+        def test_one(other):
+            pass
+
+        def test_two(wider):
+            pass
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=2)
+    result.stdout.no_fnmatch_line("*Scope of the mock*")
