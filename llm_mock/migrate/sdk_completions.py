@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from llm_mock.migrate.doubles import Value
 from llm_mock.migrate.manual_changes import CannotRewrite
@@ -11,6 +11,7 @@ from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
     UsageFields,
     format_option,
+    format_reasoning,
     format_tool_call,
     format_usage,
     get_items,
@@ -24,10 +25,12 @@ from llm_mock.migrate.syntax import get_string, to_source
 
 # What the mock sends by itself, in its real form.
 _ENVELOPE = ("id", "object", "created", "model", "system_fingerprint")
+# OpenRouter has the second name.
+_REASONING = ("reasoning_content", "reasoning")
 _FIELDS = {
     "response": ("choices", "usage", "service_tier", *_ENVELOPE),
     "choice": ("message", "finish_reason", "index"),
-    "message": ("content", "tool_calls", "role", "refusal", "reasoning_content"),
+    "message": ("content", "tool_calls", "role", "refusal", *_REASONING),
     "tool call": ("id", "function", "type"),
     "function": ("name", "arguments"),
     "chunk": ("choices", "usage", *_ENVELOPE),
@@ -61,25 +64,34 @@ def convert_completion(double: Value, table: SymbolTable) -> str | None:
         return None
     choice = read_fields(_get_only_item(choices, "choices"), "choice", _FIELDS["choice"])
     message = read_fields(choice.get("message"), "message", _FIELDS["message"])
-    text = get_text(message.get("content"), "message.content", table)
-    calls = []
-    for call in get_items(message.get("tool_calls"), "tool_calls"):
-        calls.append(_convert_tool_call(call, table))
-    arguments = [] if text is None else [text]
-    if calls:
-        arguments.append(f"tool_calls=[{', '.join(calls)}]")
-    arguments += format_option("refusal", message.get("refusal"), table)
-    arguments += format_option("reasoning", message.get("reasoning_content"), table)
+    arguments = _format_content(message, table)
+    if not arguments:
+        refuse_empty(double)
+    thoughts: dict[str, None] = {}
+    for name in _REASONING:
+        thought = get_text(message.get(name), name, table)
+        if thought is not None:
+            thoughts[thought] = None
+    arguments += format_reasoning([*thoughts])
     arguments += _format_end(choice.get("finish_reason"))
     arguments += format_option("service_tier", fields.get("service_tier"), table)
     arguments += format_usage(fields.get("usage"), _USAGE)
-    if text is None and not calls and "refusal" not in message:
-        refuse_empty(double)
     if not arguments:
         return None
-    if arguments == [text]:
-        return text
-    return format_reply(arguments, table)
+    is_text = len(arguments) == 1 and "content" in message
+    return arguments[0] if is_text else format_reply(arguments, table)
+
+
+def _format_content(message: Mapping[str, Value], table: SymbolTable) -> list[str]:
+    """Return the arguments of a reply for a text, tool calls or a refusal."""
+    text = get_text(message.get("content"), "message.content", table)
+    arguments = [] if text is None else [text]
+    calls = []
+    for call in get_items(message.get("tool_calls"), "tool_calls"):
+        calls.append(_convert_tool_call(call, table))
+    if calls:
+        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    return arguments + format_option("refusal", message.get("refusal"), table)
 
 
 def convert_chunks(values: Sequence[Value], table: SymbolTable) -> str:

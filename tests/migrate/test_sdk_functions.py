@@ -152,6 +152,15 @@ STREAM = 'StreamingChoices(delta=Delta(content="H", role="assistant"), index=0{}
             'Reply(tool_calls=[ToolCall("f", "{}", "call_1")])',
         ),
         (
+            'ModelResponse(choices=[Choices(message={"content": "Hi", "reasoning": "Hm", '
+            '"reasoning_content": "Hm"})])',
+            'Reply("Hi", reasoning="Hm")',
+        ),
+        (
+            'ModelResponse(choices=[Choices(message=Message(content="Hi", reasoning="Hm"))])',
+            'Reply("Hi", reasoning="Hm")',
+        ),
+        (
             f"ModelResponse(choices=[Choices(message=Message(tool_calls=[{BROKEN_CALL}]))])",
             """Reply(tool_calls=[BrokenToolCall("f", '{"a"', "call_1")])""",
         ),

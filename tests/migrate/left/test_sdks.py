@@ -120,7 +120,7 @@ class TestResponse:
             Assistant()
 
     def test_another_attribute_of_a_message(self):
-        response = Mock(choices=[Mock(message=Mock(content="Hi", reasoning="Hm"))])
+        response = Mock(choices=[Mock(message=Mock(content="Hi", context="Hm"))])
         with patch("assistants.OpenAI") as client_class:
             client_class.return_value.chat.completions.create.return_value = response
             Assistant()
