@@ -182,9 +182,9 @@ class _FunctionRewriter:
         except CannotRewritePatch:
             raise
         except CannotRewrite as error:
-            if error.node is not None:
-                self._refuse_unknown_names(error.node)
             if state.getters or self.patches_llm():
+                if error.node is not None:
+                    self._refuse_unknown_names(error.node)
                 self._check_used(error)
                 raise
             if isinstance(error, UnknownUse) and _guess_client_class(error.name, state):

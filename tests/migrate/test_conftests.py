@@ -190,3 +190,31 @@ def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
     reasons = [change.reason for change in result.manual_changes]
     expected = f"it uses the fixture create of a conftest.py, which uses {name}, which this file"
     assert [reason.startswith(expected) for reason in reasons] == [True] * is_left
+
+
+def test_a_fixture_that_gives_a_function_is_no_mock_of_a_model(folder: Path) -> None:
+    write(
+        folder / "tests" / "conftest.py",
+        """
+        from unittest.mock import Mock
+
+        import pytest
+
+
+        @pytest.fixture
+        def adder():
+            def adder(a, b):
+                return str(a + b)
+
+            return adder
+
+
+        @pytest.fixture
+        def openai_name():
+            return "openai"
+        """,
+    )
+    path = folder / "tests" / "test_sum.py"
+    write(path, "def test_it(adder, openai_name):\n    total = sum([adder])\n    assert total\n")
+    result = rewrite(path)
+    assert (result.changed, result.manual_changes) == ((), ())
