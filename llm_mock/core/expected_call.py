@@ -54,8 +54,8 @@ class CallConditions(TypedDict, total=False):
     """The position of the answer in its conversation, from 1."""
     stream: bool | None
     """Whether a streamed answer was requested; None through `llm`."""
-    attachments: Iterable[str] | Absent
-    """The types of all attachments, in order."""
+    attachments: Iterable[str | None] | Absent
+    """The types of all attachments, in order; None for one that is given by its URL."""
     response: Any
     """The answer."""
     error: TextMatcher | Absent | None

@@ -42,8 +42,8 @@ class ReplyConditions(TypedDict, total=False):
     turn: int | None
     """The position of the answer in its conversation, from 1; the answer to a tool result is one,
     too."""
-    attachments: Iterable[str] | None
-    """The types of all attachments, in order."""
+    attachments: Iterable[str | None] | None
+    """The types of all attachments, in order; None for one that is given by its URL."""
     options: Mapping[str, object] | None
     """Options and their values, perhaps among others."""
     tool_result: TextMatcher | None
@@ -86,7 +86,7 @@ class Matchers:
         system: TextMatcher | None = None,
         tools: Iterable[str] | None = None,
         turn: int | None = None,
-        attachments: Iterable[str] | None = None,
+        attachments: Iterable[str | None] | None = None,
         options: Mapping[str, object] | None = None,
         tool_result: TextMatcher | None = None,
         has_tool_result: bool | None = None,
@@ -102,7 +102,10 @@ class Matchers:
         self.tools = _check_names("tools", tools, "the names of tools, as ['search']")
         self.turn = turn
         self.attachments = _check_names(
-            "attachments", attachments, "the types of all attachments, as ['image/png']"
+            "attachments",
+            attachments,
+            "the types of all attachments, as ['image/png'], or None for one given by its URL",
+            (str, type(None)),
         )
         self.options = None if options is None else dict(options)
         self.tool_result = check_text_matcher("tool_result", tool_result)
@@ -308,16 +311,19 @@ def _has_nan(value: object) -> bool:
     return isinstance(value, float) and value != value
 
 
-def _check_names(condition: str, values: object, expected: str) -> list[str] | None:
+def _check_names(
+    condition: str, values: object, expected: str, kinds: tuple[type, ...] = (str,)
+) -> list[str] | None:
     """Return names as a list, or None.
 
     Args:
         condition: the name of the condition, for the message.
         values: the names.
         expected: a description of valid names, for the message.
+        kinds: the types of valid names.
 
     Raises:
-        InvalidReply: it is no iterable of texts.
+        InvalidReply: it is no iterable of names.
     """
     __tracebackhide__ = True
     if values is None:
@@ -326,7 +332,7 @@ def _check_names(condition: str, values: object, expected: str) -> list[str] | N
         raise InvalidReply(f"{condition}={_describe_name(values)}: give {expected}.")
     names = list(values)
     for name in names:
-        if not isinstance(name, str):
+        if not isinstance(name, kinds):
             raise InvalidReply(f"{condition}=[{_describe_name(name)}]: give {expected}.")
     return names
 

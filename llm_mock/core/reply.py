@@ -42,10 +42,14 @@ NO_SPECIAL_CONTENT = (None, None, UNSET, None, None)
 """The arguments `parts`, `refusal`, `body`, `events` and `candidates` of most replies."""
 FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 """The finish reasons of Chat Completions; other providers have further ones."""
-OTHER_FINISH_REASONS = ("content_filtered", "model_length")
-"""Finish reasons of Bedrock and Mistral that could be taken for misspelt ones."""
+OTHER_FINISH_REASONS = (
+    *("content_filtered", "model_length"),
+    *("end_turn", "max_tokens", "pause_turn", "refusal", "stop_sequence", "tool_use"),
+    "max_output_tokens",
+)
+"""Finish reasons of Bedrock, Mistral, Anthropic and OpenAI's Responses."""
 GUESSED_FINISH_REASONS = dict.fromkeys(
-    ("cut_off", "max_length", "max_new_tokens", "truncated"), "length"
+    ("cut_off", "incomplete", "max_length", "max_new_tokens", "truncated"), "length"
 )
 """Finish reasons that no provider has, with the one that is meant."""
 RESPONSE_PACKAGES = (
@@ -865,7 +869,7 @@ def _check_finish_reason(reason: str) -> None:
 
     __tracebackhide__ = True
     nearest = GUESSED_FINISH_REASONS.get(reason) or find_nearest(
-        reason, FINISH_REASONS, cutoff=CERTAIN
+        reason, (*FINISH_REASONS, *OTHER_FINISH_REASONS), cutoff=CERTAIN
     )
     # Providers have reasons of their own, which are sent as they are.
     if nearest is not None and reason not in OTHER_FINISH_REASONS:

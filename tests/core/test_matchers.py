@@ -499,6 +499,11 @@ async def later(text: str) -> bool:
             {"attachments": "image/png"},
             "attachments='image/png': give the types of all attachments",
         ),
+        (
+            {"attachments": [5]},
+            "attachments=[5]: give the types of all attachments, as ['image/png'], or None for "
+            "one given by its URL.",
+        ),
         ({"options": "x"}, "options='x': give a mapping of names to values"),
         (
             {"times": "2"},

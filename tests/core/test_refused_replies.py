@@ -89,7 +89,23 @@ def test_a_broken_tool_call_may_be_broken() -> None:
     assert Reply(tool_calls=[BrokenToolCall("f", "{")]).tool_calls[0].text == "{"
 
 
-@pytest.mark.parametrize("reason", ["stopped", "content_filtered", "model_length", "SAFETY", None])
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "stopped",
+        "content_filtered",
+        "end_turn",
+        "max_output_tokens",
+        "max_tokens",
+        "model_length",
+        "pause_turn",
+        "refusal",
+        "stop_sequence",
+        "tool_use",
+        "SAFETY",
+        None,
+    ],
+)
 def test_a_finish_reason_that_a_provider_may_have_is_kept(reason: str | None) -> None:
     assert Reply("x", finish_reason=reason).finish_reason == reason
 
@@ -103,6 +119,11 @@ def test_a_finish_reason_that_a_provider_may_have_is_kept(reason: str | None) ->
         ("max_new_tokens", "length"),
         ("truncated", "length"),
         ("cut_off", "length"),
+        ("incomplete", "length"),
+        ("max_token", "max_tokens"),
+        ("max_tokns", "max_tokens"),
+        ("end_trun", "end_turn"),
+        ("tool_uses", "tool_use"),
     ],
 )
 def test_a_finish_reason_that_is_surely_misspelt_is_refused(reason: str, meant: str) -> None:

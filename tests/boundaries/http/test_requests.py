@@ -320,3 +320,15 @@ def test_a_conversation_that_openai_keeps_goes_on(
         {"role": "assistant", "text": "Hi!"},
         {"role": "user", "text": "Well?"},
     ]
+
+
+def test_an_image_that_is_given_by_its_url_has_no_type(mock_llm_responses: LLMMock) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/page.png"}}
+    mock_llm_responses.set("gpt-4o", "A page", attachments=[None])
+    answer = openai.OpenAI().chat.completions.create(
+        model="gpt-4o",
+        messages=[{"role": "user", "content": [{"type": "text", "text": "What?"}, image]}],
+    )
+    assert answer.choices[0].message.content == "A page"
+    mock_llm_responses.assert_called_with(attachments=[None])
+    assert mock_llm_responses.last_call.attachments[0]["url"] == "https://example.com/page.png"
