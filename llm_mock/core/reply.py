@@ -590,6 +590,7 @@ def to_reply(value: object) -> ReplyOrFunction:
         _check_is_no_response(value)
         return Reply(data=value)
     if isinstance(value, (dict, list)):
+        _check_is_no_completion(value)
         return Reply(parts=value) if _is_list_of_parts(value) else Reply(data=value)
     if _is_exception(value):
         return Reply(error=cast("BaseException", value))
@@ -614,6 +615,19 @@ def _check_is_no_response(value: object) -> None:
         raise InvalidReply(
             f"This is no reply, but a {type(value).__name__} of {package}, which the SDK makes of "
             f"a reply. {WHAT_THE_MODEL_SAYS}"
+        )
+
+
+def _check_is_no_completion(value: object) -> None:
+    """Raise an InvalidReply for the JSON of a whole completion, which is hardly meant as data."""
+    __tracebackhide__ = True
+    choices = value.get("choices") if isinstance(value, dict) else None
+    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+        return
+    if isinstance(choices[0].get("message"), dict):
+        raise InvalidReply(
+            f"This is no reply, but a whole response of a provider. {WHAT_THE_MODEL_SAYS} "
+            "Reply(body=…) sends a response as it is, and Reply(data=…) takes it as data."
         )
 
 

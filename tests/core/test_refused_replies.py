@@ -201,3 +201,36 @@ def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[
     Reply(**content, error=ConnectionError("cut"), error_after=0)
     Reply(error=ConnectionError("cut"))
     Reply(**content)
+
+
+COMPLETION = {"choices": [{"message": {"content": "Hi"}}]}
+
+
+def test_a_whole_response_is_not_what_the_model_says(
+    mock_llm_responses: LLMMock,
+) -> None:
+    with pytest.raises(InvalidReply) as caught:
+        mock_llm_responses.set("m", COMPLETION)
+    assert str(caught.value) == (
+        "This is no reply, but a whole response of a provider. Give what the model says: a text, "
+        "data, a ToolCall, or Reply(text, tool_calls=[…]). Reply(body=…) sends a response as it "
+        "is, and Reply(data=…) takes it as data."
+    )
+    mock_llm_responses.set("m", Reply(data=COMPLETION))
+    assert llm.get_model("m").prompt("Hi").json() == COMPLETION
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"choices": []},
+        {"choices": ["red", "blue"]},
+        {"choices": [{"text": "red"}]},
+        {"choices": [{"message": "red"}]},
+        {"choices": {"message": {}}},
+        [COMPLETION],
+    ],
+)
+def test_choices_of_other_data_are_data(data: Any, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("m", data)
+    assert llm.get_model("m").prompt("Hi").json() == data
