@@ -154,3 +154,12 @@ def test_an_attribute_that_the_test_reads_is_a_problem(tmp_path: Path) -> None:
     test = CLIENT.replace("app.run(client)", "app.run(client.chat)")
     [change] = run(tmp_path, test, "OpenAI", "").manual_changes
     assert change.reason == "the use of the mock client is unknown: app.run(client.chat)"
+
+
+def test_one_that_is_an_attribute_of_itself(tmp_path: Path) -> None:
+    mock = "Mock()\n    client.chat.completions.create.return_value = new_response()"
+    test = f":\n    client = {mock}\n    client.again = client\n    app.run(client)"
+    assert migrate(tmp_path, test) == (
+        "(mock_llm_responses):\n    client = openai.OpenAI()\n"
+        '    mock_llm_responses.set("*", "Hi")\n    app.run(client)'
+    )
