@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("libcst")
 
-from llm_mock.migrate.file import rewrite_file
+from llm_mock.migrate.file import FileResult, rewrite_file
 
 COMPLETION = 'Mock(choices=[Mock(message=Mock(content="Hi"))])'
 MESSAGE = 'Mock(content=[Mock(text="Hi")])'
@@ -33,6 +33,12 @@ def test_it():
 """
 
 
+def rewrite(folder: Path, source: str, application: str = APPLICATION) -> FileResult:
+    (folder / "app.py").write_text(application)
+    path = folder / "test_app.py"
+    return rewrite_file(path, source.encode(), lambda test, target: (), lambda name: name)
+
+
 def migrate(
     folder: Path,
     patch: str,
@@ -41,10 +47,8 @@ def migrate(
     application: str = APPLICATION,
 ) -> tuple[str, str]:
     """Return the body of the new test, and the reason if it is left."""
-    (folder / "app.py").write_text(application)
-    source = OLD.format(patch=patch, lines=lines, after=after).encode()
-    path = folder / "test_app.py"
-    result = rewrite_file(path, source, lambda test, target: (), lambda name: name)
+    source = OLD.format(patch=patch, lines=lines, after=after)
+    result = rewrite(folder, source, application)
     reasons = [f"{change.reason}. {change.advice}" for change in result.manual_changes]
     body = [line.strip() for line in result.after.partition("def ")[2].splitlines()[1:]]
     return "\n".join(line for line in body if line not in ("pass", "app.run()")), "".join(reasons)
@@ -345,22 +349,15 @@ def test_an_error_that_litellm_makes_of_a_refusal(
 
 
 def test_the_template_of_an_error_is_imported(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(APPLICATION)
     patch = '"litellm.completion", side_effect=litellm.Timeout("no", "m", "openai")'
     source = OLD.format(patch=patch, lines="pass", after="pass")
-    path = tmp_path / "test_app.py"
-
-    def rewrite(text: str) -> str:
-        result = rewrite_file(path, text.encode(), lambda test, target: (), lambda name: name)
-        return result.after
-
-    assert "from llm_mock import templates\n" in rewrite(source)
+    assert "from llm_mock import templates\n" in rewrite(tmp_path, source).after
     taken = source.replace("import app", "import app\nimport templates")
-    new = rewrite(taken)
+    new = rewrite(tmp_path, taken).after
     assert "import llm_mock\n" in new
     assert 'set_error("*", llm_mock.templates.timeout())' in new
     without_module = taken.replace("import app", "import app\nllm_mock = 5")
-    assert rewrite(without_module) == without_module
+    assert rewrite(tmp_path, without_module).after == without_module
 
 
 CALLS = """Mock(choices=[Mock(message=Mock(content="Hi", tool_calls=[
@@ -376,15 +373,12 @@ CALLS = """Mock(choices=[Mock(message=Mock(content="Hi", tool_calls=[
     ],
 )
 def test_names_of_the_file_keep_their_meaning(tmp_path: Path, taken: str, reply: str) -> None:
-    (tmp_path / "app.py").write_text(APPLICATION)
     source = OLD.format(
         patch=f'"litellm.completion", return_value={CALLS}', lines="pass", after="pass"
     )
     head = f"import app\nfrom types import SimpleNamespace\n{taken}\nprint(Reply, ToolCall)"
     source = source.replace("import app", head if taken else head.rpartition("\n")[0])
-    result = rewrite_file(
-        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
-    )
+    result = rewrite(tmp_path, source)
     assert f'mock_llm_responses.set("*", {reply})' in result.after
     assert ("import llm_mock\n" in result.after) == bool(taken)
 
@@ -400,7 +394,6 @@ def test_what_a_test_sets_of_the_method_itself_is_nothing_of_the_client(tmp_path
 
 
 def test_a_library_of_which_the_file_imports_a_part(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text("from openai import OpenAI\n")
     source = """
 import app
 from openai.types import Model
@@ -412,9 +405,7 @@ def test_it():
     assert app.run(client) == "Hi"
     assert Model
 """
-    result = rewrite_file(
-        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
-    )
+    result = rewrite(tmp_path, source, "from openai import OpenAI\n")
     assert "client = openai.OpenAI()" in result.after
     assert "\nimport openai\n" in result.after
 
