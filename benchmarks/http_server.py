@@ -65,7 +65,7 @@ from llm_mock.core.mock import Mock
 from llm_mock.core.reply import Reply
 
 mock = Mock(ModelBehaviour())
-mock.responses.set("*", Reply(chunks={CHUNKS!r}))
+mock.configurator.set("*", Reply(chunks={CHUNKS!r}))
 MockServer(lambda: mock, port=int(sys.argv[1]), keep_alive=True).wait()
 """
 UVICORN = f"""

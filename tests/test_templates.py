@@ -271,7 +271,7 @@ def test_a_rate_limit_says_when_to_try_again_and_the_next_reply_comes(
     mock_llm_responses.script("gpt-4o-mini", templates.rate_limit(retry_after=7), "at last")
     for error in (templates.rate_limit(), templates.overloaded(retry_after=3)):
         mock_llm_responses.set_error("gpt-4o", error)
-        assert mock_llm_responses.responses.replies.errors["gpt-4o"].answer is error
+        assert mock_llm_responses.configurator.replies.errors["gpt-4o"].answer is error
     with pytest.raises(openai.RateLimitError) as caught:
         llm.get_model("gpt-4o-mini").prompt("Hi").text()
     assert caught.value.response.headers["retry-after"] == "7"
@@ -307,7 +307,7 @@ def test_an_error_of_the_provider_is_raised_for_embeddings_too(mock_llm_response
 def test_an_error_of_the_provider_can_be_sent_to_another_process_and_is_shown_by_its_kind() -> None:
     get_model = create_mock_get_model()
     get_model.set_error("m", pickle.loads(pickle.dumps(templates.rate_limit(retry_after=2))))
-    [configured] = get_model.responses.replies.get_configured()
+    [configured] = get_model.configurator.replies.get_configured()
     assert configured.text().startswith("m  → raises the provider's error (rate limit)")
     with pytest.raises(llm.ModelError, match=r"try again in 2s"):
         get_model("m").prompt("Hi")

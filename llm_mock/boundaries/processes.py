@@ -87,9 +87,9 @@ class SharedFolder:
         levels = []
         level: Mock | None = mock
         while level is not None:
-            levels.append((level.responses.replies, level.settings))
+            levels.append((level.configurator.replies, level.settings))
             level = level.parent
-        mock.responses.replies.share_uses(self)
+        mock.configurator.replies.share_uses(self)
         details = mock.history.log is not None and mock.history.log.detailed
         configured = SharedConfiguration(levels, details, mock.cassette is not None)
         # Other processes must never read half a file, and the folder is gone once the test is over.

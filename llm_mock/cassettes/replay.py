@@ -72,7 +72,7 @@ class RecordedReply(Reply):
         super().__init__(
             chunks=chunks,
             tool_calls=tool_calls,
-            attachments=attachments,
+            attachments=tuple(attachments),
             usage={
                 "input_tokens": recorded.usage.input,
                 "output_tokens": recorded.usage.output,

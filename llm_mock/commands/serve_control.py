@@ -150,7 +150,7 @@ class ServeControl:
         mock = self._tests.get(request.test)
         mock.move_script_below()
         try:
-            configure_replies(mock.responses, script, _describe_reply, optional=False)
+            configure_replies(mock.configurator, script, _describe_reply, optional=False)
         except UnusableReply as error:
             problem = f"{_describe_reply(error.position)}: {error}"
             raise LLMMockError(problem) from None
@@ -293,7 +293,7 @@ def _describe_call(call: Call) -> JSONObject:
 
 def _find_unused(mock: Mock) -> list[QueuedReply]:
     """Return the replies with `times` that a test set and did not use up."""
-    return [reply for reply in mock.responses.replies.get_queued() if not reply.optional]
+    return [reply for reply in mock.configurator.replies.get_queued() if not reply.optional]
 
 
 def _judge(mock: ReportingMock) -> JSONObject:

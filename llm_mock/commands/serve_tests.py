@@ -58,8 +58,8 @@ class ReportingMock(Mock):
         if self.parent is not None:
             return
         below = Mock(ModelBehaviour())
-        below.responses.replies = self.responses.replies
-        self.responses.replies = Script(after=below.responses.replies)
+        below.configurator.replies = self.configurator.replies
+        self.configurator.replies = Script(after=below.configurator.replies)
         self.parent = below
 
     def _find(self, record: Call, with_parents: bool = True) -> Reply | ReplyFunction | None:
@@ -177,7 +177,7 @@ class ServedTests:
     def _configure(self, mock: Mock) -> None:
         # For each test anew, so that no test uses up the replies of another one.
         if self._script is not None:
-            self._script.configure(mock.responses)
+            self._script.configure(mock.configurator)
 
     def _set_generation(self, test: str | None, mock: Mock, generation: int) -> None:
         """Give the calls of a mock ids that no other test has, nor the same one before."""

@@ -219,7 +219,7 @@ class CallAssertions:
         message = (
             f"No call of {self._owner} fits: {expected}.\n"
             f"Nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"
-            f"{format_call_history(self._calls)}"
+            f"{expected.explain_prompt(self._calls)}{format_call_history(self._calls)}"
         )
         raise mark_shown(AssertionError(message), self._calls)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,24 +11,21 @@ from llm_mock.core.reply import Reply
 from llm_mock.core.source_location import (
     SourceLocation,
     format_origin,
-    warn_caller,
 )
 from llm_mock.core.tool_calls import BrokenToolCall
 from llm_mock.errors import (
     InvalidToolCall,
     LLMMockError,
     SchemaViolation,
-    SchemaViolationWarning,
 )
-from llm_mock.support.redaction import redact
 from llm_mock.support.schemas import find_text_violations, find_violations
-from llm_mock.support.text import shorten_name, suggest_nearest
+from llm_mock.support.text import join_names, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.request import Request
     from llm_mock.core.settings import Settings
-    from llm_mock.core.value_types import ToolCallLike
+    from llm_mock.core.value_types import ToolCallLike, ToolLike
     from llm_mock.support.json_types import JSONObject
 
 SHOWN_VIOLATIONS = 10
@@ -46,8 +44,6 @@ def check_reply(
 ) -> LLMMockError | None:
     """Check a scripted reply for impossible tool calls and schema violations.
 
-    Warns of a schema violation, if the settings say so.
-
     Args:
         record: the call.
         reply: the reply.
@@ -56,7 +52,8 @@ def check_reply(
         location: the location where the reply was configured, if it is known.
 
     Returns:
-        The error to raise, or None.
+        The error, or None. A `SchemaViolation` is to be raised if the settings say so, and else is
+        a warning.
     """
     if reply.tool_calls or request.tool_choice is not None:
         problem = _check_tool_calls(reply, request, settings, location)
@@ -85,7 +82,7 @@ def _check_schema(
     *,
     name: str | None = None,
 ) -> LLMMockError | None:
-    """Return the error for a reply that breaks a schema, or None; warn if the settings say so."""
+    """Return the error for a reply that breaks a schema, or None."""
     if not _is_final_answer(reply):
         return None
     problems = find_text_violations(schema, reply.content)
@@ -93,12 +90,9 @@ def _check_schema(
         return None
     if name is None:
         name = format_schema(record["kwargs"]["schema"])
-    message = _format_schema_violations(record, name, problems, reply.content, location)
-    if settings.schema_check == "error":
-        return SchemaViolation(message)
-    # pytest prints warnings as they are, so API keys in the reply are hidden here.
-    warn_caller(SchemaViolationWarning(redact(message)))
-    return None
+    return SchemaViolation(
+        _format_schema_violations(record, name, problems, reply.content, location)
+    )
 
 
 def _check_tool_calls(
@@ -140,8 +134,9 @@ def _check_tool_call(
         return InvalidToolCall(
             f"{beginning}, which the call does not offer{nearest} {offer} {_TOOL_CALL_ADVICE}"
         )
-    schema = offered[call.name].input_schema or {}
-    problems = list(find_violations(schema, call.arguments, "the arguments"))
+    tool = offered[call.name]
+    problems = list(find_violations(tool.input_schema or {}, call.arguments, "the arguments"))
+    problems += _find_unknown_arguments(tool, call)
     if not problems:
         return None
     return InvalidToolCall(
@@ -160,6 +155,20 @@ def _format_schema_violations(
         f"The reply: {shorten_name(text, 300)}\n"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
+
+
+def _find_unknown_arguments(tool: ToolLike, call: ToolCallLike) -> list[str]:
+    """Return the problem of arguments that the Python function of a tool of `llm` cannot take."""
+    function = getattr(tool, "implementation", None)
+    known = (tool.input_schema or {}).get("properties", {})
+    unknown = [name for name in call.arguments if name not in known]
+    if function is None or not unknown:
+        return []
+    parameters = inspect.signature(function).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return []
+    takes = join_names(list(known)) if known else "none"
+    return [f"the function has no parameter {name!r}; it takes {takes}" for name in unknown]
 
 
 def _format_list(problems: Iterable[str]) -> str:

@@ -91,7 +91,8 @@ class ResponseConfigurator:
         self.replies = Script()
         self._names = names
         self._changed = changed
-        self._standing_only = standing_only
+        self.standing_only = standing_only
+        """Whether this is the mock of the whole run, which has no queued replies."""
 
     def get_model_id(self, name: str) -> str:
         """Return the model id of a name.
@@ -186,7 +187,7 @@ class ResponseConfigurator:
             QueuedReplyNotAllowed: this mock serves the whole run.
         """
         __tracebackhide__ = True
-        if self._standing_only:
+        if self.standing_only:
             raise QueuedReplyNotAllowed(
                 f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one "
                 "test, so which one would depend on their order. Use set() here, and add() in the "
@@ -389,7 +390,7 @@ class ResponseConfigurator:
             self.replies.endpoint_replies.pop(endpoint.name, None)
             reply = EndpointReply(configured, find_caller())
             self.replies.endpoint_replies[endpoint.name] = reply
-        elif self._standing_only:
+        elif self.standing_only:
             raise QueuedReplyNotAllowed(
                 f"on({method!r}, {path!r}, …, times={times}) in pytest_llm_mock_configure: a "
                 "response with times= is used up by one test, so which one would depend on their "

@@ -23,7 +23,7 @@ SHOWN_REPLIES = 20
 class ExplainedMock(Protocol):
     """The part of a `Mock` that messages read; to import the class would be circular."""
 
-    responses: ResponseConfigurator
+    configurator: ResponseConfigurator
     history: History
     settings: Settings
 
@@ -74,21 +74,41 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
         lines += _format_rest(replies)
     elif not used_up:
         lines.append("No reply was configured before this call.")
-    lines += _advise_reply(mock.settings, call, bool(used_up))
+    swapped = _explain_swapped_arguments(replies, call)
+    lines += swapped or _advise_reply(mock, call, bool(used_up))
     return "\n".join(lines)
 
 
-def _advise_reply(settings: Settings, call: Call, is_used_up: bool) -> list[str]:
+def _explain_swapped_arguments(replies: Sequence[StandingReply], call: Call) -> list[str]:
+    """Return a line about a reply whose text is the name of the called model."""
+    model = call["model_id"]
+    for reply in replies:
+        if getattr(reply.answer, "content", None) == model:
+            return [
+                f"The model comes first: write set({model!r}, {shorten(reply.model)})"
+                f"{format_origin(reply.place)}."
+            ]
+    return []
+
+
+def _advise_reply(mock: ExplainedMock, call: Call, is_used_up: bool) -> list[str]:
     """Return the lines that say how to configure a reply to an unmatched call.
 
     Args:
-        settings: the settings of the mock.
+        mock: the mock.
         call: the call.
         is_used_up: whether queued replies matched earlier calls of this kind.
     """
+    settings = mock.settings
     if settings.missing_reply_advice is not None:
         return [settings.missing_reply_advice]
     model = call["model_id"]
+    if mock.configurator.standing_only:
+        return [
+            "The call was made outside of a test: while a file was imported, or in a fixture of a "
+            "wider scope. Make it in a function that the test calls, or configure its reply in "
+            f'pytest_llm_mock_configure(mock) of a conftest.py: mock.set("{model}", "…").'
+        ]
     advice = (
         "Configure one with the fixture mock_llm_responses: "
         f'mock_llm_responses.set("{model}", "…"), or set("*", "…") for any model.'
@@ -150,7 +170,7 @@ def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[
 
 def _explain_replaced_reply(mock: ExplainedMock) -> list[str]:
     """Return a line about a standing reply that was replaced before any call got it."""
-    earlier, later = mock.responses.replies.replaced or (None, None)
+    earlier, later = mock.configurator.replies.replaced or (None, None)
     if earlier is None or later is None or earlier in mock.history.answered_by.values():
         return []
     # A test may well replace the reply of a fixture in another file.
@@ -206,14 +226,14 @@ def explain_replies(mock: ExplainedMock, calls: Sequence[Call]) -> str:
         mock: the mock of the test.
         calls: its calls.
     """
-    replies: list[StandingReply] = mock.responses.replies.get_configured()
+    replies: list[StandingReply] = mock.configurator.replies.get_configured()
     unused = find_unused_replies(mock, calls)
     near_calls = _find_near_calls(mock, calls)
     hints = [
         *_explain_used_up(mock, calls),
         *_explain_repeated_calls(mock, calls),
         *_explain_replaced_reply(mock),
-        *mock.responses.replies.hints,
+        *mock.configurator.replies.hints,
     ]
     if not near_calls and not unused:
         return "\n".join(hints)
@@ -275,13 +295,13 @@ def _find_near_calls(
 
 def find_unused_replies(mock: ExplainedMock, calls: Sequence[Call]) -> list[StandingReply]:
     """Return the replies of a mock, without its parents', that answered none of its calls."""
-    replies = mock.responses.replies.get_configured()
+    replies = mock.configurator.replies.get_configured()
     return [reply for reply in replies if not _is_used(reply, mock, calls)]
 
 
 def _get_all_configured(mock: ExplainedMock) -> list[StandingReply]:
     """Return the replies of a mock, then those of its parents."""
-    replies: list[StandingReply] = mock.responses.replies.get_configured()
+    replies: list[StandingReply] = mock.configurator.replies.get_configured()
     if mock.parent:
         replies += _get_all_configured(mock.parent)
     return replies
@@ -355,7 +375,7 @@ def _came_too_early(mock: ExplainedMock, call: Call, reply: StandingReply) -> bo
     # Queued replies go before standing ones, and of these a later one replaces an earlier one.
     if hasattr(answer, "remaining"):
         return False
-    is_replaced = answer not in mock.responses.replies.get_configured()
+    is_replaced = answer not in mock.configurator.replies.get_configured()
     return hasattr(reply, "remaining") or (is_replaced and answer.get_key() == reply.get_key())
 
 

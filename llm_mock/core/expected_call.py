@@ -198,6 +198,18 @@ class ExpectedCall:
                 words |= _split_words(actual)
         return len(expected_words & words) / max(len(expected_words | words), 1)
 
+    def explain_prompt(self, calls: Iterable[Call]) -> str:
+        """Return a line if the text for the prompt is a model or in a system prompt; or nothing."""
+        text = self._matchers.prompt
+        if not isinstance(text, str):
+            return ""
+        for call in calls:
+            if text == call.model:
+                return f"The first argument is a text of the prompt; write model={text!r}.\n"
+            if text in call.system:
+                return f"The system prompt has this text: write system={shorten(text)}.\n"
+        return ""
+
     def _field_misses(self, call: Call) -> Iterator[str]:
         """Yield a phrase for each input that is not absent and each single value that differs."""
         for name in self._absent_inputs:

@@ -28,17 +28,21 @@ from llm_mock.core.source_location import (
     SourceLocation,
     find_project_line,
     format_origin,
+    warn_caller,
 )
 from llm_mock.core.tokens import CHARACTERS_PER_TOKEN, add_cached_tokens, count_input_tokens
 from llm_mock.errors import (
     EndlessToolCalls,
     InvalidReply,
-    ReplyNotSent,
+    LLMMockError,
+    SchemaViolation,
+    SchemaViolationWarning,
     UnexpectedCall,
     UnusedReplies,
 )
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_number, is_whole
+from llm_mock.support.redaction import redact
 from llm_mock.support.text import join_names
 
 if TYPE_CHECKING:
@@ -93,7 +97,9 @@ class Mock:
         settings: Settings | None = None,
     ) -> None:
         self.names: NameResolver = names or PlainNames()
-        self.responses = ResponseConfigurator(self.names, self._share, standing_only=standing_only)
+        self.configurator = ResponseConfigurator(
+            self.names, self._share, standing_only=standing_only
+        )
         """The configured replies."""
         self.settings: Settings = settings or (parent.settings if parent else Settings())
         self.history: History = History(parent.history if parent else None)
@@ -162,7 +168,7 @@ class Mock:
     def prices(self) -> tuple[Any, ...]:
         """The prices of models; of several prices of a model the last one counts."""
         inherited = self.parent.prices if self.parent else self.settings.prices
-        return inherited + self.responses.replies.prices
+        return inherited + self.configurator.replies.prices
 
     def logged_calls(self, start: int = 0) -> list[LoggedCall]:
         """Return the calls of a report with their details, from a position on."""
@@ -180,7 +186,7 @@ class Mock:
         # Resolving an alias asks `llm` for the models of all plugins: not needed without calls.
         if self.folder is None and self.history.is_empty:
             return []
-        return self.calls_of_id(self.responses.get_model_id(name))
+        return self.calls_of_id(self.configurator.get_model_id(name))
 
     def calls_of_id(self, model_id: str) -> list[Call]:
         """Return the calls of one model in order, by its id."""
@@ -212,7 +218,7 @@ class Mock:
         # An application that meets a misbehaving model may rightly stop early.
         if self.misbehaviour is not None:
             return None
-        unused = [reply for reply in self.responses.replies.get_queued() if not reply.optional]
+        unused = [reply for reply in self.configurator.replies.get_queued() if not reply.optional]
         if not unused:
             return None
         return explain_unused(self, unused, self.calls)
@@ -305,7 +311,7 @@ class Mock:
         """
         __tracebackhide__ = True
         self.misbehaviour = self._behaviour.create_misbehaviour(name, times)
-        self.responses.replies.misbehaviour = (name, times)
+        self.configurator.replies.misbehaviour = (name, times)
         self._share()
         return self.misbehaviour
 
@@ -331,13 +337,13 @@ class Mock:
             if limit is not None and not is_whole(limit, 1):
                 raise InvalidReply(f"{name}={limit!r}: give a whole number from 1, or None.")
         # Other processes have the same limits, and each counts its own calls.
-        self.responses.replies.quotas[self.responses.register_name(model)] = (rpm, tpm)
+        self.configurator.replies.quotas[self.configurator.register_name(model)] = (rpm, tpm)
         self._apply_quotas()
         self._share()
 
     def _apply_quotas(self) -> None:
         """Apply the quotas of the configuration, and keep what was counted before."""
-        for model_id, limits in self.responses.replies.quotas.items():
+        for model_id, limits in self.configurator.replies.quotas.items():
             if self.quotas is None:
                 self.quotas = self._behaviour.create_quotas()
             self.quotas.set(model_id, *limits)
@@ -361,7 +367,7 @@ class Mock:
         # `setdefault`, because another thread may do the same meanwhile.
         if model_id not in self._embedding_states:
             parent = self.parent.embedding_state(model_id) if self.parent else None
-            state = EmbeddingState(model_id, self.responses, parent)
+            state = EmbeddingState(model_id, self.configurator, parent)
             self._embedding_states.setdefault(model_id, state)
         return self._embedding_states[model_id]
 
@@ -402,7 +408,7 @@ class Mock:
         """Raise the error of `set_error` for an embedding model, of this mock or of a parent."""
         level: Mock | None = self
         while level is not None:
-            configured = level.responses.replies.errors.find(model_id)
+            configured = level.configurator.replies.errors.find(model_id)
             if configured is not None:
                 # The numbers of calls begin with 1, and a batch has none.
                 self.history.answered_by[0] = configured
@@ -421,12 +427,12 @@ class Mock:
 
     def _has_replies(self, model_id: str) -> bool:
         """Return whether a test configured replies for an embedding model, which has none."""
-        replies = self.responses.replies.get_configured()
+        replies = self.configurator.replies.get_configured()
         return model_id in [reply.model for reply in replies]
 
     def _hint_at_replies(self, model_id: str) -> None:
         """Let a failing test say that the replies to an embedding model are never used."""
-        script = self.responses.replies
+        script = self.configurator.replies
         hint = explain_reply_to_embedding(model_id)
         if self._has_replies(model_id) and hint not in script.hints:
             script.hints += (hint,)
@@ -439,19 +445,19 @@ class Mock:
 
     def is_unknown(self, model_id: str) -> bool:
         """Return whether `set_unknown` made the model unknown, here or in a parent."""
-        unknown = self.responses.replies.unknown
+        unknown = self.configurator.replies.unknown
         if unknown and any(matches_name(name, model_id) for name in unknown):
             return True
         return self.parent is not None and self.parent.is_unknown(model_id)
 
     def get_named_ids(self) -> set[str]:
         """Return the ids of the models that the test names, here or in a parent."""
-        named = self.responses.replies.named
+        named = self.configurator.replies.named
         return named if self.parent is None else named | self.parent.get_named_ids()
 
     def reset(self) -> None:
         """Remove all calls and the whole configuration."""
-        self.responses.replies = Script(after=self.responses.replies)
+        self.configurator.replies = Script(after=self.configurator.replies)
         self.misbehaviour = None
         self.quotas = None
         if self.parent is not None and self.parent.quotas is not None:
@@ -582,7 +588,7 @@ class Mock:
         """Return the configured reply to a call, from this mock or its parents."""
         level: Mock | None = self
         while level is not None:
-            found = level.responses.replies.find(record)
+            found = level.configurator.replies.find(record)
             if found is not None:
                 self.history.answered_by[record["number"]] = found
                 return found.answer
@@ -604,7 +610,7 @@ class Mock:
         waits = None
         real_time = False
         latency = reply.latency
-        if latency is None and (self.responses.replies.latencies or self.parent is not None):
+        if latency is None and (self.configurator.replies.latencies or self.parent is not None):
             latency = self._find_latency(reply, record["model_id"])
         if latency is not None:
             real_time = latency.real_time
@@ -708,8 +714,23 @@ class Mock:
         location = getattr(self.history.answered_by.get(record["number"]), "place", None)
         problem = check_reply(record, reply, request, self.settings, location)
         if problem is not None:
+            self._report_reply(problem)
+
+    def _report_reply(self, problem: LLMMockError) -> None:
+        """Raise the problem of a reply and note it; only warn of a schema, if the settings say so.
+
+        A failing test shows the warning, too.
+        """
+        __tracebackhide__ = True
+        if not isinstance(problem, SchemaViolation) or self.settings.schema_check == "error":
             self.note_problem(str(problem))
             raise problem
+        # pytest prints warnings as they are, so API keys in the reply are hidden here.
+        hint = redact(str(problem))
+        warn_caller(SchemaViolationWarning(hint))
+        script = self.configurator.replies
+        if hint not in script.hints:
+            script.hints += (hint,)
 
     def _locate_reply(self, record: Call) -> SourceLocation | None:
         """Return the source location of the reply to a call.
@@ -778,7 +799,7 @@ class Mock:
             return None
         level: Mock | None = self
         while level is not None:
-            latencies = level.responses.replies.latencies
+            latencies = level.configurator.replies.latencies
             # Most mocks have none, and save the call.
             latency = latencies.find(model_id) if latencies else None
             if latency is not None:
@@ -828,7 +849,7 @@ class Mock:
         """Record the error of a call; see `History.fail`."""
         self.history.fail(record, error, more)
         # These are mistakes of the test or the application, which may hide any exception.
-        if isinstance(error, (EndlessToolCalls, ReplyNotSent)):
+        if isinstance(error, (EndlessToolCalls, InvalidReply)) and str(error) not in self._problems:
             self.note_problem(str(error))
         self._report(record)
 

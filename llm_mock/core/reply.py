@@ -46,8 +46,11 @@ OTHER_FINISH_REASONS = (
     *("content_filtered", "model_length"),
     *("end_turn", "max_tokens", "pause_turn", "refusal", "stop_sequence", "tool_use"),
     "max_output_tokens",
+    *("MAX_TOKENS", "STOP", "SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST", "SPII"),
+    *("PROHIBITED_CONTENT", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "IMAGE_SAFETY"),
+    *("COMPLETE", "STOP_SEQUENCE", "TOOL_CALL", "ERROR", "TIMEOUT"),
 )
-"""Finish reasons of Bedrock, Mistral, Anthropic and OpenAI's Responses."""
+"""Finish reasons of Bedrock, Mistral, Anthropic, OpenAI's Responses, Gemini and Cohere."""
 GUESSED_FINISH_REASONS = dict.fromkeys(
     ("cut_off", "incomplete", "max_length", "max_new_tokens", "truncated"), "length"
 )
@@ -65,8 +68,9 @@ USAGE_NAMES = ("input_tokens", "output_tokens", "details")
 """The names in the usage of a reply."""
 USAGE_SYNONYMS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
 """The names of Chat Completions."""
-NO_DETAILS = (None, (), None, None)
-"""The arguments `logprobs`, `citations`, `service_tier` and `headers` of most replies."""
+NO_DETAILS = ((), None, (), None, None)
+"""The arguments `attachments`, `logprobs`, `citations`, `service_tier` and `headers` of most
+replies."""
 
 
 class Received(NamedTuple):
@@ -131,7 +135,8 @@ class Reply:
             `BrokenToolCall`. An id that is None is filled in.
         reasoning: the reasoning before the text, empty where the provider does not show it; a call
             through `llm` needs llm 0.32 for it, or raises `LLMTooOld`.
-        attachments: `llm.Attachment` objects that the model returns.
+        attachments: `llm.Attachment` objects that the model returns through `llm`. Over HTTP they
+            are an error: give an `ImageGeneration` or an `Audio` in `parts`.
         usage: an `llm.Usage`, or a mapping with `input_tokens` and `output_tokens`, or with `input`
             and `output`. None or an empty mapping sends none, as some servers do. By default one
             token for every four characters of all that is sent, and of the answer, rounded up.
@@ -168,7 +173,6 @@ class Reply:
     chunks: tuple[Chunk, ...] | None
     tool_calls: tuple[ToolCallLike, ...]
     reasoning: str | None
-    attachments: tuple[AttachmentLike, ...]
     invalid: bool
     latency: Latency | None
     notes: tuple[str, ...]
@@ -197,6 +201,8 @@ class Reply:
     """The different answers to one request; empty for a single one."""
     parts: tuple[str | ToolCallLike | ReplyItem, ...] | None = None
     """The texts, tool calls and items in their order; None for text before tool calls."""
+    attachments: tuple[AttachmentLike, ...] = ()
+    """The attachments that the model returns through `llm`."""
     logprobs: tuple[Logprob, ...] = ()
     """The tokens of the text with their log probabilities; empty if they are not scripted."""
     citations: tuple[Citation, ...] = ()
@@ -262,7 +268,6 @@ class Reply:
         fields["resolved_model"] = resolved_model
         fields["finish_reason"] = finish_reason
         fields["reasoning"] = reasoning
-        fields["attachments"] = _check_attachments(attachments)
         fields["response_json"] = None
         if response_json is not None:
             # Through JSON, so that later changes to the argument cannot reach the reply.
@@ -272,12 +277,17 @@ class Reply:
         fields["latency"] = None if latency is None else _check_latency(latency)
         fields["chunks"] = None if chunks is None else _check_chunks(chunks)
         self._set_content(text, data)
-        details = (logprobs, citations, service_tier, headers)
+        details = (attachments, logprobs, citations, service_tier, headers)
         if details != NO_DETAILS:
             self._set_details(*details)
 
     def _set_details(
-        self, logprobs: object, citations: object, service_tier: object, headers: object
+        self,
+        attachments: object,
+        logprobs: object,
+        citations: object,
+        service_tier: object,
+        headers: object,
     ) -> None:
         """Set the details that few replies have.
 
@@ -290,6 +300,7 @@ class Reply:
         __tracebackhide__ = True
         fields = self.__dict__
         fields.update(is_special=True, is_text=False, is_text_alone=False)
+        fields["attachments"] = _check_attachments(attachments)
         if logprobs is not None:
             self._set_logprobs(logprobs)
         if citations != ():
@@ -420,7 +431,7 @@ class Reply:
         reasoning_length = len(self.reasoning or "")
         fields["estimated_tokens"] = estimate_tokens(len(content) + reasoning_length + calls_length)
         fields["is_text"] = self._has_only_text(chunks)
-        has_metadata = self.attachments or self.resolved_model or self.response_json
+        has_metadata = self.resolved_model or self.response_json
         is_alone = self.usage is UNSET and not has_metadata
         fields["is_text_alone"] = self.is_text and data is UNSET and is_alone
 
@@ -559,6 +570,7 @@ def to_exception(error: object) -> BaseException:
     if isinstance(error, BaseException):
         return error
     if not (isinstance(error, type) and issubclass(error, BaseException)):
+        _check_is_no_template(error)
         raise InvalidReply(
             f"This is not an exception: {described(error)}. Give an instance or a class, such as "
             'ConnectionError("no route to host"). For an answer that describes an error use set().'
@@ -621,14 +633,21 @@ def _check_is_no_response(value: object) -> None:
 def _check_is_no_completion(value: object) -> None:
     """Raise an InvalidReply for the JSON of a whole completion, which is hardly meant as data."""
     __tracebackhide__ = True
-    choices = value.get("choices") if isinstance(value, dict) else None
-    if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return
-    if isinstance(choices[0].get("message"), dict):
+    if isinstance(value, dict) and _is_completion(value):
         raise InvalidReply(
             f"This is no reply, but a whole response of a provider. {WHAT_THE_MODEL_SAYS} "
             "Reply(body=…) sends a response as it is, and Reply(data=…) takes it as data."
         )
+
+
+def _is_completion(value: Mapping[str, object]) -> bool:
+    """Return whether data are a whole response of Chat Completions, Messages or Responses."""
+    choices = value.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return isinstance(choices[0].get("message"), dict)
+    if value.get("role") == "assistant" and value.get("type") == "message":
+        return isinstance(value.get("content"), list)
+    return value.get("object") == "response" and isinstance(value.get("output"), list)
 
 
 def _check_is_no_template(function: object) -> None:

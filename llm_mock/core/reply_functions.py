@@ -8,7 +8,7 @@ from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
-from llm_mock.core.source_location import format_location
+from llm_mock.core.source_location import format_location, format_origin
 from llm_mock.errors import InvalidReply
 from llm_mock.support.text import described, to_compact_json
 
@@ -55,7 +55,7 @@ def explain_bug(error: BaseException) -> str | None:
     """Return the line and traceback of an exception from a reply function; None for others."""
     caller = _find_caller(error)
     if caller is None or caller.tb_next is None:
-        return _explain_parameters(error)
+        return explain_parameters(error)
     # Imported here, because only a bug in a reply function needs it.
     from traceback import extract_tb, format_list
 
@@ -92,7 +92,7 @@ def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> 
     return ". A reply function gets the request, not its text, which is request.prompt."
 
 
-def _explain_parameters(error: BaseException) -> str | None:
+def explain_parameters(error: BaseException) -> str | None:
     """Return a message about a function that cannot be called with one argument; else None."""
     if type(error) is not TypeError:
         return None
@@ -102,7 +102,17 @@ def _explain_parameters(error: BaseException) -> str | None:
     # Without a frame of the function Python could not bind the argument.
     if last is None or last.tb_frame.f_code not in _get_callers():
         return None
-    return f"A reply function takes one argument, the request: {error}"
+    origin = _describe_origin(last.tb_frame.f_locals.get("function"))
+    return (
+        f"The reply function{origin} takes one argument, the request, as in lambda request: …, or "
+        f"def answer(request): … ({error})"
+    )
+
+
+def _describe_origin(function: object) -> str:
+    """Return the line of a function in parentheses, with a space; empty if it has none."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return "" if code is None else format_origin((code.co_filename, code.co_firstlineno))
 
 
 def _get_callers() -> tuple[CodeType, ...]:
@@ -150,9 +160,9 @@ def _check_result(function: ReplyFunction, result: object) -> Reply:
     if not isinstance(answer, Reply):
         hint = " Is a return statement missing?" if result is None else ""
         raise InvalidReply(
-            f"The reply function {to_compact_json(function)} returned what is not a reply: "
-            f"{described(result)}.{hint} It may return a str, a dict or a list, a pydantic "
-            "instance, a ToolCall, an exception, or a Reply."
+            f"The reply function {to_compact_json(function)}{_describe_origin(function)} returned "
+            f"what is not a reply: {described(result)}.{hint} It may return a str, a dict or a "
+            "list, a pydantic instance, a ToolCall, an exception, or a Reply."
         )
     return answer
 

@@ -245,7 +245,10 @@ def _format_invalid_vector(problem: str, vector: object, expected: str) -> str:
 
 def format_unsupported_item(item: object) -> str:
     """Return the message about an item that no model can embed."""
-    return f"Only str and bytes can be embedded, not {described(item)}."
+    message = f"Only str and bytes can be embedded, not {described(item)}."
+    if isinstance(item, (list, tuple)):
+        message += " A vector comes after its text: set_embedding(model, text, [0.1, …])."
+    return message
 
 
 def _format_wrong_length(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from llm_mock.plugin.run import get_run
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.get_model import LLMMock
 
+HOOK = "pytest_llm_mock_configure"
 CALLED_HOOKS = pytest.StashKey[set[Any]]()
 """The implementations of `pytest_llm_mock_configure` that were called so far."""
 
@@ -40,8 +42,24 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(HookSpecs)
 
 
-def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
-    """Call the hook of a conftest that is loaded during the run, such as that of a subfolder."""
+def pytest_plugin_registered(plugin: object, manager: pytest.PytestPluginManager) -> None:
+    """Call the hook of a conftest that is loaded during the run, such as that of a subfolder.
+
+    Raises:
+        pytest.UsageError: the conftest has a misspelt hook of this plugin, which is never called.
+    """
+    __tracebackhide__ = True
+    for name, function in list(getattr(plugin, "__dict__", {}).items()):
+        if name.startswith("pytest_llm_mock_") and name != HOOK and inspect.isfunction(function):
+            # Else pluggy ends the run with an internal error for a conftest of a subfolder.
+            for implementation in getattr(manager.hook, name).get_hookimpls():
+                implementation.optionalhook = True
+            # Imported late: it loads the redaction.
+            from llm_mock.core.source_location import format_location
+
+            code = function.__code__
+            place = format_location((code.co_filename, code.co_firstlineno))
+            raise pytest.UsageError(f"{place}: unknown hook {name}; did you mean {HOOK!r}?")
     config = getattr(manager, "llm_mock_config", None)
     if config is not None:
         call_configure_hooks(config)

@@ -159,7 +159,7 @@ class MigrationRun:
         mock = current_mock_if_created() if call.when == "call" else None
         if mock is not None:
             entry["calls"] = len(mock.history.calls)
-            queued = mock.responses.replies.get_queued()
+            queued = mock.configurator.replies.get_queued()
             entry["unused"] = sum(reply.remaining for reply in queued if not reply.optional)
         setattr(report, ENTRY, entry)
 

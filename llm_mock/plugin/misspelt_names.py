@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import linecache
 import re
 import sys
+from types import FrameType
 
 import pytest
 
@@ -15,6 +17,8 @@ from llm_mock.support.text import CERTAIN, find_nearest, suggest_nearest
 
 MISSING_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 """Python's message; the error has the name as an attribute only from Python 3.12 on."""
+INCOMPLETE_ERROR = re.compile(r"\w+\.__init__\(\) missing \d+ required .*'(body|request|response)'")
+"""Python's message about an exception of an SDK that is made without its response."""
 PUBLIC_PACKAGES = (
     "agents",
     "cassettes",
@@ -76,10 +80,32 @@ def name_nearest(error: BaseException) -> None:
 
 def _name_nearest_argument(error: TypeError) -> None:
     """Let the error for a misspelt argument of our functions name the nearest one."""
+    # Imported late, as below: few tests fail with such an error.
+    from llm_mock.core.reply_functions import explain_parameters
+
     frames = list_frames(error)
-    message = explain_type_error(error, frames[-1].tb_frame) if frames else None
+    message = explain_parameters(error)
+    if message is None and frames:
+        frame = frames[-1].tb_frame
+        message = explain_type_error(error, frame) or _suggest_template(error, frame)
     if message is not None:
         error.args = (message,)
+
+
+def _suggest_template(error: TypeError, frame: FrameType) -> str | None:
+    """Return a message about an exception of an SDK that needs a response; None for others."""
+    if not INCOMPLETE_ERROR.match(str(error)):
+        return None
+    from llm_mock.core.provider_error import TEMPLATES
+
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    for name in re.findall(r"(\w+)\(", line):
+        if name in TEMPLATES:
+            return (
+                f"{error}. Write templates.{TEMPLATES[name]}() of llm_mock, which raises the "
+                f"{name} of the SDK that asks."
+            )
+    return None
 
 
 def _name_nearest_attribute(error: AttributeError) -> None:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
     from llm_mock.core.mock import Mock
 
+RETRY_COUNT = "x-stainless-retry-count"
+"""The header with the number of attempts that failed."""
+
 
 def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[Call]) -> str:
     """Return which exception an SDK made of the configured one; empty for other failures.
@@ -40,6 +43,22 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
         f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
         f"{raised} after {attempts}, as in production: expect {raised} in place of {kind.__name__}."
     )
+
+
+def explain_retries(calls: Sequence[Call]) -> str:
+    """Return that an SDK tried again after a configured error, and got an answer; else nothing."""
+    for position, call in enumerate(calls[1:], start=1):
+        request = call.request
+        if call["error"] is not None or calls[position - 1]["error"] is None or request is None:
+            continue
+        # OpenAI's and Anthropic's SDKs number the attempts.
+        if request.headers.get(RETRY_COUNT, "0") != "0":
+            return (
+                f"Call {position + 1} is a retry of call {position} by the SDK, which got an "
+                "answer. An error that stays is one of set_error(); a client without retries is "
+                "made with max_retries=0."
+            )
+    return ""
 
 
 def _is_of_library(error: BaseException | None) -> bool:

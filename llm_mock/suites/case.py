@@ -194,7 +194,7 @@ class CaseRunner(RepeatingRunner):
         if mock is not None:
             for output in outputs:
                 # Optional: a turn that fails leaves the replies of later ones unused.
-                mock.responses.add(model.model_id, output, optional=True)
+                mock.configurator.add(model.model_id, output, optional=True)
         return model
 
     def _make_context(self, case: TestCase, turn: CaseTurn, result: AgentResult) -> RunContext:

@@ -59,7 +59,7 @@ class ScriptedMock:
         self._is_followed = turn.is_followed
         for scripted in turn.replies:
             reply = build_reply(scripted)
-            self.mock.responses.add(
+            self.mock.configurator.add(
                 scripted.model,
                 reply,
                 times=scripted.times or 1,
@@ -67,7 +67,7 @@ class ScriptedMock:
                 **build_matchers(scripted),
             )
         if turn.expected_output is not None:
-            self.mock.responses.set(ANY_MODEL, turn.expected_output)
+            self.mock.configurator.set(ANY_MODEL, turn.expected_output)
 
     def environment(self) -> dict[str, str]:
         """Return the environment for the process of the application."""

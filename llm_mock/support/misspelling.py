@@ -51,8 +51,18 @@ REPEATED_ARGUMENT = re.compile(r"([\w.]+)\(\) got multiple values for argument '
 """Python's message, likewise."""
 CALL_ERROR = re.compile(r"([\w.]+)\(\) (got|missing|takes) ")
 """The beginning of all of them and of that for too many arguments, with the function's name."""
-CALLED_LIST = "'list' object is not callable"
-"""Python's message, likewise."""
+ADVICE = {
+    "'list' object is not callable": (
+        ".calls(",
+        "calls is a list, not a method. Write .calls",
+    ),
+    "tuple indices must be integers or slices, not str": (
+        ".request[",
+        "the request of a call has the attributes method, url, headers and body. For a field of "
+        "the body write call.request.body[…]",
+    ),
+}
+"""A part of the wrong line of code and what to write, by Python's message."""
 
 
 class MisspeltAttribute(AttributeError):
@@ -228,8 +238,9 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     """
     if type(error) is not TypeError:
         return None
-    if str(error) == CALLED_LIST:
-        return _explain_called_list(frame)
+    advice = _explain_line(str(error), frame)
+    if advice is not None:
+        return f"{error}: {advice}"
     called = CALL_ERROR.match(str(error))
     if called is None:
         return None
@@ -242,12 +253,11 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     return explain_arguments(function, [unexpected[2]])
 
 
-def _explain_called_list(frame: FrameType) -> str | None:
-    """Return a message about `mock.calls()`; None for a call of another list."""
+def _explain_line(message: str, frame: FrameType) -> str | None:
+    """Return what to write in place of `mock.calls()` and `call.request[…]`; else None."""
+    wrong_code, advice = ADVICE.get(message, ("", ""))
     line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
-    if ".calls(" not in line:
-        return None
-    return f"{CALLED_LIST}: calls is a list, not a method. Write .calls"
+    return advice if wrong_code and wrong_code in line else None
 
 
 def _find_called_function(qualified_name: str, frame: FrameType) -> Callable[..., object] | None:

@@ -220,7 +220,7 @@ def test_what_cannot_be_evaluated_never_holds() -> None:
 def ask(mock: LLMMock, **options: Any) -> Any:
     """Return a response that calls a tool."""
     call = ToolCall("search", {"query": "rain"})
-    mock.responses.set(
+    mock.configurator.set(
         "gpt-4o", Reply("Hello", tool_calls=[call], usage={"input_tokens": 10, "output_tokens": 5})
     )
 

@@ -213,7 +213,7 @@ def test_of_globs_in_a_script_the_first_that_fits_answers(tmp_path: Path) -> Non
         "replies:\n" + "".join(f"  - {{model: {name!r}, text: {name!r}}}\n" for name in names)
     )
     get_model = create_mock_get_model()
-    ServeScript(str(script)).configure(get_model.responses)
+    ServeScript(str(script)).configure(get_model.configurator)
     asked = ("gpt-4o", "gpt-4.1", "gpt-3.5", "claude")
     assert [get_model(name).prompt("Hi").text() for name in asked] == [
         "gpt-4o",

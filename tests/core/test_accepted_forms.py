@@ -134,7 +134,7 @@ def test_a_yaml_script_accepts_the_same(
 ) -> None:
     script = tmp_path / "script.yaml"
     script.write_text(f"replies:\n  - {reply}\n")
-    ServeScript(str(script)).configure(mock_llm_responses.responses)
+    ServeScript(str(script)).configure(mock_llm_responses.configurator)
     assert ask_by_llm() == [("weather", {"city": "Rome"})]
 
 
@@ -144,4 +144,4 @@ def test_wrong_arguments_in_a_yaml_script_are_refused_with_their_line(
     script = tmp_path / "script.yaml"
     script.write_text("replies:\n  - tool_calls: {name: weather, arguments: Rome}\n")
     with pytest.raises(LLMMockError, match=r"(?s)script\.yaml:2.*are not a JSON object: 'Rome'"):
-        ServeScript(str(script)).configure(mock_llm_responses.responses)
+        ServeScript(str(script)).configure(mock_llm_responses.configurator)

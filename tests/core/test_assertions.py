@@ -46,6 +46,25 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("m", "The first argument is a text of the prompt; write model='m'."),
+        ("Be brief", "The system prompt has this text: write system='Be brief'."),
+        ("brief", "The system prompt has this text: write system='brief'."),
+        ("Be long", None),
+        (re.compile("brief"), None),
+    ],
+)
+def test_a_text_that_is_no_prompt_is_recognised(text: Any, hint: str | None) -> None:
+    model = MockLLMModel("m", "Hello")
+    model.prompt("Count", system="Be brief")
+    with pytest.raises(AssertionError) as caught:
+        model.assert_called_once_with(text, temperature=0.7)
+    lines = str(caught.value).splitlines()
+    assert lines[2] == (hint or "Calls that were made:")
+
+
+@pytest.mark.parametrize(
     ("wanted", "other"),
     [
         ({"prompt_contains": "Apples"}, {"prompt_contains": "Pears"}),

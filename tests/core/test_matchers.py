@@ -132,7 +132,7 @@ def test_a_standing_answer_replaces_the_one_for_the_same_calls() -> None:
     for answer in ("first", "second"):
         get_model.set("m", answer, prompt=re.compile("a"), options={"seed": 1})
     get_model.set("m", "other", prompt=re.compile("b"))
-    assert [reply.answer.content for reply in get_model.responses.replies.get_configured()] == [
+    assert [reply.answer.content for reply in get_model.configurator.replies.get_configured()] == [
         "other",
         "second",
     ]
@@ -160,7 +160,7 @@ def test_conditions_are_the_same_if_they_are_equal(
     mock.set("m", "first", **first)
     mock.set("m", "other", **other)
     mock.set("m", "same", **same)
-    replies = mock.responses.replies.get_configured()
+    replies = mock.configurator.replies.get_configured()
     assert sorted(reply.answer.content for reply in replies) == ["other", "same"]
 
 
@@ -266,7 +266,7 @@ def test_of_globs_the_one_that_was_set_last_is_given_in_copies_too() -> None:
     get_model.set("gpt-*", "c")
     get_model.add("gpt-4*", "d", optional=True, prompt="never")
     assert get_model("gpt-4o").prompt("Hi").text() == "c"
-    script = pickle.loads(pickle.dumps(get_model.responses.replies))
+    script = pickle.loads(pickle.dumps(get_model.configurator.replies))
     assert script.find(get_model.calls[-1]).answer.content == "c"
     assert script.latencies.find("gpt-4o") == Latency(first_chunk=1)
 

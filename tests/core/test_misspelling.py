@@ -75,7 +75,7 @@ def test_a_misspelt_name_is_answered_by_the_nearest_one(given: str) -> None:
     assert shown.startswith(f"{error.__name__}: ")
     assert f"; did you mean {nearest!r}?" in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
-    assert mock.responses.replies.get_configured() == []
+    assert mock.configurator.replies.get_configured() == []
 
 
 GUESSED = {

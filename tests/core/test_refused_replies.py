@@ -102,7 +102,9 @@ def test_a_broken_tool_call_may_be_broken() -> None:
         "refusal",
         "stop_sequence",
         "tool_use",
-        "SAFETY",
+        *("BLOCKLIST", "IMAGE_SAFETY", "LANGUAGE", "MALFORMED_FUNCTION_CALL", "MAX_TOKENS"),
+        *("OTHER", "PROHIBITED_CONTENT", "RECITATION", "SAFETY", "SPII", "STOP"),
+        *("COMPLETE", "ERROR", "STOP_SEQUENCE", "TIMEOUT", "TOOL_CALL", "UNEXPECTED_TOOL_CALL"),
         None,
     ],
 )
@@ -124,6 +126,10 @@ def test_a_finish_reason_that_a_provider_may_have_is_kept(reason: str | None) ->
         ("max_tokns", "max_tokens"),
         ("end_trun", "end_turn"),
         ("tool_uses", "tool_use"),
+        ("MAX_TOKEN", "MAX_TOKENS"),
+        ("SAFTEY", "SAFETY"),
+        ("RECITATIONS", "RECITATION"),
+        ("PROHIBTED_CONTENT", "PROHIBITED_CONTENT"),
     ],
 )
 def test_a_finish_reason_that_is_surely_misspelt_is_refused(reason: str, meant: str) -> None:
@@ -206,18 +212,27 @@ def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[
 COMPLETION = {"choices": [{"message": {"content": "Hi"}}]}
 
 
+MESSAGE_DATA = {
+    "type": "message",
+    "role": "assistant",
+    "content": [{"type": "text", "text": "Hi"}],
+}
+RESPONSE_DATA = {"object": "response", "output": [{"type": "message"}]}
+
+
+@pytest.mark.parametrize("whole", [COMPLETION, MESSAGE_DATA, RESPONSE_DATA])
 def test_a_whole_response_is_not_what_the_model_says(
-    mock_llm_responses: LLMMock,
+    mock_llm_responses: LLMMock, whole: dict[str, Any]
 ) -> None:
     with pytest.raises(InvalidReply) as caught:
-        mock_llm_responses.set("m", COMPLETION)
+        mock_llm_responses.set("m", whole)
     assert str(caught.value) == (
         "This is no reply, but a whole response of a provider. Give what the model says: a text, "
         "data, a ToolCall, or Reply(text, tool_calls=[…]). Reply(body=…) sends a response as it "
         "is, and Reply(data=…) takes it as data."
     )
-    mock_llm_responses.set("m", Reply(data=COMPLETION))
-    assert llm.get_model("m").prompt("Hi").json() == COMPLETION
+    mock_llm_responses.set("m", Reply(data=whole))
+    assert llm.get_model("m").prompt("Hi").json() == whole
 
 
 @pytest.mark.parametrize(
@@ -229,8 +244,13 @@ def test_a_whole_response_is_not_what_the_model_says(
         {"choices": [{"message": "red"}]},
         {"choices": {"message": {}}},
         [COMPLETION],
+        {**MESSAGE_DATA, "role": "user"},
+        {**MESSAGE_DATA, "type": "letter"},
+        {**MESSAGE_DATA, "content": "Hi"},
+        {**RESPONSE_DATA, "object": "answer"},
+        {**RESPONSE_DATA, "output": "Hi"},
     ],
 )
-def test_choices_of_other_data_are_data(data: Any, mock_llm_responses: LLMMock) -> None:
+def test_other_data_with_such_names_are_data(data: Any, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("m", data)
     assert llm.get_model("m").prompt("Hi").json() == data

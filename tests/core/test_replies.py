@@ -198,7 +198,8 @@ def test_a_function_must_return_a_reply(result: Any) -> None:
         return result
 
     with pytest.raises(
-        InvalidReply, match=r"The reply function .*answer\(\) returned what is not a reply"
+        InvalidReply,
+        match=r"function .*answer\(\) \(tests/core/test_replies.py:\d+\) returned what is not",
     ):
         MockLLMModel("m", answer).prompt("Hi")
 

@@ -64,10 +64,23 @@ def test_a_function_without_a_parameter_is_explained(function: Any) -> None:
     with pytest.raises(TypeError) as raised:
         mock.get_model("m").prompt("Hello").text()
     name = function.__name__
+    place = f"tests/core/test_reply_function_bugs.py:{function.__code__.co_firstlineno}"
     assert explain_bug(raised.value) == (
-        "A reply function takes one argument, the request: "
-        f"{name}() takes 0 positional arguments but 1 was given"
+        f"The reply function ({place}) takes one argument, the request, as in lambda request: …, "
+        f"or def answer(request): … ({name}() takes 0 positional arguments but 1 was given)"
     )
+
+
+def test_a_class_without_a_parameter_has_no_line() -> None:
+    class Answer:
+        def __call__(self) -> str:
+            return "Hello"
+
+    mock = LLMMock()
+    mock.set("m", Answer())
+    with pytest.raises(TypeError) as raised:
+        mock.get_model("m").prompt("Hello").text()
+    assert str(explain_bug(raised.value)).startswith("The reply function takes one argument, ")
 
 
 HINT = ". A reply function gets the request, not its text, which is request.prompt."

@@ -25,7 +25,7 @@ USED = (
 def describe(mock: LLMMock) -> dict[str, Any]:
     """Return what a mock holds: plain values, and the sizes of containers."""
     held: dict[str, Any] = {}
-    for owner in (mock, mock.history, mock.responses, mock.responses.replies):
+    for owner in (mock, mock.history, mock.configurator, mock.configurator.replies):
         for name, value in vars(owner).items():
             if value is None or isinstance(value, (str, int, float)):
                 held[f"{type(owner).__name__}.{name}"] = value
@@ -116,7 +116,7 @@ def test_a_standing_reply_that_is_replaced_is_the_latest() -> None:
     for text, prompt in (("first", "Hello"), ("second", "World"), ("third", "Hello")):
         mock.set("m", text, prompt=prompt)
         assert mock.get_model("m").prompt("Hello World").text() == text
-    assert len(mock.responses.replies.conditional) == 2
+    assert len(mock.configurator.replies.conditional) == 2
 
 
 def test_a_response_is_unread_until_its_text_is_read(mock_llm_calls: LLMMock) -> None:

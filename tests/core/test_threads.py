@@ -94,7 +94,7 @@ def test_a_script_that_is_configured_while_it_is_copied_is_copied_as_it_was() ->
 
     get_model.set("m", _SlowlyCopied(configure))
     get_model.add("m", _SlowlyCopied(configure))
-    copied: Script = copy.deepcopy(get_model.responses.replies)
+    copied: Script = copy.deepcopy(get_model.configurator.replies)
     assert [*copied.standing[None]] == ["m"]
     assert (copied.errors, len(copied.get_queued())) == ({}, 1)
 

@@ -245,7 +245,7 @@ def test_tokens_that_are_not_below_are_shown_without_asking_for_prices(
 ) -> None:
     monkeypatch.setitem(sys.modules, "genai_prices", None)
     mock = three_calls()
-    mock.responses.replies.prices = ()
+    mock.configurator.replies.prices = ()
     with pytest.raises(AssertionError) as caught:
         assert_tokens_below(mock, total, model=model)
     first, head, *rows = str(caught.value).splitlines()
@@ -277,7 +277,7 @@ def test_of_very_many_calls_the_largest_are_shown() -> None:
 @needs_prices
 def test_a_model_of_unknown_price_fails_an_assertion_on_cost_and_is_named() -> None:
     mock = three_calls()
-    mock.responses.replies.prices = ()
+    mock.configurator.replies.prices = ()
     mock.set_price("large", 10, 20)
     with pytest.raises(AssertionError) as caught:
         assert_cost_below(mock, 1000)

@@ -91,7 +91,7 @@ def test_an_sdk_keeps_the_name_of_its_test_in_the_base_url(sdk: str) -> None:
     with MockServer(lambda: tests.unnamed, keep_alive=True, router=router) as server:
         for name in ("test-7", "test-8"):
             mock = tests.get(name)
-            mock.responses.add("m", f"Hello from {name}!")
+            mock.configurator.add("m", f"Hello from {name}!")
             environment = make_environment(f"{server.url}/t/{name}", os.environ)
             assert run_sdk(environment, sdk, "text") == [f"Hello from {name}!"]
             assert [call["prompt"] for call in mock.calls] == ["Hello"]

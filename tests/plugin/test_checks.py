@@ -485,6 +485,33 @@ def test_a_warning_of_a_call_over_http_has_the_line_of_the_test(pytester: pytest
     result.stdout.fnmatch_lines(["*test_a_warning*.py:8: SchemaViolationWarning: The reply *"])
 
 
+def test_a_failing_test_shows_each_broken_schema_once(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+
+        SCHEMA = {"title": "Person", "type": "object", "required": ["name"]}
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("m", {"city": "Rome"})
+            for _ in range(2):
+                answer = llm.get_model("m").prompt("Hi", schema=SCHEMA).json()
+            answer["name"]
+        """
+    )
+    result = pytester.runpytest("-Wignore")
+    result.assert_outcomes(failed=1)
+    place = "test_a_failing_test_shows_each_broken_schema_once.py:6"
+    shown = result.stdout.str().partition("- LLM calls -")[2].splitlines()
+    assert shown[3:8] == [
+        f"The reply scripted for 'm' ({place}) breaks the schema Person that the call asked for:",
+        "  - the answer: 'name' is a required property",
+        'The reply: {"city": "Rome"}',
+        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
+        "=========================== short test summary info ============================",
+    ]
+
+
 def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nllm_mock_strict = error")
     pytester.makepyfile(SCHEMA)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+UNKNOWN_HOOK = "unknown hook pytest_llm_mock_configured; did you mean 'pytest_llm_mock_configure'?"
+
 
 def test_everything_before_the_first_test_is_mocked(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
@@ -105,6 +107,27 @@ def test_a_queued_reply_for_the_whole_run_is_refused(pytester: pytest.Pytester) 
     result.stderr.fnmatch_lines(
         ["ERROR: add('m', …) in pytest_llm_mock_configure: a queued reply is used up by one test*"]
     )
+
+
+def test_a_misspelt_hook_ends_the_run(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import llm\ndef pytest_llm_mock_configured(mock): pass")
+    result = pytester.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: conftest.py:2: {UNKNOWN_HOOK}"])
+
+
+def test_a_misspelt_hook_in_a_subfolder_is_an_error_of_the_folder(
+    pytester: pytest.Pytester,
+) -> None:
+    folder = pytester.mkdir("deep")
+    (folder / "conftest.py").write_text("def pytest_llm_mock_configured(mock): pass")
+    (folder / "test_deep.py").write_text("def test_it(): pass")
+    result = pytester.runpytest()
+    result.assert_outcomes(errors=1)
+    [line] = [line for line in result.outlines if line.startswith("E ")]
+    assert line == f"E   pytest.UsageError: deep/conftest.py:1: {UNKNOWN_HOOK}"
+    assert "INTERNALERROR" not in result.stdout.str()
+    assert "hooks.py" not in result.stdout.str()
 
 
 def test_a_failing_test_leaves_nothing_behind(pytester: pytest.Pytester) -> None:

@@ -27,10 +27,11 @@ def ask_wrapped():
         raise AppError("no answer") from None
 """
 TESTS = """
+import anthropic
 import llm
 import openai
 import pytest
-from app import ask, ask_claude, ask_wrapped
+from app import MESSAGES, ask, ask_claude, ask_wrapped
 from llm_mock import templates
 
 def test_class(mock_llm_responses):
@@ -82,7 +83,45 @@ def test_llm(mock_llm_responses):
 
 def test_no_call(mock_llm_responses):
     raise openai.OpenAIError("other")
+
+def test_retried(mock_llm_responses):
+    mock_llm_responses.script("*", "Hello", templates.rate_limit(), "Hello")
+    ask()
+    with pytest.raises(openai.RateLimitError):
+        ask()
+
+def test_claude_retried(mock_llm_responses):
+    mock_llm_responses.script("*", templates.overloaded(), "Hello")
+    client = anthropic.Anthropic()
+    client.messages.create(model="claude-opus-5", max_tokens=9, messages=MESSAGES)
+    assert False
+
+def test_retried_without_an_answer(mock_llm_responses):
+    mock_llm_responses.set_error("*", templates.rate_limit())
+    ask()
+
+def test_asked_again_by_the_application(mock_llm_responses):
+    mock_llm_responses.script("*", templates.rate_limit(), "Hello")
+    with pytest.raises(openai.RateLimitError):
+        ask(max_retries=0)
+    ask(max_retries=0)
+    assert False
+
+def test_asked_after_a_retry_that_passed(mock_llm_responses):
+    mock_llm_responses.script("*", templates.rate_limit(), "Hello")
+    ask()
+
+def test_retried_by_llm(mock_llm_responses):
+    mock_llm_responses.script("*", ValueError("no"), "Hello")
+    with pytest.raises(ValueError):
+        llm.get_model("gpt-4o").prompt("Hi").text()
+    llm.get_model("gpt-4o").prompt("Hi").text()
+    assert False
 """
+RETRY = (
+    "Call {} is a retry of call {} by the SDK, which got an answer. An error that stays is one of "
+    "set_error(); a client without retries is made with max_retries=0."
+)
 NOTE = (
     "The {kind} of a reply (test_it.py:{line}) reaches an SDK as a failed request. The SDK raised "
     "{raised} after {attempts}, as in production: expect {raised} in place of {kind}."
@@ -92,26 +131,28 @@ NOTE = (
 def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=11)
+    result.assert_outcomes(failed=16, passed=1)
     notes = [
         NOTE.format(
             kind="ConnectionError",
-            line=8,
+            line=9,
             raised="openai.APIConnectionError",
             attempts="3 attempts",
         ),
         NOTE.format(
             kind="ValueError",
-            line=13,
+            line=14,
             raised="openai.InternalServerError",
             attempts="1 attempt",
         ),
         NOTE.format(
             kind="TimeoutError",
-            line=18,
+            line=19,
             raised="anthropic.APITimeoutError",
             attempts="1 attempt",
         ),
     ]
     shown = result.stdout.str().splitlines()
     assert [line for line in shown if "reaches an SDK" in line] == notes
+    retries = [line for line in shown if "is a retry of" in line]
+    assert retries == [RETRY.format(3, 2), RETRY.format(2, 1)]

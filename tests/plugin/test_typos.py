@@ -14,8 +14,8 @@ from llm_mock.plugin.misspelt_names import FIXTURES
 from llm_mock.support.schemas import find_violations
 
 CODE = """
-import llm
-import pytest
+import anthropic, openai
+import llm, pytest
 import llm_mock.checks
 from llm_mock import Latency, Reply, ToolCall, call, create_mock_get_model, templates
 from llm_mock import LLMMock
@@ -26,9 +26,12 @@ def weather(city: str) -> str:
 def ask(*tools, **options):
     return llm.get_model("gpt-4o").chain("Hello", tools=tools, **options).text()
 
+def create(): openai.OpenAI().responses.create(model="gpt-4o", input="x")
+
 class Own:
-    def set_quota(self):
-        pass
+    def set_quota(self): pass
+
+def now() -> str: return "12:00"
 
 def test_it(mock_llm_responses):
     mock = mock_llm_responses
@@ -123,8 +126,37 @@ TYPOS = {
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
     "mock.set('*', lambda: 'x'); ask()": (
-        "*TypeError: test_it.<locals>.<lambda>() takes 0 positional arguments but 1 was given"
+        "*TypeError: The reply function (*.py:22) takes one argument, the request, as in lambda *"
     ),
+    "mock.set_error('m', templates.rate_limit)": (
+        "*templates.rate_limit is a function: call it, templates.rate_limit()."
+    ),
+    "mock.set_error('m', len)": "*InvalidReply: This is not an exception: *",
+    "mock.set_error('m', openai.RateLimitError('busy'))": (
+        "*'response' and 'body'. Write templates.rate_limit() of llm_mock, which raises the "
+        "RateLimitError of the SDK that asks."
+    ),
+    "mock.set_error('m', anthropic.APIConnectionError())": (
+        "*'request'. Write templates.no_connection() of llm_mock, which raises the *"
+    ),
+    "mock.set_error('m', openai.ConflictError('busy'))": "*TypeError: *'response' and 'body'",
+    "mock.set_embedding('north', [0, 1])": (
+        "*Only str and bytes can be embedded, not [[]0, 1]. A vector comes after its text: "
+        "set_embedding(model, text, [[]0.1, …])."
+    ),
+    "mock.set_embedding('m', 5, [0, 1])": "*Only str and bytes can be embedded, not 5.",
+    "mock.set('*', call('weather', city='Rome', day=1)); ask(weather)": (
+        "*- the function has no parameter 'day'; it takes city"
+    ),
+    "mock.set('*', call('now', day=1)); ask(now)": (
+        "*- the function has no parameter 'day'; it takes none"
+    ),
+    "mock.set('*', 'x'); create(); mock.last_call.request['model']": (
+        "*TypeError: tuple indices must be integers or slices, not str: the request of a call has "
+        "the attributes method, url, headers and body. For a field of the body write *"
+    ),
+    "request = (1,); request['model']": "*TypeError: tuple indices must be *, not str",
+    "mock.responses = {'m': 'x'}": "*responses cannot be assigned; set the reply of a model: *",
     "mock.return_value = 'x'": "*return_value cannot be assigned; set the reply of a model: *",
     "mock.side_effect = ['x']": "*side_effect cannot be assigned; queue replies with mock.script(*",
     "mock.assert_called()": "*'assert_called'. Use assert_any_call() or assert_called_once().",

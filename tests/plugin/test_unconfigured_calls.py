@@ -293,3 +293,75 @@ def test_a_process_of_a_test_is_as_the_test(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1)
     assert list_passed(result) == {"test_llm"}
     result.stdout.fnmatch_lines([LEVEL])
+
+
+OUTSIDE = (
+    "The call was made outside of a test: while a file was imported, or in a fixture of a wider "
+    "scope. Make it in a function that the test calls, or configure its reply in "
+    'pytest_llm_mock_configure(mock) of a conftest.py: mock.set("gpt-4o", "…").'
+)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "app.ask_openai()\ndef test_it(): pass",
+        "@pytest.fixture(scope='module')\ndef answer(): return app.ask_openai()\n"
+        "def test_it(answer): pass",
+    ],
+    ids=["import", "fixture"],
+)
+def test_a_call_outside_of_a_test_is_not_told_of_the_fixture(
+    project: pytest.Pytester, code: str
+) -> None:
+    project.makepyfile(f"import app, pytest\n{code}")
+    result = project.runpytest("--tb=short")
+    result.assert_outcomes(errors=1)
+    output = result.stdout.str()
+    assert OUTSIDE in output
+    assert ADVICE not in output
+
+
+def test_a_model_in_the_place_of_the_reply_is_recognised(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import app
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("other", "a reply")
+            mock_llm_responses.set("Hello there", "gpt-4o")
+            app.ask_openai()
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    output = result.stdout.str()
+    place = "test_a_model_in_the_place_of_the_reply_is_recognised.py:5"
+    message = f"The model comes first: write set('gpt-4o', 'Hello there') ({place})."
+    assert message in output
+    assert ADVICE not in output
+
+
+@pytest.mark.parametrize("swallow", [True, False])
+def test_a_function_without_a_result_fails_the_test(
+    project: pytest.Pytester, swallow: bool
+) -> None:
+    project.makepyfile(
+        f"""
+        import app
+        import contextlib
+        import openai
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", lambda request: None)
+            with contextlib.suppress(*[openai.BadRequestError] * {swallow}):
+                app.ask_openai()
+        """
+    )
+    result = project.runpytest()
+    result.assert_outcomes(failed=1)
+    file = "test_a_function_without_a_result_fails_the_test.py"
+    output = result.stdout.str()
+    start = f"The reply function test_it.<locals>.<lambda>() ({file}:6) returned what is not a "
+    assert output.count(f"\n{start}reply: None. Is a return statement missing? ") == 1
+    assert "_base_client.py" not in output

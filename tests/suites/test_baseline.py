@@ -162,7 +162,7 @@ def run_repeated(
     """Run the case so that a number of its runs pass."""
     answers = ["yes"] * passed + ["no"] * (runs - passed)
     for answer in answers:
-        mock.responses.add("*", answer)
+        mock.configurator.add("*", answer)
     return project.test("--repeat", str(runs), *arguments)
 
 
@@ -229,7 +229,7 @@ def test_a_score_that_varies_from_run_to_run_falls_beyond_chance_only(
 
     def run(answers: list[str], *arguments: str) -> Result:
         for answer in answers:
-            mock_llm_calls.responses.add("*", answer)
+            mock_llm_calls.configurator.add("*", answer)
         return project.test("--repeat", str(len(answers)), *arguments)
 
     run(["kind and brief", "kind and brief", "kind", "brief"], "-o", "before.json")

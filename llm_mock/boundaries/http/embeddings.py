@@ -51,7 +51,7 @@ def embed_texts(
     Raises:
         Exception: the configured error, in the words of the provider.
     """
-    model_id = mock.responses.get_model_id(model)
+    model_id = mock.configurator.get_model_id(model)
     state = mock.embedding_state(model_id)
     key = read_key(sent.headers)
     # The record has the name that the client sent, the replies are found by the model's id.

@@ -56,7 +56,7 @@ def answer_from_cassette(
     if mock.cassette is None or UNRECORDED_PATH.search(sent.path) or "upgrade" in sent.headers:
         return None
     # What a test configures goes before its cassette.
-    if mock.responses.replies.embeddings and is_embedding_request(sent, provider):
+    if mock.configurator.replies.embeddings and is_embedding_request(sent, provider):
         return None
     request = create_endpoint_request(sent, provider)
     record = mock.record_request(request)

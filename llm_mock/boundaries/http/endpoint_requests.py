@@ -168,7 +168,7 @@ def answer_configured_endpoint(
     errors = get_descriptor(provider).errors
     level: Mock | None = mock
     while level is not None:
-        script = level.responses.replies
+        script = level.configurator.replies
         names = script.match_endpoints(sent.method, sent.host, sent.path)
         if names:
             request = create_call_request(sent, provider)

@@ -101,7 +101,7 @@ def answer_embeddings(sent: WireRequest, provider: str, mock: Mock) -> WireRespo
     if dialect.embedding_id is not None:
         # Mistral has one type for all usage.
         usage["completion_tokens"] = 0
-        number = len(mock.embedding_state(mock.responses.get_model_id(model)).calls)
+        number = len(mock.embedding_state(mock.configurator.get_model_id(model)).calls)
         suffix = f"{mock.history.get_id_prefix()}{number}"
         response = {"id": f"{dialect.embedding_id.format(model=model)}_{suffix}", **response}
     return json_response(response, headers=headers)

@@ -118,11 +118,22 @@ def find_unsupported_detail(reply: Reply, called: CalledAPI) -> str | None:
         called: the request.
     """
     return (
-        _find_unknown_tier(reply, called)
+        _find_attachments(reply)
+        or _find_unknown_tier(reply, called)
         or _find_unknown_source(reply, called)
         or _find_unasked_logprobs(reply, called)
         or _find_missing_text(reply, called)
         or _find_unsupported_item(reply, called)
+    )
+
+
+def _find_attachments(reply: Reply) -> str | None:
+    # The recorded ones are the body of a response.
+    if not reply.attachments or reply.over_http() is not None:
+        return None
+    return (
+        "has attachments, which only a call through `llm` can return. Over HTTP give "
+        "Reply(parts=[ImageGeneration(data)]), an Audio, or the provider's own JSON as a body."
     )
 
 

@@ -106,19 +106,19 @@ class LLMMock(Mock):
             self.set(model, response)
         if side_effect is not None:
             to_exception(side_effect)
-            self.responses.replies.side_effect = StandingReply(
+            self.configurator.replies.side_effect = StandingReply(
                 ANY_MODEL, None, Reply(error=side_effect), None
             )
 
-    set = forward_method("responses", ResponseConfigurator.set)
-    add = forward_method("responses", ResponseConfigurator.add)
-    script = forward_method("responses", ResponseConfigurator.script)
-    set_error = forward_method("responses", ResponseConfigurator.set_error)
-    set_unknown = forward_method("responses", ResponseConfigurator.set_unknown)
-    set_latency = forward_method("responses", ResponseConfigurator.set_latency)
-    set_embedding = forward_method("responses", ResponseConfigurator.set_embedding)
-    on = forward_method("responses", ResponseConfigurator.on)
-    set_response = forward_method("responses", ResponseConfigurator.set_response)
+    set = forward_method("configurator", ResponseConfigurator.set)
+    add = forward_method("configurator", ResponseConfigurator.add)
+    script = forward_method("configurator", ResponseConfigurator.script)
+    set_error = forward_method("configurator", ResponseConfigurator.set_error)
+    set_unknown = forward_method("configurator", ResponseConfigurator.set_unknown)
+    set_latency = forward_method("configurator", ResponseConfigurator.set_latency)
+    set_embedding = forward_method("configurator", ResponseConfigurator.set_embedding)
+    on = forward_method("configurator", ResponseConfigurator.on)
+    set_response = forward_method("configurator", ResponseConfigurator.set_response)
     assert_not_called = forward_method("_assertions", CallAssertions.assert_not_called)
     assert_called_once = forward_method("_assertions", CallAssertions.assert_called_once)
     assert_called_with = forward_method("_assertions", CallAssertions.assert_called_with)
@@ -260,8 +260,8 @@ class LLMMock(Mock):
         from llm_mock.cost.prices import price
 
         __tracebackhide__ = True
-        script = self.responses.replies
-        model_price = price(self.responses.register_name(model), input, output)
+        script = self.configurator.replies
+        model_price = price(self.configurator.register_name(model), input, output)
         script.prices = (*script.prices, model_price)
 
     def get_model(self, name: str) -> MockLLMModel:
@@ -303,7 +303,7 @@ class LLMMock(Mock):
         check_name(name)
         entry = find_registered(name, listing) if self._at_boundary else None
         model_id = name if entry is None else get_model_id(entry)
-        self.responses.replies.named.add(model_id)
+        self.configurator.replies.named.add(model_id)
         return model_id, entry
 
     def resolve_model(self, kind: str, name: str, model_id: str, entry: Any) -> Any:
@@ -401,6 +401,7 @@ class LLMMock(Mock):
             "@pytest.mark.llm_mock_strict('error')"
         )
 
+        responses = NotAssignable("set the reply of a model: mock.set('gpt-4o', 'Hello')")
         return_value = NotAssignable("set the reply of a model: mock.set('gpt-4o', 'Hello')")
         side_effect = NotAssignable(
             "queue replies with mock.script('gpt-4o', first, second), or raise an error with "
@@ -441,7 +442,7 @@ class LLMMock(Mock):
                 "replays the calls of the test's own process. Configure the replies for the other "
                 "process in a test without a cassette."
             )
-        check_sendable(self.responses.replies)
+        check_sendable(self.configurator.replies)
         testing = dict.fromkeys(TESTING_VARIABLES, "1")
         environment = self.extend_environment({**os.environ, **testing})
         if self.server_environment is not None:
@@ -479,17 +480,17 @@ class LLMMock(Mock):
             (level, *parents), details, has_cassette = folder.read_configuration()
         except FileNotFoundError:  # the test has ended and removed its folder
             return
-        self.responses.replies, self.settings = level
+        self.configurator.replies, self.settings = level
         self.cassette = CassetteInOtherProcess() if has_cassette else None
         parent: LLMMock | None = None
         # The outermost mock is the last one; each is the parent of the one before it.
         for script, settings in reversed(parents):
             parent = LLMMock(parent=parent, at_boundary=True, standing_only=True, settings=settings)
-            parent.responses.replies = script
+            parent.configurator.replies = script
         self.parent = parent
-        if self.misbehaviour is None and self.responses.replies.misbehaviour is not None:
+        if self.misbehaviour is None and self.configurator.replies.misbehaviour is not None:
             self.misbehaviour = self._behaviour.create_misbehaviour(
-                *self.responses.replies.misbehaviour
+                *self.configurator.replies.misbehaviour
             )
         self._apply_quotas()
         if details:

@@ -295,7 +295,7 @@ def test_what_is_no_endpoint_is_refused(
 ) -> None:
     with pytest.raises(InvalidReply, match=message):
         mock_llm_responses.on(*arguments, **options)
-    assert mock_llm_responses.responses.replies.endpoints == {}
+    assert mock_llm_responses.configurator.replies.endpoints == {}
 
 
 def test_a_response_that_is_used_up_is_refused_for_the_whole_run() -> None:

@@ -279,7 +279,7 @@ def test_a_yaml_script_has_bodies_and_events(mock_llm_responses: LLMMock, tmp_pa
     script = tmp_path / "script.yaml"
     reply = json.dumps({"body": CHAT, "events": CHAT_EVENTS})
     script.write_text(f"replies:\n  - {reply}\n")
-    ServeScript(str(script)).configure(mock_llm_responses.responses)
+    ServeScript(str(script)).configure(mock_llm_responses.configurator)
     completions = make_openai(None).chat.completions
     assert completions.create(model="m", messages=HELLO).id == "chatcmpl-1"
     assert len(list(completions.create(model="m", messages=HELLO, stream=True))) == 3

@@ -716,6 +716,36 @@ def test_an_item_that_the_request_allows_is_answered(
     assert mock_llm_responses.last_call.response == "Sun."
 
 
+@pytest.mark.parametrize("name", APIS)
+def test_attachments_are_an_error_over_http(name: str, mock_llm_responses: LLMMock) -> None:
+    image = llm.Attachment(type="image/png", content=b"...")
+    mock_llm_responses.set("*", Reply("Sun.", attachments=[image]))
+    url, body = REQUESTS[name]
+    assert httpx.post(url, json=body).status_code == 400
+    assert read_problem(mock_llm_responses).endswith(
+        " has attachments, which only a call through `llm` can return. Over HTTP give "
+        "Reply(parts=[ImageGeneration(data)]), an Audio, or the provider's own JSON as a body."
+    )
+
+
+def test_a_candidate_with_attachments_is_an_error_too(mock_llm_responses: LLMMock) -> None:
+    image = llm.Attachment(type="image/png", content=b"...")
+    candidates = ["Sun.", Reply("Rain.", attachments=[image])]
+    mock_llm_responses.set("*", Reply(candidates=candidates))
+    url, body = REQUESTS["Chat Completions"]
+    assert httpx.post(url, json={**body, "n": 2}).status_code == 400
+    assert " has attachments, which only " in read_problem(mock_llm_responses)
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_attachments_are_returned_through_llm(stream: bool, mock_llm_responses: LLMMock) -> None:
+    image = llm.Attachment(type="image/png", content=b"...")
+    mock_llm_responses.set("*", Reply("Sun.", attachments=[image]))
+    response = llm.get_model("gpt-4o-mini").prompt("Draw", stream=stream)
+    assert response.text() == "Sun."
+    assert response.attachments == [image]
+
+
 @pytest.mark.parametrize(
     ("item", "name"),
     [(item, name) for item, (_, fields) in ITEMS.items() for name in APIS if name not in fields],

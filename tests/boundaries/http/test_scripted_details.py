@@ -529,7 +529,7 @@ def test_a_refusal_is_words_alone(arguments: dict[str, Any], problem: str) -> No
 def test_a_yaml_script_refuses(mock_llm_responses: LLMMock, tmp_path: Path) -> None:
     script = tmp_path / "script.yaml"
     script.write_text(f"replies:\n  - {{refusal: {REFUSAL}}}\n")
-    ServeScript(str(script)).configure(mock_llm_responses.responses)
+    ServeScript(str(script)).configure(mock_llm_responses.configurator)
     assert refused_by_chat(Clients(None)) == REFUSAL
 
 
@@ -542,7 +542,7 @@ def test_the_parts_of_a_yaml_script_keep_their_order(
         "  - parts:\n"
         "      [I look., {name: weather, arguments: {city: Bern}}, And again., {name: weather}]\n"
     )
-    ServeScript(str(script)).configure(mock_llm_responses.responses)
+    ServeScript(str(script)).configure(mock_llm_responses.configurator)
     tools: Any = [{"name": "weather", "input_schema": {"type": "object"}}]
     with anthropic.Anthropic() as client:
         message = client.messages.create(model="claude", max_tokens=99, messages=HELLO, tools=tools)
@@ -566,7 +566,7 @@ def test_wrong_parts_of_a_yaml_script_are_errors(
     script = tmp_path / "script.yaml"
     script.write_text(f"replies:\n  - {{{fields}}}\n")
     with pytest.raises(LLMMockError, match=problem):
-        ServeScript(str(script)).configure(mock_llm_responses.responses)
+        ServeScript(str(script)).configure(mock_llm_responses.configurator)
 
 
 def test_a_script_goes_by_the_results_of_tools(mock_llm_responses: LLMMock, tmp_path: Path) -> None:
@@ -577,7 +577,7 @@ def test_a_script_goes_by_the_results_of_tools(mock_llm_responses: LLMMock, tmp_
         "  - {text: It is not there., has_tool_result: true}\n"
         "  - {tool_calls: {name: weather, arguments: {city: Rome}}}\n"
     )
-    ServeScript(str(script)).configure(mock_llm_responses.responses)
+    ServeScript(str(script)).configure(mock_llm_responses.configurator)
     clients = Clients(None)
     arguments = {"role": "assistant", "tool_calls": [CALL]}
     answers = []

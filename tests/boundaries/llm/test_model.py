@@ -247,12 +247,12 @@ def test_looking_at_a_mock_changes_nothing() -> None:
     get_model = create_mock_get_model()
     get_model.add("m", Reply("queued"))
     model = get_model("m")
-    script = pickle.dumps(get_model.responses.replies)
+    script = pickle.dumps(get_model.configurator.replies)
     for look in (repr, str, copy.copy, copy.deepcopy, dir, vars, bool):
         look(get_model)
         look(model)
-        look(get_model.responses.replies)
-    assert pickle.dumps(get_model.responses.replies) == script
+        look(get_model.configurator.replies)
+    assert pickle.dumps(get_model.configurator.replies) == script
     assert get_model.calls == []
     assert model.prompt("Hi").text() == "queued"
 

@@ -35,7 +35,7 @@ def test_the_first_use_of_llm_by_many_threads_resolves_every_alias(
                 thread.join()
             assert found == [("gpt-4o-mini", True, "text-embedding-ada-002", True)] * 16
             assert list(mock_llm_calls.models) == ["gpt-4o-mini"]
-            assert list(mock_llm_calls.responses.replies.standing[None]) == ["gpt-4o-mini"]
+            assert list(mock_llm_calls.configurator.replies.standing[None]) == ["gpt-4o-mini"]
         """  # noqa: E501
     )
     pytester.runpytest_subprocess("-p", "no:hypothesispytest").assert_outcomes(passed=1)

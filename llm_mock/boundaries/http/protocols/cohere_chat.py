@@ -530,7 +530,7 @@ def _parse_input_part(part: JSONObject) -> Message | None:
 
 
 def _count_batches(mock: Mock, model: str) -> str:
-    calls = mock.embedding_state(mock.responses.get_model_id(model)).calls
+    calls = mock.embedding_state(mock.configurator.get_model_id(model)).calls
     return f"{mock.history.get_id_prefix()}{len(calls)}"
 
 
