@@ -240,8 +240,8 @@ def make_calls(number: int) -> Any:
     """Return the calls of a mock."""
     mock = LLMMock()
     model = mock("m")
-    for _ in range(number):
-        model.prompt("Hello")
+    for each in range(number):
+        model.prompt(f"Hello {each}")
     return mock
 
 

@@ -122,6 +122,8 @@ class Call(dict[str, Any]):
             hint = suggest_nearest(SYNONYMS.get(name, name), known) or "."
             if name in self:
                 hint = f", but a key: call[{name!r}]."
+            elif name == "tool_calls":
+                hint = ". Those of its answer are in call.response['tool_calls']."
             message = f"A call has no attribute {name!r}{hint} Its attributes: {', '.join(known)}."
             # Without `obj`, for which Python from 3.12 on adds a suggestion of its own.
             raise AttributeError(message, name=name)

@@ -32,6 +32,16 @@ TEMPLATES = {
 }
 """The functions of `llm_mock.templates` by the names of the errors of SDKs."""
 
+TEMPLATES_BY_STATUS = {
+    400: "context_overflow",
+    401: "authentication",
+    429: "rate_limit",
+    500: "overloaded",
+    503: "overloaded",
+    529: "overloaded",
+}
+"""The functions of `llm_mock.templates` by the status of their errors, or a near one."""
+
 
 def suggest_template(error: type[BaseException]) -> str:
     """Return the end of a message that suggests a template for an exception of an SDK."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
@@ -83,8 +84,15 @@ def format_calls(calls: Sequence[Call]) -> str:
         return "  (none)"
     omitted = max(0, len(calls) - SHOWN_CALLS)
     lines = [f"  … {omitted} earlier calls"] if omitted else []
-    for number, call in enumerate(calls[omitted:], start=omitted + 1):
-        lines.append(f"  {number}. {format_call(call)}")
+    formatted = map(format_call, calls[omitted:])
+    number = omitted + 1
+    for text, group in itertools.groupby(formatted):
+        last = number + len(list(group)) - 1
+        if last > number + 1:
+            lines.append(f"  {number}. {text}\n  {number + 1} to {last}. the same")
+        else:
+            lines += [f"  {each}. {text}" for each in range(number, last + 1)]
+        number = last + 1
     return "\n".join(lines)
 
 

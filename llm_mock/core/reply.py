@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard, cast
 
 from llm_mock.core.events import get_event_text, is_event, is_reply_item
 from llm_mock.core.json_text import to_json_text
-from llm_mock.core.provider_error import suggest_template
+from llm_mock.core.provider_error import TEMPLATES_BY_STATUS, suggest_template
 from llm_mock.core.tokens import count_input_tokens, estimate_tokens, measure_tool_call
 from llm_mock.core.tool_calls import check_tool_calls, is_tool_call
 from llm_mock.errors import InvalidReply
@@ -571,6 +571,7 @@ def to_exception(error: object) -> BaseException:
         return error
     if not (isinstance(error, type) and issubclass(error, BaseException)):
         _check_is_no_template(error)
+        _check_is_no_status(error)
         raise InvalidReply(
             f"This is not an exception: {described(error)}. Give an instance or a class, such as "
             'ConnectionError("no route to host"). For an answer that describes an error use set().'
@@ -657,6 +658,17 @@ def _check_is_no_template(function: object) -> None:
     if isinstance(function, FunctionType) and function.__module__ == "llm_mock.templates":
         name = function.__name__
         raise InvalidReply(f"templates.{name} is a function: call it, templates.{name}().")
+
+
+def _check_is_no_status(value: object) -> None:
+    """Raise an InvalidReply for the status of an error that has a template."""
+    __tracebackhide__ = True
+    name = TEMPLATES_BY_STATUS.get(value) if isinstance(value, int) else None
+    if name is not None:
+        raise InvalidReply(
+            f"{value} is a status, not an exception. Give templates.{name}() of llm_mock, which "
+            "is the error of the SDK that asks."
+        )
 
 
 def _check_is_configured(function: object) -> None:

@@ -81,17 +81,19 @@ def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> st
 
 
 def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
-    """Return a line about data if a text answers a request whose only tool must be called.
+    """Return a line about data if a text answers a request of which a tool must be called.
 
-    Agent frameworks ask so for structured output, by a tool that the application did not write.
+    Agent frameworks ask so for structured output, by a tool that the application did not write,
+    which is the last one.
     """
     tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
-    if not demand.is_required or len(tools) != 1 or reply.tool_calls or reply.data is not UNSET:
+    if not demand.is_required or not tools or reply.tool_calls or reply.data is not UNSET:
         return ""
-    fields = join_names(list((tools[0].input_schema or {}).get("properties", {})))
+    fields = join_names(list((tools[-1].input_schema or {}).get("properties", {})))
+    which = "the tool" if len(tools) == 1 else f"{tools[-1].name!r} or another tool"
     return (
-        f"Set the arguments of the tool as data, a dict with {fields or 'its fields'}, or "
-        f"ToolCall({tools[0].name!r}, {{…}}).\n"
+        f"Set the arguments of {which} as data, a dict with {fields or 'its fields'}, or "
+        f"ToolCall({tools[-1].name!r}, {{…}}).\n"
     )
 
 

@@ -19,7 +19,7 @@ from llm_mock.plugin.mock_messages import (
     locate_problem,
     shows_calls,
 )
-from llm_mock.plugin.sdk_errors import explain_retries, explain_sdk_error
+from llm_mock.plugin.sdk_errors import explain_missing_error, explain_retries, explain_sdk_error
 from llm_mock.plugin.unawaited import explain_unawaited
 from llm_mock.support.exceptions import get_exception_text
 
@@ -79,6 +79,7 @@ class CallSection:
         parts.append(explain_sdk_error(self._error, mock, self._calls))
         if self._is_call_phase:
             parts.append(explain_retries(self._calls))
+            parts.append(explain_missing_error(self._error, self._calls))
             parts.append(explain_unawaited(self._error))
             parts += [self._list_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))

@@ -93,6 +93,9 @@ class HandPatches:
         for target, attribute, original in getattr(monkeypatch, "_setattr", ()):
             # For the method of an instance pytest notes no original; its class has it.
             inherited = getattr(type(target), attribute, original)
+            if isinstance(target, type):
+                # Nor for a method that a class inherits.
+                inherited = getattr(super(target, target), attribute, original)
             self._note(target, attribute, inherited, getattr(target, attribute, None))
 
     def _note(self, target: object, attribute: str, original: object, replacement: object) -> None:

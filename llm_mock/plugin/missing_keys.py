@@ -72,6 +72,13 @@ BY_TEXT = {
     "Sync client is not available": ("OPENAI_API_KEY",),
 }
 """The variables for parts of messages that name none, and whose errors have a type of Python's."""
+VOCABULARY_HOST = "openaipublic.blob.core.windows.net"
+VOCABULARY = (
+    f"tiktoken downloads its vocabulary from {VOCABULARY_HOST} when it first counts tokens. "
+    "Download it once and set TIKTOKEN_CACHE_DIR to its folder, or let the application send texts "
+    "uncounted, in LangChain by OpenAIEmbeddings(check_embedding_ctx_length=False)."
+)
+"""The message about a download that fails where there is no network."""
 NAME = re.compile(r"\b[A-Z][A-Z0-9_]{6,39}\b")
 NEEDS_KEY = "llm.errors.NeedsKeyException"
 """The error of `llm` for any model without a key; plugins choose the names of their variables."""
@@ -86,6 +93,8 @@ def explain_missing_key(error: BaseException | None) -> str:
     names: list[str] = []
     for link in _chain(error):
         names += _variables_of(link)
+        if VOCABULARY_HOST in get_exception_text(link)[:LONGEST]:
+            return VOCABULARY
     # A variable that is set is not what is missing: the library asked for another kind of key.
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]
     if not missing:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pytest
+
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.source_location import format_origin
 from llm_mock.support.text import format_count
@@ -59,6 +61,22 @@ def explain_retries(calls: Sequence[Call]) -> str:
                 "made with max_retries=0."
             )
     return ""
+
+
+def explain_missing_error(error: BaseException | None, calls: Sequence[Call]) -> str:
+    """Return how to raise an error, if `pytest.raises` waited for one and each call was answered.
+
+    Args:
+        error: the error of the test.
+        calls: its calls.
+    """
+    is_missing = isinstance(error, pytest.fail.Exception) and "DID NOT RAISE" in str(error)
+    if not is_missing or not calls or any(call["error"] for call in calls):
+        return ""
+    return (
+        "Each call was answered. An error is one of set_error(model, error), such as "
+        "templates.rate_limit() of llm_mock; a text about an error is an answer."
+    )
 
 
 def _is_of_library(error: BaseException | None) -> bool:

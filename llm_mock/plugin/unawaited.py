@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import linecache
 import re
 import warnings
 from collections.abc import Iterator
+from types import TracebackType
 
-from llm_mock.core.source_location import format_location
+from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import list_frames
 
 NEVER_AWAITED = re.compile(r"coroutine '(.+)' was never awaited")
@@ -24,14 +26,14 @@ def explain_unawaited(error: BaseException | None) -> str:
     """
     lines = [*_list_dropped()]
     if error is not None:
-        lines += [_format(name) for name in _list_held(error)]
+        lines += _list_held(error)
     return "\n".join(dict.fromkeys(lines))
 
 
-def _format(name: str, place: str = "") -> str:
+def _format(name: str, location: SourceLocation) -> str:
     return (
         f"The coroutine {name}() was never awaited, so its code did not run: write await before "
-        f"the call{place}."
+        f"the call{format_origin(location)}."
     )
 
 
@@ -45,19 +47,32 @@ def _list_dropped() -> Iterator[str]:
         match = NEVER_AWAITED.match(str(warning.message))
         # Those of an earlier test were named there, and are dropped with its frames.
         if match is not None and _held.pop(id(warning.source), "") != match[1]:
-            location = (warning.filename, warning.lineno)
-            place = format_location(location)
-            yield _format(match[1], f" ({place})")
+            yield _format(match[1], (warning.filename, warning.lineno))
 
 
 def _list_held(error: BaseException) -> Iterator[str]:
-    """Yield the names of the coroutines that the frames of an error hold and that did not start."""
-    values = [getattr(error, "obj", None)]
+    """Yield a line for each coroutine that the frames of an error hold and that did not start."""
+    seen: set[int] = set()
     for frame in list_frames(error):
-        values += frame.tb_frame.f_locals.values()
-    for value in values:
-        if not inspect.iscoroutine(value):
-            continue
-        if inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
-            _held[id(value)] = value.__qualname__
-            yield value.__qualname__
+        values = dict(frame.tb_frame.f_locals)
+        if frame.tb_next is None:
+            # The object of an AttributeError.
+            values[""] = getattr(error, "obj", None)
+        for name, value in values.items():
+            # A variable may hold the object of the error, too.
+            if not inspect.iscoroutine(value) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if inspect.getcoroutinestate(value) == inspect.CORO_CREATED:
+                _held[id(value)] = value.__qualname__
+                yield _format(value.__qualname__, _find_assignment(frame, name))
+
+
+def _find_assignment(traceback: TracebackType, name: str) -> SourceLocation:
+    """Return the last line before a failure that assigns a variable, or else the failed line."""
+    code = traceback.tb_frame.f_code
+    for number in range(traceback.tb_lineno, code.co_firstlineno, -1):
+        line = linecache.getline(code.co_filename, number)
+        if name.isidentifier() and re.search(rf"\b{name} = ", line):
+            return code.co_filename, number
+    return code.co_filename, traceback.tb_lineno

@@ -155,14 +155,30 @@ def test_no_call_of_many_threads_is_lost() -> None:
 
 def test_long_prompts_and_many_calls_are_cut_in_messages() -> None:
     model = MockLLMModel("m", "y" * 1000)
-    for _ in range(30):
-        model.prompt("x" * 1000)
+    for number in range(30):
+        model.prompt(f"{number} {'x' * 1000}")
     with pytest.raises(AssertionError) as caught:
         model.assert_called_with("z")
     lines = str(caught.value).splitlines()
     assert lines[3] == "  … 10 earlier calls"
     assert len(lines) == 24
     assert max(len(line) for line in lines) < 300
+
+
+def test_calls_that_are_alike_are_shown_once() -> None:
+    mock = create_mock_get_model({"m": "Hello"})
+    for prompt in ["Hi", "Again", "Again", "Bye", "Bye", "Bye", "Hi"]:
+        mock("m").prompt(prompt)
+    with pytest.raises(AssertionError) as caught:
+        mock.assert_not_called()
+    assert str(caught.value).splitlines()[2:] == [
+        "  1. m  'Hi'  → 'Hello'",
+        "  2. m  'Again'  → 'Hello'",
+        "  3. m  'Again'  → 'Hello'",
+        "  4. m  'Bye'  → 'Hello'",
+        "  5 to 6. the same",
+        "  7. m  'Hi'  → 'Hello'",
+    ]
 
 
 def test_reset_forgets_all_that_a_test_configured() -> None:

@@ -106,6 +106,7 @@ GUESSED = {
     "set_stream": "set(model, Reply(chunks=['Hel', 'lo']))",
     "set_timeout": "set(model, templates.timeout())",
     "set_usage": "set(model, Reply(text, usage={'input': 7, 'output': 2}))",
+    "call_count": "len(mock.calls)",
     "side_effect": "script(model, first, second)",
     "tools": "last_call.tools",
     "usage": "last_call.usage",

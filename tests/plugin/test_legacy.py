@@ -221,6 +221,16 @@ SDK_PATCHES = """
         monkeypatch.setattr("app.name", "gpt-4o-mini")
         with patch("app.other"):
             assert app.ask() == "new"
+
+    def test_inherited(mock_llm_responses, monkeypatch):
+        mock_llm_responses.set("gpt-4o", "new")
+        monkeypatch.setattr(app.Client, "with_options", lambda self: None)
+        assert app.Client().with_options() == "new"
+
+    def test_inherited_from_the_project(mock_llm_responses, monkeypatch):
+        mock_llm_responses.set("gpt-4o", "new")
+        monkeypatch.setattr(app.Client, "own", lambda self: None)
+        assert app.Client().own() == "new"
     """
 OF_PATCHES = (
     "This test patches {} by hand ({}){}. Calls of what is patched never reach the mock. Remove "
@@ -235,12 +245,16 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
             "def ask(cls=None):\n    client = (cls or OpenAI)(max_retries=0)\n"
             "    message = {'role': 'user', 'content': 'Hi'}\n"
             "    answer = client.chat.completions.create(model=name, messages=[message])\n"
-            "    return answer.choices[0].message.content\n\ndef other(): ..."
+            "    return answer.choices[0].message.content\n\ndef other(): ...\n\n"
+            "class Base(OpenAI):\n    def own(self): ...\n\nclass Client(Base): ..."
         ),
         test_sdk=SDK_PATCHES,
     )
     result = pytester.runpytest("-Wdefault")
-    result.assert_outcomes(failed=7, passed=3, warnings=1)
+    result.assert_outcomes(failed=9, passed=3, warnings=1)
+    shown = result.stdout.str()
+    assert shown.count("This test patches Client.with_options by hand (function)") == 1
+    assert "Client.own" not in shown.replace("app.Client().own", "")
     listed = "No model was called, but replies were configured:"
     result.stdout.fnmatch_lines(
         [
@@ -266,7 +280,7 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
         ]
     )
     # The five above, and the warning.
-    assert result.stdout.str().count("This test patches") == 6
+    assert shown.count("This test patches") == 7
 
 
 @pytest.mark.parametrize(

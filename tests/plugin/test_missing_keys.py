@@ -185,3 +185,11 @@ def test_errors_of_libraries_have_their_variable(
     with pytest.raises(Exception, match=variable.replace("HF_TOKEN", "hf auth login")) as caught:
         ask()
     assert explain_missing_key(caught.value).startswith(f"{variable} is not set")
+
+
+def test_a_vocabulary_that_cannot_be_downloaded_is_explained() -> None:
+    host = "openaipublic.blob.core.windows.net"
+    error = OSError(f"Failed to resolve '{host}'")
+    message = explain_missing_key(error)
+    assert message.startswith(f"tiktoken downloads its vocabulary from {host} when it first counts")
+    assert explain_missing_key(OSError("Failed to resolve 'example.com'")) == ""

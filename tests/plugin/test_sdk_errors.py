@@ -111,6 +111,20 @@ def test_asked_after_a_retry_that_passed(mock_llm_responses):
     mock_llm_responses.script("*", templates.rate_limit(), "Hello")
     ask()
 
+def test_answered_with_a_text_about_an_error(mock_llm_responses):
+    mock_llm_responses.set("*", "Rate limit exceeded")
+    with pytest.raises(openai.RateLimitError):
+        ask()
+
+def test_no_call_for_an_error(mock_llm_responses):
+    with pytest.raises(openai.RateLimitError):
+        pass
+
+def test_answered_where_something_else_is_wrong(mock_llm_responses):
+    mock_llm_responses.set("*", "Hello")
+    ask()
+    pytest.fail("wrong")
+
 def test_retried_by_llm(mock_llm_responses):
     mock_llm_responses.script("*", ValueError("no"), "Hello")
     with pytest.raises(ValueError):
@@ -131,7 +145,7 @@ NOTE = (
 def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=16, passed=1)
+    result.assert_outcomes(failed=19, passed=1)
     notes = [
         NOTE.format(
             kind="ConnectionError",
@@ -154,5 +168,10 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     ]
     shown = result.stdout.str().splitlines()
     assert [line for line in shown if "reaches an SDK" in line] == notes
+    answered = [line for line in shown if line.startswith("Each call was answered.")]
+    assert answered == [
+        "Each call was answered. An error is one of set_error(model, error), such as "
+        "templates.rate_limit() of llm_mock; a text about an error is an answer."
+    ]
     retries = [line for line in shown if "is a retry of" in line]
     assert retries == [RETRY.format(3, 2), RETRY.format(2, 1)]

@@ -131,6 +131,16 @@ TYPOS = {
     "mock.set_error('m', templates.rate_limit)": (
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
+    "mock.set_error('m', 429)": (
+        "*429 is a status, not an exception. Give templates.rate_limit() of llm_mock, which is "
+        "the error of the SDK that asks."
+    ),
+    "mock.set_error('m', 404)": "*InvalidReply: This is not an exception: 404. Give *",
+    "mock.set_error('m', '429')": "*InvalidReply: This is not an exception: '429'. Give *",
+    "mock.set('m', 'x'); ask(); mock.last_call.tool_calls": (
+        "*A call has no attribute 'tool_calls'. Those of its answer are in "
+        "call.response[[]'tool_calls']. Its attributes: *"
+    ),
     "mock.set_error('m', len)": "*InvalidReply: This is not an exception: *",
     "mock.set_error('m', openai.RateLimitError('busy'))": (
         "*'response' and 'body'. Write templates.rate_limit() of llm_mock, which raises the "

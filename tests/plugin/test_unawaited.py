@@ -30,13 +30,28 @@ NEVER = "was never awaited, so its code did not run: write await before the call
 @pytest.mark.parametrize(
     ("statement", "line"),
     [
-        ("assert app() == 'Hi'", f"The coroutine app() {NEVER}."),
-        ("answer = Client().ask(); answer.text", f"The coroutine Client.ask() {NEVER}."),
-        ("assert app().text", f"The coroutine app() {NEVER}."),
+        ("assert app() == 'Hi'", f"The coroutine app() {NEVER} (test_it.py:15)."),
+        ("answer = Client().ask(); answer.text", f"The *Client.ask() {NEVER} (test_it.py:15)."),
+        ("answer = app()\n    answer.text", f"The coroutine app() {NEVER} (test_it.py:15)."),
+        (
+            "an_answer = answer = app()\n    answer2 = 1\n    answer.text",
+            f"The coroutine app() {NEVER} (test_it.py:15).",
+        ),
+        ("pass\n    app().text", f"The coroutine app() {NEVER} (test_it.py:16)."),
+        ("assert app().text", f"The coroutine app() {NEVER} (test_it.py:15)."),
         ("app(); mock_llm_responses.assert_called_once()", f"*app() {NEVER} (test_it.py:15)."),
         ("mock_llm_responses.add('m', 'x'); app()", f"The *app() {NEVER} (test_it.py:15)."),
     ],
-    ids=["compared", "held", "attribute", "dropped", "unused reply"],
+    ids=[
+        "compared",
+        "held",
+        "held above",
+        "held twice",
+        "object",
+        "attribute",
+        "dropped",
+        "unused reply",
+    ],
 )
 def test_a_coroutine_that_nobody_awaited_is_named_once(
     statement: str, line: str, pytester: pytest.Pytester
@@ -55,7 +70,7 @@ def test_each_coroutine_has_a_line(pytester: pytest.Pytester) -> None:
     heading = next(number for number, line in enumerate(lines) if "- LLM calls -" in line)
     assert lines[heading + 1 : heading + 3] == [
         f"The coroutine Client.ask() {NEVER} (test_it.py:15).",
-        f"The coroutine app() {NEVER}.",
+        f"The coroutine app() {NEVER} (test_it.py:15).",
     ]
 
 

@@ -17,6 +17,7 @@ NAMES_BY_ADVICE: Mapping[str, str] = {
     "assert len(mock.calls) == 3": (
         "assert_call_count assert_called_n_times assert_called_times num_calls"
     ),
+    "len(mock.calls)": "call_count called_times times_called",
     "assert_any_call() or assert_called_once()": "assert_called",
     "assert_cost_below(mock, 0.01) of llm_mock": "assert_cost cost total_cost",
     "assert_called_with(prompt)": "assert_prompt assert_prompt_contains assert_prompted_with",

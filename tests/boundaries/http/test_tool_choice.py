@@ -483,10 +483,14 @@ def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
             "Set the arguments of the tool as data, a dict with city, or ToolCall('weather', "
             "{…}).\n",
         ),
-        (CHAT_TOOLS[:2], ""),
+        (
+            CHAT_TOOLS[:2],
+            "Set the arguments of 'time' or another tool as data, a dict with its fields, or "
+            "ToolCall('time', {…}).\n",
+        ),
     ],
 )
-def test_a_text_in_place_of_the_arguments_of_the_only_tool_is_told_so(
+def test_a_text_in_place_of_the_arguments_of_a_tool_is_told_so(
     tools: list[Any], advice: str, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("*", "city: Rome")
