@@ -178,8 +178,9 @@ class Call(dict[str, Any]):
         """All messages that the model was sent, in the same form for every library.
 
         Each has `role` and `text`, and if there are any, `reasoning`, `tool_calls` (`name`,
-        `arguments`, `tool_call_id`), `tool_results` (`name`, `output`, `tool_call_id`) and
-        `attachments`. The system prompt is the first message.
+        `arguments`, `tool_call_id`), `tool_results` (`name`, `output`, `tool_call_id`, and
+        `is_error` where the application says that the tool failed) and `attachments`. The system
+        prompt is the first message.
         """
         return CallParts("message", self.describe_request()["messages"], self.number)
 
@@ -190,7 +191,10 @@ class Call(dict[str, Any]):
 
     @property
     def tool_results(self) -> list[JSONObject]:
-        """The results of tools that this call returns to the model: `name` and `output` of each."""
+        """The results of tools that this call returns to the model: `name` and `output` of each.
+
+        `is_error` is True where the application says so, to Anthropic or Bedrock.
+        """
         return CallParts("tool result", self["kwargs"].get("tool_results", ()), self.number)
 
     @property
@@ -380,10 +384,13 @@ def _add_further_inputs(call: Call, request: Request) -> None:
         kwargs["tools"] = [tool.name for tool in request.tools]
         call["tools"] = [describe_tool(tool) for tool in request.tools]
     if request.tool_results:
-        results = request.tool_results
-        kwargs["tool_results"] = [
-            {"name": result.name, "output": result.output} for result in results
-        ]
+        results = []
+        for result in request.tool_results:
+            described = {"name": result.name, "output": result.output}
+            if getattr(result, "is_error", False):
+                described["is_error"] = True
+            results.append(described)
+        kwargs["tool_results"] = results
     if request.attachments:
         descriptions = describe_attachments(request.attachments, hashed=False)
         kwargs["attachments"] = [{"type": None, **attachment} for attachment in descriptions]

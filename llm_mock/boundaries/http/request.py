@@ -56,6 +56,8 @@ class ToolResult(NamedTuple):
     name: str | None
     output: object
     tool_call_id: str | None
+    is_error: bool = False
+    """Whether the application says that the tool failed; not every API has a place for it."""
 
 
 class Attachment(NamedTuple):
@@ -457,6 +459,8 @@ def _read_last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment]
                 texts.append(part["text"])
             elif kind == "tool_result":
                 result = ToolResult(part["name"], part["output"], part["tool_call_id"])
+                if "is_error" in part:
+                    result = result._replace(is_error=True)
                 results.append(result)
             elif kind == "attachment":
                 attachments.append(part["attachment"])
@@ -464,15 +468,29 @@ def _read_last_user_turn(messages: list[Message]) -> tuple[str, list[Attachment]
 
 
 def make_tool_result_part(
-    output: object, tool_call_id: str | None, name: str | None = None
+    output: object,
+    tool_call_id: str | None,
+    name: str | None = None,
+    *,
+    is_error: object = False,
 ) -> Message:
-    """Return a message part for the result of a tool."""
-    return {
+    """Return a message part for the result of a tool.
+
+    Args:
+        output: what the tool returned.
+        tool_call_id: the id of the call.
+        name: the name of the tool, if the API says it.
+        is_error: true if the application says that the tool failed.
+    """
+    part: Message = {
         "type": "tool_result",
         "name": name,
         "output": to_plain_json(output),
         "tool_call_id": tool_call_id,
     }
+    if is_error:
+        part["is_error"] = True
+    return part
 
 
 def make_tool_call_part(name: str, arguments: object, tool_call_id: str | None) -> Message:

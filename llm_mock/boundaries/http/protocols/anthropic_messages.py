@@ -348,7 +348,9 @@ def _parse_file_block(block: JSONObject) -> Iterator[Message]:
 
 def _parse_tool_result(block: JSONObject) -> Iterator[Message]:
     parts = _parse_content(block.get("content"))
-    yield make_tool_result_part(join_text(parts), block.get("tool_use_id"))
+    yield make_tool_result_part(
+        join_text(parts), block.get("tool_use_id"), is_error=block.get("is_error")
+    )
     # The core knows results that are text; images in them belong to the message.
     for part in parts:
         if part["type"] == "attachment":

@@ -471,7 +471,8 @@ def _parse_tool_result(result: JSONObject) -> Iterator[Message]:
     if values:
         # Most results have a single value, which needs no list.
         output = values[0] if len(blocks) == 1 else [*values, *([output] if output else ())]
-    yield make_tool_result_part(output, result.get("toolUseId"))
+    has_failed = result.get("status") == "error"
+    yield make_tool_result_part(output, result.get("toolUseId"), is_error=has_failed)
     # The core knows results that are text; images in them belong to the message.
     for part in parts:
         if part["type"] == "attachment":

@@ -392,6 +392,7 @@ def _parse_step(step: JSONObject) -> Message | None:
             _parse_result(step.get("result")),
             step.get("call_id"),
             step.get("name"),
+            is_error=step.get("is_error"),
         )
         return {"role": "tool", "parts": [part]}
     if kind == "thought":
