@@ -60,6 +60,7 @@ def convert_assertion(node: cst.Call, reader: CallReader) -> list[str]:
     double = reader.table.evaluate(owner)
     role = reader.find_role(double)
     if role is None:
+        reader.table.check_class(double)
         advice = "Assert on the result of the application, or on mock_llm_calls.calls."
         raise CannotRewrite(
             f"{to_source(node)} asserts on an object that llm_mock does not replace",

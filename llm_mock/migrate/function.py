@@ -27,12 +27,12 @@ from llm_mock.migrate.function_state import (
 )
 from llm_mock.migrate.legacy_mock import find_legacy_fixture
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_patch
+from llm_mock.migrate.patches import CannotRewritePatch, gives_argument, parse_patch, wrap_class
 from llm_mock.migrate.reply_functions import find_reply_functions, is_used_elsewhere
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import PatchedClient, guess_client_class
 from llm_mock.migrate.statements import StatementRewriter
-from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable, UnknownUse
+from llm_mock.migrate.symbol_table import CheckedClass, FunctionDouble, SymbolTable, UnknownUse
 from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
@@ -73,6 +73,7 @@ def patches_llm(
         frozenset(),
         {},
         {},
+        frozenset(),
         {},
     )
     return _FunctionRewriter(state).patches_llm()
@@ -92,6 +93,7 @@ def _rewrite(
     unrelated: frozenset[str] = frozenset()
     asserted_models: dict[str, Sequence[str]] = {}
     clients: dict[str, str] = {}
+    checked: frozenset[str] = frozenset()
     while True:
         state = FunctionState(
             name,
@@ -100,11 +102,15 @@ def _rewrite(
             unrelated,
             asserted_models,
             clients,
+            checked,
             {} if shared is None else shared,
         )
         outcome: RewrittenFunction | CannotRewrite
         try:
             outcome = _FunctionRewriter(state).rewrite()
+        except CheckedClass as found:
+            checked |= {found.target}
+            continue
         except UnrelatedMock as found:
             if _learn_client(found.name, state, clients):
                 continue
@@ -294,11 +300,17 @@ class _FunctionRewriter:
             if patch is None:
                 kept.insert(0, decorator)
                 continue
-            self.state.add_patch(patch)
-            self.comments[:0] = collect_comments(decorator)
-            if name is not None:
+            if name is None:
+                self.state.add_patch(patch)
+            else:
                 self.state.table.values[name] = patch.value
+                wrapped = self.state.add_named_patch(patch, name)
+                if wrapped:
+                    new = wrap_class(expression, wrapped)
+                    kept.insert(0, decorator.with_changes(decorator=new))
+                    continue
                 self.removed_parameters.add(name)
+            self.comments[:0] = collect_comments(decorator)
         return kept
 
     def _apply_fixtures(self) -> None:

@@ -101,6 +101,7 @@ class FunctionState:
         unrelated: the names of mocks that do not replace `llm`.
         asserted_models: the models that its assertions name, by patched target.
         clients: the class of each client that it hands to the application, by its name.
+        checked: the targets of patched classes whose calls it checks.
         shared: the evaluated fixtures by file and name; each has one value in a test.
     """
 
@@ -112,8 +113,10 @@ class FunctionState:
         unrelated: frozenset[str],
         asserted_models: Mapping[str, Sequence[str]],
         clients: Mapping[str, str],
+        checked: frozenset[str],
         shared: SharedFixtures,
     ) -> None:
+        self.checked = checked
         self.shared = shared
         self.name = name
         self.function = function
@@ -166,6 +169,24 @@ class FunctionState:
         self.replies.replacements.append(patch.value)
         for getter in patch.getters:
             self.add_getter(getter)
+
+    def add_named_patch(self, patch: Patch, name: str) -> str:
+        """Add a patch whose mock has a name in the function.
+
+        Returns:
+            The class that it goes on to wrap, because the function checks how the class is called;
+            empty if the patch is to be removed.
+        """
+        self.add_patch(patch)
+        client = patch.checked_class
+        if client is None:
+            return ""
+        self.table.class_patches[client.target] = client.double
+        if client.target not in self.checked:
+            return ""
+        self.table.scope.check_library(client.library)
+        self.table.checked_classes[name] = client.double
+        return client.wrapped
 
     def add_getters(self, getters: Sequence[PatchedGetter]) -> None:
         """Add the patched functions of a fixture, each once."""

@@ -23,7 +23,13 @@ from llm_mock.migrate.sdk_clients import (
     resolve_function,
 )
 from llm_mock.migrate.symbol_table import SymbolTable, configure
-from llm_mock.migrate.syntax import get_arguments, get_string, to_source
+from llm_mock.migrate.syntax import (
+    get_arguments,
+    get_dotted_name,
+    get_string,
+    parse_expression,
+    to_source,
+)
 from llm_mock.migrate.targets import GETTERS, LIBRARY, resolve_target
 
 # Other parts of `llm` through which a test may replace a model.
@@ -37,6 +43,9 @@ _METHODS = {
 }
 
 
+_COMMA = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+
+
 @dataclass(frozen=True)
 class Patch:
     """A patch of `llm`.
@@ -48,6 +57,12 @@ class Patch:
 
     value: TestDouble
     getters: tuple[PatchedGetter, ...]
+
+    @property
+    def checked_class(self) -> PatchedClient | None:
+        """The patched class of a client, if the patch may stay and wrap it."""
+        [*_, last] = self.getters
+        return last if isinstance(last, PatchedClient) and last.wrapped else None
 
 
 class CannotRewritePatch(CannotRewrite):
@@ -77,6 +92,26 @@ def parse_patch(node: cst.BaseExpression, table: SymbolTable, path: Path) -> Pat
     else:
         return call.parse(path)
     return None
+
+
+def ends_with_test(call: cst.Call) -> bool:
+    """Return whether a patch is one of a fixture, which needs no start and stop."""
+    function = get_dotted_name(call.func) or ""
+    return function.startswith(("mocker.", "monkeypatch.", "mp."))
+
+
+def wrap_class(node: cst.BaseExpression, wrapped: str) -> cst.Call:
+    """Return a patch whose mock records how a class is called, and makes its real instances.
+
+    Args:
+        node: the patch of the class.
+        wrapped: the class.
+    """
+    call = cst.ensure_type(node, cst.Call)
+    arguments = [argument for argument in call.args if argument.keyword is None]
+    new = cst.ensure_type(parse_expression(f"patch(wraps={wrapped})"), cst.Call)
+    last = arguments[-1].with_changes(comma=_COMMA)
+    return call.with_changes(args=[*arguments[:-1], last, *new.args])
 
 
 def gives_argument(node: cst.BaseExpression, scope: Scope) -> bool:
@@ -144,7 +179,7 @@ class _PatchCall:
 
     def parse(self, path: Path) -> Patch | None:
         target = self._take_target()
-        if target is None:
+        if target is None or self._wraps_class():
             return None
         try:
             resolved = resolve_target(target, path)
@@ -195,8 +230,10 @@ class _PatchCall:
         new = self._take_replacement()
         double = self._new_double(target, new)
         if client:
+            wrapped = f"{library}.{client}" if self._may_wrap(new) else ""
             is_async = client.startswith("Async")
-            return Patch(double, (PatchedClient(target, double, is_async, library=library),))
+            patched = PatchedClient(target, double, is_async, library=library, wrapped=wrapped)
+            return Patch(double, (patched,))
         self._check_library(target, new, double)
         clients = []
         for name in CLIENTS[library]:
@@ -206,6 +243,19 @@ class _PatchCall:
             is_async = name.startswith("Async")
             clients.append(PatchedClient(path, part, is_async, library=library, module=double))
         return Patch(double, tuple(clients))
+
+    def _wraps_class(self) -> bool:
+        """Return whether the patch lets the application make real clients."""
+        wrapped = self.keywords.get("wraps")
+        if wrapped is None:
+            return False
+        library, _, client = self.table.scope.qualify(wrapped).rpartition(".")
+        return client in CLIENTS.get(library, ())
+
+    def _may_wrap(self, new: cst.BaseExpression | None) -> bool:
+        """Return whether the patch could make a mock that wraps what it replaces."""
+        is_patch = self.kind in ("patch", "patch.object") and not ends_with_test(self.node)
+        return is_patch and new is None and self.keywords.keys() <= {"return_value"}
 
     def _new_function_patch(self, target: str, function: str) -> Patch:
         # patch() makes an AsyncMock for a function that is awaited.

@@ -414,6 +414,7 @@ class CallReader:
     ) -> CallValue | cst.BaseExpression:
         role = self.find_role(double)
         if role is None:
+            self.table.check_class(double)
             raise CannotRewrite(
                 f"{to_source(node)} counts calls of an object that llm_mock does not replace",
                 self.get_advice(double),

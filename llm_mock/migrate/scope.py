@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import libcst as cst
 
+from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.syntax import get_dotted_name, get_string
 
 MOCK_CLASSES = ("Mock", "MagicMock", "NonCallableMock", "AsyncMock")
@@ -77,6 +78,15 @@ class Scope:
             target = first.target
             if isinstance(target, cst.Name) and not others:
                 self.constants[target.value] = node.value
+
+    def check_library(self, library: str, node: cst.CSTNode | None = None) -> None:
+        """Refuse to name a library in the new test if the file has another value of its name."""
+        if self.imports.get(library, library) != library or library in self.constants:
+            raise CannotRewrite(
+                f"the new test needs {library}, and {library} is another name of this file",
+                "Rename it, then run this again.",
+                node,
+            )
 
     def add_import(self, node: cst.Import | cst.ImportFrom) -> frozenset[str]:
         """Add the names that an import binds, and return them."""

@@ -65,11 +65,13 @@ class PatchedClient(PatchedGetter):
         library: the SDK.
         module: the double of the whole SDK, if it is patched.
         is_function: whether the patch is one of a method or function instead.
+        wrapped: the class, such as `openai.OpenAI`, if the patch may stay and wrap it.
     """
 
     library: str = ""
     module: TestDouble | None = None
     is_function: bool = False
+    wrapped: str = ""
 
     def get_client(self) -> TestDouble | None:
         """Return the double of the client; None if the test uses none.

@@ -26,7 +26,13 @@ from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
 from llm_mock.migrate.legacy_mock import convert_set_response
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.patches import CannotRewritePatch, Patch, parse_patch
+from llm_mock.migrate.patches import (
+    CannotRewritePatch,
+    Patch,
+    ends_with_test,
+    parse_patch,
+    wrap_class,
+)
 from llm_mock.migrate.recorded_calls import (
     SEE_CALLS,
     CallList,
@@ -38,7 +44,6 @@ from llm_mock.migrate.recorded_calls import (
 from llm_mock.migrate.started_patches import StartedPatches
 from llm_mock.migrate.syntax import (
     find_nodes,
-    get_dotted_name,
     get_first_line,
     get_small_statement,
     has_call,
@@ -128,7 +133,10 @@ class StatementRewriter:
         items = []
         removed = []
         for item in node.items:
-            if self._apply_with_item(node, item):
+            wrapped = self._apply_with_item(node, item)
+            if wrapped:
+                items.append(item.with_changes(item=wrap_class(item.item, wrapped)))
+            elif wrapped is not None:
                 removed.append(item)
             else:
                 expression = self.reader.rewrite(item.item)
@@ -152,20 +160,29 @@ class StatementRewriter:
         )
         return [*parts, changed]
 
-    def _apply_with_item(self, node: cst.With, item: cst.WithItem) -> bool:
-        """Apply an item that is a patch; return False for any other."""
-        patch = self.started_patches.find_named(item.item) or self._parse_patch(item.item)
+    def _apply_with_item(self, node: cst.With, item: cst.WithItem) -> str | None:
+        """Apply an item that is a patch; return None for any other.
+
+        Returns:
+            The class that the patch goes on to wrap; empty if it is removed.
+        """
+        named = self.started_patches.find_named(item.item)
+        patch = named or self._parse_patch(item.item)
         if patch is None:
-            return False
+            return None
         self._refuse_nested(node, CannotRewritePatch)
-        self.state.add_patch(patch)
         if item.asname is not None:
             name = item.asname.name
         else:
             name = None
-        if isinstance(name, cst.Name):
-            self.table.values[name.value] = patch.value
-        return True
+        if not isinstance(name, cst.Name):
+            self.state.add_patch(patch)
+            return ""
+        self.table.values[name.value] = patch.value
+        if named is not None:
+            self.state.add_patch(patch)
+            return ""
+        return self.state.add_named_patch(patch, name.value)
 
     def _rewrite_finally(self, node: cst.Try) -> list[Part]:
         """Rewrite a `try` that only cleans up, whose body runs as that of a `with` does."""
@@ -226,6 +243,8 @@ class StatementRewriter:
         part: cst.BaseSmallStatement,
     ) -> list[Part] | None:
         """Rewrite a statement that only concerns mocks; return None for any other."""
+        if self.table.find_checked_classes(node):
+            return self._keep_check(node)
         if isinstance(part, (cst.Import, cst.ImportFrom)):
             return [LocalDefinition(node, self.table.scope.add_import(part))]
         has_yield = isinstance(getattr(part, "value", None), cst.Yield)
@@ -248,6 +267,14 @@ class StatementRewriter:
         if assigned is not None and self._is_read(assigned):
             return None
         return self._rewrite_configuration(node, part)
+
+    def _keep_check(self, node: cst.SimpleStatementLine) -> list[Part]:
+        """Keep a statement about the calls of a class, which its patch still records."""
+        others = sorted(self.reader.find_reads(node))
+        if others:
+            self.refuse_read(others[0], node)
+        self._forget_assigned(node)
+        return [node]
 
     def _rewrite_expression_statement(
         self,
@@ -299,7 +326,7 @@ class StatementRewriter:
                 node,
             )
         call = cst.ensure_type(part.value, cst.Call)
-        if started is None and not _ends_with_test(call):
+        if started is None and not ends_with_test(call):
             # It replaces nothing before `name.start()`.
             self.started_patches.add(name, patch)
             slot = self._add_slot(Slot.replace(node))
@@ -331,13 +358,7 @@ class StatementRewriter:
         self.state.add_client(name)
         client_class = self.state.clients[name]
         library = client_class.partition(".")[0]
-        scope = self.table.scope
-        if scope.imports.get(library, library) != library or library in scope.constants:
-            raise CannotRewrite(
-                f"the new test needs {library}, and {library} is another name of this file",
-                "Rename it, then run this again.",
-                node,
-            )
+        self.table.scope.check_library(library, node)
         return f"{name} = {client_class}()"
 
     def _find_set_response(self, node: cst.BaseExpression) -> LegacyMock | None:
@@ -370,7 +391,7 @@ class StatementRewriter:
         patch: Patch,
     ) -> Slot:
         """Remove `monkeypatch.setattr(…)` or `mocker.patch(…)`."""
-        if not _ends_with_test(call):
+        if not ends_with_test(call):
             raise CannotRewritePatch("a patch is neither started nor used in a `with`", node=node)
         return self._apply_patch(node, patch)
 
@@ -563,12 +584,6 @@ def _get_given_expression(part: cst.BaseSmallStatement) -> cst.BaseExpression | 
     if isinstance(value, cst.Yield):
         value = value.value
     return cast("cst.BaseExpression | None", value)
-
-
-def _ends_with_test(call: cst.Call) -> bool:
-    """Return whether a patch is one of a fixture, which needs no start and stop."""
-    function = get_dotted_name(call.func) or ""
-    return function.startswith(("mocker.", "monkeypatch.", "mp."))
 
 
 class _NestedRewriter(cst.CSTTransformer):

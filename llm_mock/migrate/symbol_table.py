@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
+import libcst.matchers as m
 
 from llm_mock.migrate.body import LocalDefinition
 from llm_mock.migrate.doubles import (
@@ -22,6 +23,7 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.syntax import (
     collect_names,
+    find_nodes,
     get_arguments,
     get_elements,
     get_index,
@@ -71,6 +73,26 @@ class UnknownUse(CannotRewrite):
         self.name = name
 
 
+class CheckedClass(Exception):
+    """A test checks how a patched class of clients is called, so that the patch has to stay."""
+
+    def __init__(self, target: str) -> None:
+        super().__init__(target)
+        self.target = target
+
+
+def _reads_only_calls(name: str, node: cst.CSTNode) -> bool:
+    """Return whether a node uses a mock, and only to read or assert its calls."""
+    uses = [use for use in find_nodes(node, cst.Name) if use.value == name]
+    # `with patch(…) as name:`
+    bindings = [each for each in find_nodes(node, cst.AsName) if m.matches(each.name, m.Name(name))]
+    reads = len(bindings)
+    for attribute in find_nodes(node, cst.Attribute):
+        is_owner = isinstance(attribute.value, cst.Name) and attribute.value.value == name
+        reads += is_owner and attribute.attr.value.startswith(("assert_", "call"))
+    return 0 < len(uses) == reads
+
+
 class SymbolTable:
     """The values of the names in one function.
 
@@ -100,6 +122,10 @@ class SymbolTable:
         """The names of mocks that do not replace `llm`, which are left alone."""
         self.clients: frozenset[str] = frozenset()
         """The names of clients that the test hands to the application."""
+        self.class_patches: dict[str, TestDouble] = {}
+        """The mocks of client classes by their targets, whose patches may stay and wrap them."""
+        self.checked_classes: dict[str, TestDouble] = {}
+        """Those whose patches stay, by the names of their mocks."""
         self.depth = depth
         if depth > MAX_DEPTH:
             raise CannotRewrite("the helpers of the test call each other without end")
@@ -119,7 +145,21 @@ class SymbolTable:
             # The client itself is a real one; what the test reads or sets of it is a mock.
             if not reads_attribute(name, node):
                 found.discard(name)
+        return found - self.find_checked_classes(node)
+
+    def find_checked_classes(self, node: cst.CSTNode) -> set[str]:
+        """Return the names of client classes of which a node only reads how they are called."""
+        found = set()
+        for name, double in self.checked_classes.items():
+            if self.values.get(name) is double and _reads_only_calls(name, node):
+                found.add(name)
         return found
+
+    def check_class(self, double: Value) -> None:
+        """Raise a CheckedClass if a mock is a client class whose patch may stay."""
+        for target, checked in self.class_patches.items():
+            if checked is double and double not in self.checked_classes.values():
+                raise CheckedClass(target)
 
     def evaluate(self, node: cst.BaseExpression) -> Value:
         """Return the value of an expression.

@@ -611,8 +611,6 @@ CREATE = "call.return_value.chat.completions.create.return_value"
 @pytest.mark.parametrize(
     ("assertion", "advice"),
     [
-        ("call.assert_called_once()", SEE_CLIENT),
-        ("assert call.call_args.kwargs['api_key'] == 'a'", SEE_CLIENT),
         ("call.return_value.models.list.assert_called_once()", SEE_RESULT),
         ("assert call.return_value.models.list.call_count == 1", SEE_CALLS),
     ],
@@ -621,6 +619,52 @@ def test_assertions_on_a_client(tmp_path: Path, assertion: str, advice: str) -> 
     lines = f"{CREATE} = {COMPLETION}"
     reason = migrate(tmp_path, '"openai.OpenAI"', lines, assertion)[1]
     assert reason.endswith(f"an object that llm_mock does not replace. {advice}")
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        "call.assert_called_once()",
+        "assert call.call_args.kwargs['api_key'] == 'a'",
+        "if call.called: print(call.call_count)",
+    ],
+)
+def test_a_class_whose_calls_are_checked_is_wrapped(tmp_path: Path, assertion: str) -> None:
+    lines = f"{CREATE} = {COMPLETION}"
+    result = rewrite(tmp_path, OLD.format(patch='"openai.OpenAI"', lines=lines, after=assertion))
+    assert 'patch("openai.OpenAI", wraps=openai.OpenAI) as call:' in result.after
+    assert assertion in result.after
+    assert "import openai" in result.after
+
+
+@pytest.mark.parametrize(
+    ("patch", "after", "reason"),
+    [
+        ('"openai.OpenAI", new=Mock()', "call.assert_called_once()", SEE_CLIENT),
+        ('"openai.OpenAI", spec=True', "assert call.called", SEE_CLIENT),
+        ('"openai.OpenAI"', "assert call.mock_calls; assert call.called", SEE_CALLS),
+        ('"openai.OpenAI"', "assert call.called, call", SEE_CALLS),
+    ],
+)
+def test_a_class_that_is_used_otherwise_is_left(
+    tmp_path: Path, patch: str, after: str, reason: str
+) -> None:
+    lines = f"{CREATE} = {COMPLETION}"
+    assert migrate(tmp_path, patch, lines, after)[1].endswith(reason)
+
+
+def test_a_class_is_not_wrapped_where_its_library_has_another_meaning(tmp_path: Path) -> None:
+    lines = f"{CREATE} = {COMPLETION}"
+    old = OLD.format(patch='"app.OpenAI"', lines=lines, after="call.assert_called_once()")
+    result = rewrite(tmp_path, f"{old}\nopenai = 5\n", "from openai import OpenAI")
+    [change] = result.manual_changes
+    assert change.reason == "the new test needs openai, and openai is another name of this file"
+
+
+def test_a_patch_that_wraps_something_else_is_left(tmp_path: Path) -> None:
+    reason = migrate(tmp_path, '"openai.OpenAI", wraps=app.OpenAI')[1]
+    assert reason.startswith("wraps= is not supported. ")
+    assert migrate(tmp_path, '"openai.OpenAI", wraps=litellm.OpenAI')[1] == reason
 
 
 def test_another_method_of_a_client(tmp_path: Path) -> None:

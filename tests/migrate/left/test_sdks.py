@@ -34,6 +34,12 @@ def client():
         yield client_class.return_value
 
 
+@pytest.fixture
+def client_class():
+    with patch("assistants.OpenAI") as client_class:
+        yield client_class
+
+
 class TestClient:
     def test_an_error_of_the_class(self):
         with patch("assistants.OpenAI", side_effect=ValueError("no key")):
@@ -373,17 +379,48 @@ class TestMessage:
             assistants.get_claudes_text("a question")
 
 class TestCalls:
-    def test_how_the_client_is_made(self):
+    def test_what_the_class_makes(self):
         with patch("assistants.OpenAI") as client_class:
-            client_class.return_value.chat.completions.create.return_value = new_response("Hi")
-            Assistant().answer("a question")
+            assert Assistant().client is client_class.return_value
             client_class.assert_called_once_with(api_key="test")
 
-    def test_arguments_of_the_class(self):
+    def test_what_the_class_was_asked(self):
         with patch("assistants.OpenAI") as client_class:
-            client_class.return_value.chat.completions.create.return_value = new_response("Hi")
-            Assistant().answer("a question")
-            assert client_class.call_args.kwargs == {"api_key": "test"}
+            Assistant()
+            assert len(client_class.mock_calls) == 1
+            client_class.assert_called_once()
+
+    def test_a_class_in_a_fixture(self, client_class):
+        Assistant()
+        client_class.assert_called_once_with(api_key="test")
+
+    def test_a_started_patch_of_the_class(self):
+        patcher = patch("assistants.OpenAI")
+        client_class = patcher.start()
+        Assistant()
+        client_class.assert_called_once_with(api_key="test")
+        patcher.stop()
+
+    def test_a_class_of_pytest_mock(self, mocker):
+        client_class = mocker.patch("assistants.OpenAI")
+        Assistant()
+        assert client_class.call_args.kwargs == {"api_key": "test"}
+
+    def test_a_class_that_is_replaced(self):
+        with patch("assistants.OpenAI", new=Mock()) as client_class:
+            Assistant()
+            client_class.assert_called_once()
+
+    def test_a_class_with_a_specification(self):
+        with patch("assistants.OpenAI", autospec=True) as client_class:
+            Assistant()
+            client_class.assert_called_once()
+
+    def test_a_class_under_a_condition(self):
+        if MESSAGES:
+            with patch("assistants.OpenAI") as client_class:
+                Assistant()
+                client_class.assert_called_once()
 
     @patch("assistants.openai.OpenAI")
     @patch("assistants.OpenAI")
