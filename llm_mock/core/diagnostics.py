@@ -84,10 +84,9 @@ def _explain_swapped_arguments(replies: Sequence[StandingReply], call: Call) -> 
     model = call["model_id"]
     for reply in replies:
         if getattr(reply.answer, "content", None) == model:
-            return [
-                f"The model comes first: write set({model!r}, {shorten(reply.model)})"
-                f"{format_origin(reply.place)}."
-            ]
+            text = shorten(reply.model)
+            origin = format_origin(reply.place)
+            return [f"The model comes first: write set({model!r}, {text}){origin}."]
     return []
 
 

@@ -90,6 +90,7 @@ def find_inherited(context: FileContext) -> Mapping[str, FileContext]:
             path=path,
             fixtures=fixtures,
             unused_replies={},
+            environment={},
             partial=False,
             sdks=find_sdks(source),
             inherited=dict(inherited),

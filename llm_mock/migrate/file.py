@@ -53,10 +53,12 @@ class Findings:
     Attributes:
         refused: the functions that are to stay as they are.
         unused_replies: the number of queued replies that a test leaves.
+        environment: the variables that a test needs, for a place or a version of an API.
     """
 
     refused: Mapping[str, CannotRewrite] = field(default_factory=dict)
     unused_replies: Mapping[str, int] = field(default_factory=dict)
+    environment: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 NO_FINDINGS = Findings()
@@ -201,6 +203,7 @@ class _FileRewriter:
             findings.unused_replies,
             partial,
             find_sdks(source),
+            findings.environment,
         )
         self.context = replace(context, inherited=find_inherited(context))
         self.results: dict[str, RewrittenFunction] = {}

@@ -40,6 +40,7 @@ from llm_mock.migrate.syntax import (
     get_small_statement,
     get_statements,
 )
+from llm_mock.support.environment import PLACES
 
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
@@ -74,7 +75,6 @@ def patches_llm(
         {},
         {},
         frozenset(),
-        {},
     )
     return _FunctionRewriter(state).patches_llm()
 
@@ -103,7 +103,7 @@ def _rewrite(
             asserted_models,
             clients,
             checked,
-            {} if shared is None else shared,
+            shared,
         )
         outcome: RewrittenFunction | CannotRewrite
         try:
@@ -168,6 +168,8 @@ class _FunctionRewriter:
         self.statements = StatementRewriter(state)
         self.parameters = [parameter.name.value for parameter in state.function.params.params]
         self.removed_parameters: set[str] = set()
+        self.variables = state.context.environment.get(state.name, ())
+        """The environment variables that the real client needs."""
         self.fixtures: set[str] = set()
         self.busy_fixtures: set[str] = set()
         """The fixtures that give a mock without a patch, and do something else."""
@@ -178,6 +180,10 @@ class _FunctionRewriter:
 
     def rewrite(self) -> RewrittenFunction:
         state = self.state
+        for variable in self.variables:
+            value = PLACES[variable]
+            line = f'monkeypatch.setenv("{variable}", "{value}")'
+            state.slots[0].lines.append(line)
         try:
             # In the order of execution: decorators patch before fixtures and the body run.
             decorators = self._apply_decorators()
@@ -285,7 +291,9 @@ class _FunctionRewriter:
     def _apply_decorators(self) -> list[cst.Decorator]:
         """Apply the decorators that patch `llm`, and return the others."""
         kept: list[cst.Decorator] = []
-        pending = [name for name in self.parameters if name not in ("self", "cls")]
+        # A function may call the mock of a class `cls`.
+        is_method = "::" in self.state.name and self.parameters[:1] in (["self"], ["cls"])
+        pending = self.parameters[is_method:]
         # The decorator next to the function gives the first argument.
         for decorator in reversed(self.state.function.decorators):
             expression = decorator.decorator
@@ -581,7 +589,9 @@ class _FunctionRewriter:
         return [*separated, last]
 
     def _collect_parameters(self, used: frozenset[str]) -> list[cst.Param]:
-        unused_patchers = set(PATCHING_FIXTURES) - used
+        # One that the old test did not use either is none of our business.
+        was_used = collect_names(self.state.function.body)
+        unused_patchers = was_used.intersection(PATCHING_FIXTURES) - used
         removed = self.removed_parameters | unused_patchers
         # A parameter of this name may have been another mock; the new body needs ours.
         removed -= used.intersection(OUR_FIXTURES)
@@ -593,7 +603,10 @@ class _FunctionRewriter:
                 kept.append(parameter)
         # One with a default value comes behind all others.
         position = len([parameter for parameter in kept if parameter.default is None])
-        for name in reversed(OUR_FIXTURES):
+        fixtures = [*OUR_FIXTURES]
+        if self.variables:
+            fixtures.append("monkeypatch")
+        for name in reversed(fixtures):
             if name in used and name not in self.parameters:
                 kept.insert(position, cst.Param(cst.Name(name)))
         return kept

@@ -44,6 +44,7 @@ class FileContext:
         partial: whether an assertion that is not understood becomes a comment.
         sdks: the SDKs that its text names.
         unused_replies: the number of queued replies that a test leaves, as a run of it showed.
+        environment: the variables that a test needs, as a run of it showed.
         inherited: the conftest.py of each fixture that the file has from one above it.
     """
 
@@ -55,6 +56,7 @@ class FileContext:
     unused_replies: Mapping[str, int]
     partial: bool = False
     sdks: frozenset[str] = frozenset()
+    environment: Mapping[str, Sequence[str]] = field(default_factory=dict)
     inherited: Mapping[str, FileContext] = field(default_factory=dict)
 
 
@@ -102,7 +104,8 @@ class FunctionState:
         asserted_models: the models that its assertions name, by patched target.
         clients: the class of each client that it hands to the application, by its name.
         checked: the targets of patched classes whose calls it checks.
-        shared: the evaluated fixtures by file and name; each has one value in a test.
+        shared: the evaluated fixtures by file and name; each has one value in a test. By default
+            none are.
     """
 
     def __init__(
@@ -114,10 +117,10 @@ class FunctionState:
         asserted_models: Mapping[str, Sequence[str]],
         clients: Mapping[str, str],
         checked: frozenset[str],
-        shared: SharedFixtures,
+        shared: SharedFixtures | None = None,
     ) -> None:
         self.checked = checked
-        self.shared = shared
+        self.shared: SharedFixtures = {} if shared is None else shared
         self.name = name
         self.function = function
         self.context = context

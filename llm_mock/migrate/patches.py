@@ -230,9 +230,16 @@ class _PatchCall:
         new = self._take_replacement()
         double = self._new_double(target, new)
         if client:
-            wrapped = f"{library}.{client}" if self._may_wrap(new) else ""
-            is_async = client.startswith("Async")
-            patched = PatchedClient(target, double, is_async, library=library, wrapped=wrapped)
+            wrapped = ""
+            if self._may_wrap(new):
+                wrapped = f"{library}.{client}"
+            patched = PatchedClient(
+                target,
+                double,
+                client.startswith("Async"),
+                library=library,
+                wrapped=wrapped,
+            )
             return Patch(double, (patched,))
         self._check_library(target, new, double)
         clients = []

@@ -123,6 +123,8 @@ class StatementRewriter:
         part = get_small_statement(node)
         if part is not None:
             line = cst.ensure_type(node, cst.SimpleStatementLine)
+            if self.table.find_checked_classes(line):
+                return self._keep_check(line)
             rewritten = self._rewrite_mock_statement(line, part)
             if rewritten is not None:
                 return rewritten
@@ -152,7 +154,8 @@ class StatementRewriter:
             footer = getattr(node.body, "footer", ())
             return [*parts, Slot(comments=collect_comments(*footer))]
         body = self._rewrite_whole(node)
-        items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        if node.items[-1] in removed:
+            items[-1] = items[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
         changed = node.with_changes(
             items=items,
             body=body.replace(node.body),
@@ -243,8 +246,6 @@ class StatementRewriter:
         part: cst.BaseSmallStatement,
     ) -> list[Part] | None:
         """Rewrite a statement that only concerns mocks; return None for any other."""
-        if self.table.find_checked_classes(node):
-            return self._keep_check(node)
         if isinstance(part, (cst.Import, cst.ImportFrom)):
             return [LocalDefinition(node, self.table.scope.add_import(part))]
         has_yield = isinstance(getattr(part, "value", None), cst.Yield)

@@ -73,6 +73,10 @@ class UnknownUse(CannotRewrite):
         self.name = name
 
 
+# `assert_called_once_with`, `called`, `call_args`, …
+_OF_CALLS = ("assert_", "call")
+
+
 class CheckedClass(Exception):
     """A test checks how a patched class of clients is called, so that the patch has to stay."""
 
@@ -85,11 +89,13 @@ def _reads_only_calls(name: str, node: cst.CSTNode) -> bool:
     """Return whether a node uses a mock, and only to read or assert its calls."""
     uses = [use for use in find_nodes(node, cst.Name) if use.value == name]
     # `with patch(…) as name:`
-    bindings = [each for each in find_nodes(node, cst.AsName) if m.matches(each.name, m.Name(name))]
-    reads = len(bindings)
+    reads = 0
+    for binding in find_nodes(node, cst.AsName):
+        reads += m.matches(binding.name, m.Name(name))
     for attribute in find_nodes(node, cst.Attribute):
-        is_owner = isinstance(attribute.value, cst.Name) and attribute.value.value == name
-        reads += is_owner and attribute.attr.value.startswith(("assert_", "call"))
+        is_of_mock = m.matches(attribute.value, m.Name(name))
+        if is_of_mock and attribute.attr.value.startswith(_OF_CALLS):
+            reads += 1
     return 0 < len(uses) == reads
 
 

@@ -46,6 +46,12 @@ def use_attribute(function: cst.FunctionDef, owner: cst.ClassDef) -> cst.Functio
             "a method of unittest.TestCase takes no fixtures, and has no self",
             "Name its first parameter self, then run this again.",
         )
+    if "monkeypatch" in get_parameter_names(function):
+        raise CannotRewrite(
+            "the real client needs an environment variable, and a method of unittest.TestCase "
+            "takes no monkeypatch",
+            "Set it in setUp, then run this again.",
+        )
     is_taken = "llm_mock" in to_source(owner) or FIXTURE in to_source(owner)
     if is_taken and not _has_fixture(owner):
         raise CannotRewrite(

@@ -18,6 +18,7 @@ from llm_mock.migrate.test_runs import (
     find_noticed_changes,
     run_new_tests,
 )
+from llm_mock.support.environment import PLACES
 from llm_mock.support.text import format_count
 
 RewriteFile = Callable[[FileResult, Findings], FileResult]
@@ -60,6 +61,8 @@ class RewriteVerifier:
         self._old = old
         self._rewrite = rewrite
         self._unused: dict[Path, dict[str, int]] = {}
+        self._variables: dict[Path, dict[str, list[str]]] = {}
+        """The environment variables that the new tests of a file need, by their names."""
         self._lost: Mapping[TestKey, Sequence[Change]] = {}
         """The changes that an old test notices and the new one does not."""
 
@@ -67,34 +70,40 @@ class RewriteVerifier:
         """Return the files, of those that changed with the tests that passed before and after."""
         changed = [result for result in self._results.values() if result.changed]
         new = _run(changed)
-        again = []
-        for path in self._results:
-            if self._find_unused(path, new):
-                result = self._rewrite_unused(path)
-                again.append(result)
-        if again:
-            # The mock noticed replies that nobody asks for, which no old test did.
+        while True:
+            again = []
+            for path in self._results:
+                if self._learn(path, new):
+                    again.append(self._rewrite_again(path))
+            if not again:
+                break
             retried = _run(again)
             new.results.update(retried.results)
         self._lost = self._find_lost_changes(changed, new)
         return [self._verify_file(result, new) for result in self._results.values()]
 
-    def _find_unused(
-        self,
-        path: Path,
-        new: PytestRun,
-    ) -> bool:
-        result = self._results[path]
-        unused = {}
-        for name in result.changed:
-            test = new.results.get((str(path), name))
-            if test is not None and test.unused and not test.passed:
-                unused[name] = test.unused
-        self._unused[path] = unused
-        return bool(unused)
+    def _learn(self, path: Path, new: PytestRun) -> bool:
+        """Note why new tests of a file fail, and return whether something is new.
 
-    def _rewrite_unused(self, path: Path) -> FileResult:
-        findings = Findings(unused_replies=self._unused[path])
+        The mock notices replies that nobody asks for, which no old test did, and a real client
+        needs the version and the place of its API.
+        """
+        result = self._results[path]
+        unused = self._unused.setdefault(path, {})
+        known = self._variables.setdefault(path, {})
+        has_learned = False
+        for name, test in _list_failed(result, new):
+            missing = _find_variables(test, known.get(name, []))
+            if missing:
+                known[name] = [*known.get(name, []), *missing]
+            is_unused = test.unused > 0 and name not in unused
+            if is_unused:
+                unused[name] = test.unused
+            has_learned |= is_unused or bool(missing)
+        return has_learned
+
+    def _rewrite_again(self, path: Path) -> FileResult:
+        findings = Findings({}, self._unused[path], self._variables[path])
         result = self._rewrite(self._results[path], findings)
         self._results[path] = result
         return result
@@ -127,7 +136,8 @@ class RewriteVerifier:
                 break
             refused.update(more)
             # A fixture and the tests that need its mock stay together.
-            current = self._rewrite(result, Findings(refused, self._unused[path]))
+            findings = Findings(refused, self._unused[path], self._variables[path])
+            current = self._rewrite(result, findings)
         tests = {}
         for name in current.changed:
             if name not in current.fixtures:
@@ -181,6 +191,19 @@ class RewriteVerifier:
             return f" and then fails: {test.problem}"
         lost = _describe_lost(self._lost.get(key))
         return f": {lost}" if lost else ""
+
+
+def _find_variables(test: TestOutcome, known: Sequence[str]) -> list[str]:
+    """Return the environment variables that a failed test lacks, without those that are known."""
+    return [name for name in PLACES if name in test.problem and name not in known]
+
+
+def _list_failed(result: FileResult, new: PytestRun) -> Iterator[tuple[str, TestOutcome]]:
+    for name in result.changed:
+        key = (str(result.path), name)
+        test = new.results.get(key)
+        if test is not None and not test.passed:
+            yield name, test
 
 
 def _list_users(run: PytestRun, path: Path, name: str) -> list[tuple[TestKey, TestOutcome]]:

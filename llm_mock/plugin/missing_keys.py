@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from llm_mock.core.context import has_passthrough
+from llm_mock.support.environment import PLACES
 from llm_mock.support.exceptions import get_exception_text
 
 VARIABLES = frozenset(
@@ -53,13 +54,6 @@ VARIABLES = frozenset(
     }
 )
 """The variables in which libraries look for the key of a provider."""
-PLACES = {
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AZURE_OPENAI_ENDPOINT": "https://test.openai.azure.com",
-    "CLOUD_ML_REGION": "us-east5",
-    "OPENAI_API_VERSION": "2024-10-21",
-}
-"""The variables for the place and version of an API, each with a value for a test."""
 BY_TYPE: dict[str, Sequence[str]] = {
     "botocore.exceptions.NoCredentialsError": ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"),
     "botocore.exceptions.NoRegionError": ("AWS_DEFAULT_REGION",),

@@ -5,6 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+PLACES = {
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AZURE_OPENAI_ENDPOINT": "https://test.openai.azure.com",
+    "CLOUD_ML_REGION": "us-east5",
+    "OPENAI_API_VERSION": "2024-10-21",
+}
+"""The variables for the place and version of an API, each with a value for a test."""
+
 
 def set_environment(values: Mapping[str, str | None]) -> None:
     """Set environment variables, and delete those with the value None."""

@@ -336,6 +336,66 @@ def test_files_beside_one_that_is_left_are_written(left: tuple[Path, list[str]])
     assert lines[-1] == "Rewritten: 1 test in 1 file, 13 left to you. Look at the changes."
 
 
+AZURE = """
+    from unittest.mock import Mock, patch
+
+    import pytest
+    from openai import AzureOpenAI
+
+    def ask():
+        client = AzureOpenAI(api_key="k")
+        message = {"role": "user", "content": "Hi"}
+        answer = client.chat.completions.create(model="gpt-4o", messages=[message])
+        return answer.choices[0].message.content
+
+    def new_response():
+        return Mock(choices=[Mock(message=Mock(content="Hello"))])
+
+    @pytest.fixture
+    def client():
+        with patch("test_it.AzureOpenAI") as client_class:
+            client = Mock()
+            client_class.return_value = client
+            yield client
+
+    def test_fixture(client):
+        client.chat.completions.create.return_value = new_response()
+        assert ask() == "Hello"
+
+    @patch("test_it.AzureOpenAI")
+    def test_decorator(cls, monkeypatch):
+        cls.return_value.chat.completions.create.return_value = new_response()
+        assert ask() == "Hello"
+        cls.assert_called_once_with(api_key="k")
+
+    class TestCase(unittest.TestCase):
+        @patch("test_it.AzureOpenAI")
+        def test_method(self, cls):
+            cls.return_value.chat.completions.create.return_value = new_response()
+            assert ask() == "Hello"
+"""
+VARIABLES = """\
+    monkeypatch.setenv("OPENAI_API_VERSION", "2024-10-21")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "https://test.openai.azure.com")
+    mock_llm_responses.set("*", "Hello")
+    assert ask() == "Hello"
+"""
+
+
+def test_a_real_client_is_given_the_place_and_version_of_its_api(folder: Path) -> None:
+    path = folder / "test_it.py"
+    write(path, f"\n    import unittest{AZURE}")
+    lines = migrate(str(path))[1]
+    text = path.read_text()
+    assert f"def test_fixture(mock_llm_responses, monkeypatch):\n{VARIABLES}" in text
+    header = "def test_decorator(cls, monkeypatch, mock_llm_responses):"
+    assert f"wraps=openai.AzureOpenAI)\n{header}\n{VARIABLES}    cls.assert" in text
+    assert (
+        "TestCase::test_method: the real client needs an environment variable, and a method of "
+        "unittest.TestCase takes no monkeypatch. Set it in setUp, then run this again."
+    ) in "\n".join(lines)
+
+
 def test_replies_that_nobody_asks_for_become_optional(folder: Path) -> None:
     write(
         folder / "test_app.py",

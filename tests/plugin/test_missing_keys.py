@@ -9,7 +9,8 @@ import openai
 import pytest
 
 from llm_mock.core import context
-from llm_mock.plugin.missing_keys import PLACES, explain_missing_key
+from llm_mock.plugin.missing_keys import explain_missing_key
+from llm_mock.support.environment import PLACES
 
 VARIABLES = [
     "AI21_API_KEY",

@@ -26,6 +26,11 @@ def test_one_of_two_classes(client_class, mock_llm_responses):
     assert client_class.call_args.kwargs["api_key"] == "test"
 
 
+def test_a_function_without_self(monkeypatch, mock_llm_responses):
+    mock_llm_responses.set("*", "Hi")
+    assert Assistant().answer("a question") == "Hi"
+
+
 def test_a_block_with_a_reply(mock_llm_responses):
     with patch("assistants.OpenAI", wraps=openai.OpenAI) as client_class:
         mock_llm_responses.set("*", "Hello")

@@ -69,7 +69,7 @@ def test_comments_inside_of_statements(mock_llm_responses):
     # Another one.
     with (
         # The model.
-        patch("reviews.as_json", return_value="{}")  # of something else
+        patch("reviews.as_json", return_value="{}"),  # of something else
     ):
         mock_llm_responses.set("*", (
             # In parentheses.

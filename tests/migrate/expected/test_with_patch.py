@@ -242,7 +242,7 @@ def test_an_error_that_ends(mock_llm_responses):
 
 def test_with_other_patches(tmp_path, mock_llm_responses):
     with (
-        patch("reviews.as_json", return_value="{}") as as_json
+        patch("reviews.as_json", return_value="{}") as as_json,
     ):
         mock_llm_responses.set("*", "Short")
         assert summarize(str(tmp_path)) == "Short"

@@ -32,6 +32,12 @@ def test_one_of_two_classes(client_class, anthropic_class):
     assert client_class.call_args.kwargs["api_key"] == "test"
 
 
+@patch("assistants.OpenAI")
+def test_a_function_without_self(cls, monkeypatch):
+    cls.return_value.chat.completions.create.return_value = new_response("Hi")
+    assert Assistant().answer("a question") == "Hi"
+
+
 def test_a_block_with_a_reply():
     with patch("assistants.OpenAI", return_value=MagicMock()) as client_class:
         answer = new_response("Hello")
