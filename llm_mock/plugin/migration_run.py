@@ -223,11 +223,11 @@ def _find_problem(report: pytest.TestReport) -> str:
 def _get_message(report: pytest.TestReport | pytest.CollectReport) -> str:
     """Return the first line of a failure."""
     crash = getattr(report.longrepr, "reprcrash", None)
-    lines = str(getattr(crash, "message", None) or report.longrepr or "").strip().splitlines()
-    if not lines:
-        return "it fails"
+    text = str(getattr(crash, "message", None) or report.longrepr).strip()
     # The text of an error while collecting is a traceback.
-    return lines[0] if crash is not None else lines[-1]
+    first, _, _ = text.partition("\n")
+    _, _, last = text.rpartition("\n")
+    return first if crash is not None else last
 
 
 @contextmanager

@@ -409,3 +409,8 @@ def test_every_check_that_takes_options_is_tried_with_them() -> None:
         name for name in names if "options" in inspect.signature(getattr(checks, name)).parameters
     }
     assert takes_options == {*CHECKS_OF_TEXT}
+
+
+def test_a_list_at_a_path_is_compared_as_it_is_written() -> None:
+    output = '{"names": ["Zoë", "Ana"]}'
+    check(output, equals('["Zoë", "Ana"]', transform="names"))

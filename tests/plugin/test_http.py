@@ -339,3 +339,22 @@ def test_a_report_names_calls_as_opentelemetry_does(project: pytest.Pytester) ->
         "gen_ai.usage.output_tokens": 1,
     }
     assert failed["gen_ai"]["error.type"] == "ValueError"
+
+
+def test_a_report_names_calls_of_gemini_by_their_method(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import httpx
+
+        HOST = "https://generativelanguage.googleapis.com/v1beta"
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("gemini-2.5-flash", "Hi!")
+            body = {"contents": [{"parts": [{"text": "Hello"}]}]}
+            url = f"{HOST}/models/gemini-2.5-flash:generateContent"
+            assert httpx.post(url, json=body).status_code == 200
+        """
+    )
+    pytester.runpytest("--llm-mock-report=report.json").assert_outcomes(passed=1)
+    [call] = json.loads((pytester.path / "report.json").read_text())["tests"][0]["calls"]
+    assert call["gen_ai"]["gen_ai.operation.name"] == "generate_content"

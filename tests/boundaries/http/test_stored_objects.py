@@ -89,6 +89,10 @@ def test_a_response_is_retrieved_as_a_stream(
     assert [event.sequence_number for event in events] == list(range(len(events)))
     for event in events:
         assert problems(event.to_dict(), type(event)) == []
+        if event.type.endswith("_part.added"):
+            part = event.to_dict()["part"]
+            assert not part.get("text")
+            assert not part.get("refusal")
     last = events[-1]
     assert last.response == client.responses.retrieve(response_id)  # type: ignore[union-attr]
     done = [event.to_dict() for event in made if event.type == "response.output_item.done"]

@@ -15,11 +15,8 @@ def has_sdk_field(name: str, *types: tuple[str, str]) -> bool:
     """
     for module_name, type_name in types:
         module: Any = sys.modules.get(module_name)
+        # A `TypedDict` has the fields of its bases itself, any other class has its own.
         for base in getattr(getattr(module, type_name, None), "__mro__", ()):
-            if name in vars(base).get("__annotations__", {}):
+            if name in getattr(base, "__annotations__", {}):
                 return True
-        # A `TypedDict` has the fields of its bases itself, and is no base of itself.
-        fields = getattr(getattr(module, type_name, None), "__annotations__", {})
-        if name in fields:
-            return True
     return False
