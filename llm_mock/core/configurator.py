@@ -251,6 +251,11 @@ class ResponseConfigurator:
         """
         __tracebackhide__ = True
         model_id = self.register_name(model)
+        if isinstance(exception, list):
+            raise InvalidReply(
+                f"set_error() takes one error. For one after the other write script({model!r}, "
+                "first, second)."
+            )
         if exception is None:
             self.replies.errors.pop(model_id, None)
         else:

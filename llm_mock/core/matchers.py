@@ -396,7 +396,10 @@ def matches_text(matcher: TextMatcher, text: str) -> bool:
 def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
     """Return a phrase for a text that a matcher does not fit."""
     value = shorten(text, SHOWN_CHARACTERS)
-    return f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
+    miss = f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
+    if isinstance(matcher, str) and matcher.lower() in text.lower():
+        miss += " (upper and lower case differ)"
+    return miss
 
 
 def _format_text_matcher(matcher: TextMatcher) -> str:

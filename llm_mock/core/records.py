@@ -53,7 +53,8 @@ def format_request(call: Call) -> str:
     if call["prompt"] or not results:
         inputs.append(shorten(call["prompt"]))
     for result in results:
-        inputs.append(f"{shorten_name(str(result['name']))} gave {shorten(result['output'])}")
+        name = shorten_name(result["name"] or "a tool")
+        inputs.append(f"{name} gave {shorten(result['output'])}")
     head = f"{shorten_name(call['model_id'])}  {', '.join(inputs)}"
     schema = call["kwargs"]["schema"]
     return f"{head}  schema {format_schema(schema)}" if schema else head

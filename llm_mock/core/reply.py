@@ -613,10 +613,17 @@ def to_reply(value: object) -> ReplyOrFunction:
         return cast("ReplyFunction", value)
     if is_tool_call(value):
         return Reply(tool_calls=cast("ToolCallLike", value))
-    raise InvalidReply(
-        f"This is not a reply: {described(value)}. A reply is a str, a dict or a list, a pydantic "
-        "instance, a ToolCall, an exception or its class, a Reply, or a function of the prompt "
-        "that returns one of these."
+    raise _make_reply_error(value)
+
+
+def _make_reply_error(value: object) -> InvalidReply:
+    advice = ""
+    if isinstance(value, type):
+        advice = f" Give an instance: {value.__name__}(…)."
+    return InvalidReply(
+        f"This is not a reply: {described(value)}.{advice} A reply is a str, a dict or a list, a "
+        "pydantic instance, a ToolCall, an exception or its class, a Reply, or a function of the "
+        "prompt that returns one of these."
     )
 
 
@@ -730,7 +737,8 @@ def _check_content(text: object, data: object, chunks: object) -> None:
     if has_text + has_data + has_chunks > 1:
         flags = {"text": has_text, "data": has_data, "chunks": has_chunks}
         names = " and ".join(name for name, is_given in flags.items() if is_given)
-        raise InvalidReply(f"A Reply has one content, but {names} were given.")
+        advice = " The chunks together are the text: leave it out." if has_chunks else ""
+        raise InvalidReply(f"A Reply has one content, but {names} were given.{advice}")
     if has_text and not isinstance(text, str):
         raise InvalidReply(
             f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply "

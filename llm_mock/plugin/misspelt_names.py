@@ -12,7 +12,7 @@ import pytest
 
 from llm_mock.plugin.failures import list_frames
 from llm_mock.plugin.options import list_written_keys
-from llm_mock.support.misspelling import explain_attribute_error, explain_type_error
+from llm_mock.support.misspelling import explain_attribute_error, explain_use
 from llm_mock.support.text import CERTAIN, find_nearest, suggest_nearest
 
 MISSING_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
@@ -68,8 +68,8 @@ NAME_SYNONYMS = {
 
 def name_nearest(error: BaseException) -> None:
     """Let the error for a misspelt name of ours name the nearest one."""
-    if type(error) is TypeError:
-        _name_nearest_argument(error)
+    if type(error) in (TypeError, IndexError):
+        _explain_use(error)
     elif type(error) is AttributeError:
         _name_nearest_attribute(error)
     elif type(error) is NameError:
@@ -78,7 +78,7 @@ def name_nearest(error: BaseException) -> None:
         _name_nearest_import(error)
 
 
-def _name_nearest_argument(error: TypeError) -> None:
+def _explain_use(error: BaseException) -> None:
     """Let the error for a misspelt argument of our functions name the nearest one."""
     # Imported late, as below: few tests fail with such an error.
     from llm_mock.core.reply_functions import explain_parameters
@@ -87,12 +87,12 @@ def _name_nearest_argument(error: TypeError) -> None:
     message = explain_parameters(error)
     if message is None and frames:
         frame = frames[-1].tb_frame
-        message = explain_type_error(error, frame) or _suggest_template(error, frame)
+        message = explain_use(error, frame) or _suggest_template(error, frame)
     if message is not None:
         error.args = (message,)
 
 
-def _suggest_template(error: TypeError, frame: FrameType) -> str | None:
+def _suggest_template(error: BaseException, frame: FrameType) -> str | None:
     """Return a message about an exception of an SDK that needs a response; None for others."""
     if not INCOMPLETE_ERROR.match(str(error)):
         return None

@@ -225,7 +225,7 @@ def _prepare_failure(
     if isinstance(error, pytest.skip.Exception):
         return None
     # Before the frames are hidden, because they tell which function was called.
-    if isinstance(error, (TypeError, AttributeError, NameError, ImportError)):
+    if isinstance(error, (TypeError, AttributeError, NameError, ImportError, IndexError)):
         from llm_mock.plugin.misspelt_names import name_nearest
 
         name_nearest(error)

@@ -56,6 +56,10 @@ ADVICE = {
         ".calls(",
         "calls is a list, not a method. Write .calls",
     ),
+    "list index out of range": (
+        ".calls[",
+        "calls has the calls so far, the first of which is calls[0]",
+    ),
     "tuple indices must be integers or slices, not str": (
         ".request[",
         "the request of a call has the attributes method, url, headers and body. For a field of "
@@ -224,8 +228,10 @@ def explain_attribute_error(error: AttributeError) -> str | None:
     return f"{error}{suggest_name(error.name, public)}"
 
 
-def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
+def explain_use(error: BaseException, frame: FrameType) -> str | None:
     """Return a message about an argument that a function of this package lacks or needs.
+
+    Also about an item that the calls of a mock do not have.
 
     Functions that are called often are not wrapped for this, so it is for errors that are shown.
 
@@ -236,11 +242,11 @@ def explain_type_error(error: BaseException, frame: FrameType) -> str | None:
     Returns:
         The message; None for other errors and other packages' functions.
     """
-    if type(error) is not TypeError:
-        return None
     advice = _explain_line(str(error), frame)
     if advice is not None:
         return f"{error}: {advice}"
+    if type(error) is not TypeError:
+        return None
     called = CALL_ERROR.match(str(error))
     if called is None:
         return None

@@ -14,8 +14,8 @@ from llm_mock.plugin.misspelt_names import FIXTURES
 from llm_mock.support.schemas import find_violations
 
 CODE = """
-import anthropic, openai
-import llm, pytest
+import llm
+import pytest
 import llm_mock.checks
 from llm_mock import Latency, Reply, ToolCall, call, create_mock_get_model, templates
 from llm_mock import LLMMock
@@ -26,7 +26,9 @@ def weather(city: str) -> str:
 def ask(*tools, **options):
     return llm.get_model("gpt-4o").chain("Hello", tools=tools, **options).text()
 
-def create(): openai.OpenAI().responses.create(model="gpt-4o", input="x")
+def create():
+    import openai
+    openai.OpenAI().responses.create(model="gpt-4o", input="x")
 
 class Own:
     def set_quota(self): pass
@@ -126,7 +128,7 @@ TYPOS = {
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
     "mock.set('*', lambda: 'x'); ask()": (
-        "*TypeError: The reply function (*.py:22) takes one argument, the request, as in lambda *"
+        "*TypeError: The reply function (*.py:24) takes one argument, the request, as in lambda *"
     ),
     "mock.set_error('m', templates.rate_limit)": (
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
@@ -141,15 +143,37 @@ TYPOS = {
         "*A call has no attribute 'tool_calls'. Those of its answer are in "
         "call.response[[]'tool_calls']. Its attributes: *"
     ),
+    "mock.set('*', 'x'); ask(); mock.calls[1]": (
+        "*IndexError: list index out of range: calls has the calls so far, the first of which is "
+        "calls[[]0]"
+    ),
+    "items = []; items[1]": "*IndexError: list index out of range",
+    "mock.set('m', Reply)": "*This is not a reply: the class Reply. Give an instance: Reply(…). *",
+    "mock.set('m', 5)": "*This is not a reply: 5. A reply is a str, *",
+    "Reply('x', chunks=['x'])": (
+        "*but text and chunks were given. The chunks together are the text: leave it out."
+    ),
+    "Reply('x', data=1)": "*A Reply has one content, but text and data were given.",
+    "mock.set_error('m', [OSError, None])": (
+        "*set_error() takes one error. For one after the other write script('m', first, second)."
+    ),
+    "mock.set('*', 'x'); ask(); mock.assert_called_with('hello')": (
+        "*the prompt 'Hello' is not one that contains 'hello' (upper and lower case differ)."
+    ),
+    "mock.set('*', 'x'); ask(); mock.assert_called_with('hullo')": (
+        "*the prompt 'Hello' is not one that contains 'hullo'."
+    ),
     "mock.set_error('m', len)": "*InvalidReply: This is not an exception: *",
-    "mock.set_error('m', openai.RateLimitError('busy'))": (
+    "import openai; mock.set_error('m', openai.RateLimitError('busy'))": (
         "*'response' and 'body'. Write templates.rate_limit() of llm_mock, which raises the "
         "RateLimitError of the SDK that asks."
     ),
-    "mock.set_error('m', anthropic.APIConnectionError())": (
+    "import anthropic; mock.set_error('m', anthropic.APIConnectionError())": (
         "*'request'. Write templates.no_connection() of llm_mock, which raises the *"
     ),
-    "mock.set_error('m', openai.ConflictError('busy'))": "*TypeError: *'response' and 'body'",
+    "import openai; mock.set_error('m', openai.ConflictError('busy'))": (
+        "*TypeError: *'response' and 'body'"
+    ),
     "mock.set_embedding('north', [0, 1])": (
         "*Only str and bytes can be embedded, not [[]0, 1]. A vector comes after its text: "
         "set_embedding(model, text, [[]0.1, …])."
