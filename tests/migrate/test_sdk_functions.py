@@ -766,3 +766,22 @@ def test_an_awaited_method_of_a_client_of_a_module(tmp_path: Path) -> None:
 def test_a_client_of_a_module_without_a_reply(tmp_path: Path, target: str, is_left: bool) -> None:
     reason = migrate(tmp_path, f'"{target}"', application=CLIENT)[1]
     assert reason == (NO_REPLY if is_left else "")
+
+
+def test_a_name_may_stand_for_a_class_and_then_for_another_mock(tmp_path: Path) -> None:
+    old = """\
+from unittest.mock import patch
+import app
+
+def test_it():
+    with patch("app.OpenAI") as mock:
+        app.make()
+        mock.assert_called_once()
+    with patch("app.get_model") as mock:
+        mock.return_value.prompt.return_value.text.return_value = "Hi"
+        app.run()
+        mock.assert_called_once_with("m")
+"""
+    result = rewrite(tmp_path, old, "from llm import get_model\nfrom openai import OpenAI\n")
+    [change] = result.manual_changes
+    assert change.reason.startswith("the use of the mock mock is unknown: with patch(")
