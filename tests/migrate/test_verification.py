@@ -259,6 +259,11 @@ LEFT = {
         "test_it: the test does not pass as it is, so a change of it cannot be verified: its file "
         "cannot be collected: ValueError: of the module",
     ),
+    "lacks a module": (
+        f"{WORKS}\n    import no_such_module\n",
+        "test_it: the test does not pass as it is, so a change of it cannot be verified: its file "
+        "cannot be collected: E   ModuleNotFoundError: No module named 'no_such_module'",
+    ),
     "does not end": (
         """
         def test_it():
@@ -333,7 +338,7 @@ def test_files_beside_one_that_is_left_are_written(left: tuple[Path, list[str]])
     folder, lines = left
     assert dedent(NEW_SIMPLE) in (folder / "test_good.py").read_text()
     assert lines[0].startswith("test_0.py:")
-    assert lines[-1] == "Rewritten: 1 test in 1 file, 13 left to you. Look at the changes."
+    assert lines[-1] == "Rewritten: 1 test in 1 file, 14 left to you. Look at the changes."
 
 
 AZURE = """
