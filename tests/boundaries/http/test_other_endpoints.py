@@ -165,6 +165,10 @@ def test_a_synchronous_client_in_an_event_loop_cannot_await(mock_llm_responses: 
 
     with pytest.raises(openai.APIStatusError, match=r"describe_file\(\) is async, but"):
         asyncio.run(retrieve())
+    # The test would fail with it, though it caught the error.
+    [problem] = mock_llm_responses.problems
+    mock_llm_responses.problems.clear()
+    assert "describe_file() is async, but" in problem
 
 
 @pytest.mark.parametrize(
