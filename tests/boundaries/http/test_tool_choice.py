@@ -497,3 +497,15 @@ def test_a_text_in_place_of_the_arguments_of_a_tool_is_told_so(
     assert ask("chat", {"tools": tools, "tool_choice": "required"}).status_code == 400
     told = read_problem(mock_llm_responses)
     assert f"The reply: 'city: Rome'\n{advice}Correct it, or mark it" in told
+
+
+@pytest.mark.parametrize("arguments", [{}, {"zone": "UTC"}])
+def test_a_function_without_a_schema_takes_any_arguments(
+    arguments: dict[str, Any], mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", ToolCall("now", arguments))
+    tools = [{"type": "function", "function": {"name": "now"}}]
+    response = ask("chat", {"tools": tools})
+    assert response.status_code == 200
+    [call] = response.json()["choices"][0]["message"]["tool_calls"]
+    assert json.loads(call["function"]["arguments"]) == arguments
