@@ -80,13 +80,13 @@ def _get_stored_keys() -> list[str]:
     "tag",
     "--tag",
     multiple=True,
-    help="Run only cases with this tag; repeatable, one tag is enough.",
+    help="Run only cases with this tag. Repeat it to run cases with any of several tags.",
 )
 @click.option(
     "text",
     "-k",
     metavar="TEXT",
-    help="Run only cases with this text in their name; case is ignored.",
+    help="Run only cases whose name contains this text, in upper or lower case.",
 )
 @click.option(
     "--repeat",
@@ -99,7 +99,7 @@ def _get_stored_keys() -> list[str]:
     # Above 0: every case would reach that.
     type=FiniteNumber(0, 1, min_open=True),
     metavar="SHARE",
-    help="Pass a case if this share of its runs passes, at most 1.",
+    help="Pass a case if at least this share of its runs passes (up to 1).",
 )
 @click.option(
     "-j",
@@ -107,7 +107,7 @@ def _get_stored_keys() -> list[str]:
     type=click.IntRange(1, 1_000),
     default=1,
     metavar="N",
-    help="Run N cases at once.",
+    help="Run N cases in parallel.",
 )
 @click.option(
     "--retry",
@@ -137,7 +137,7 @@ def _get_stored_keys() -> list[str]:
     "--min-score",
     type=FiniteNumber(0, 1, min_open=True),
     metavar="SCORE",
-    help="Pass a suite if it reaches this score, at most 1.",
+    help="Pass a suite if it reaches this score (up to 1).",
 )
 @click.option(
     "--cassette",
@@ -148,8 +148,8 @@ def _get_stored_keys() -> list[str]:
     "--record",
     type=click.Choice(RECORD_MODES),
     # No default here: it depends on CI, and --record without --cassette is an error.
-    help="With --cassette: choose which calls are made and recorded. By default new_episodes, "
-    "those that no cassette has; in CI none.",
+    help="With --cassette: set the record mode. The default is new_episodes, which records the "
+    "calls that no cassette contains, and none in CI.",
 )
 @click.option(
     "output",
@@ -169,7 +169,7 @@ def _get_stored_keys() -> list[str]:
 @click.option(
     "--update",
     is_flag=True,
-    help="Save the outputs of the cases that pass as snapshots, which later runs must give again.",
+    help="Save the outputs of passing cases as snapshots. Later runs must reproduce the outputs.",
 )
 @files_in
 def test(**options: Any) -> None:
@@ -235,7 +235,7 @@ def test(**options: Any) -> None:
     is_flag=True,
     help="Continue the last conversation of this role that llm logged.",
 )
-@click.option("--no-audit", is_flag=True, help="Do not log in llm's own log (llm logs).")
+@click.option("--no-audit", is_flag=True, help="Do not write to llm's log (llm logs).")
 @click.option("-v", "--verbose", is_flag=True, help="Show the tool calls, on standard error.")
 def run(**options: Any) -> None:
     """Run the agent of a role file and print its answer.
@@ -246,7 +246,8 @@ def run(**options: Any) -> None:
 
     Needs pip install 'pytest-llm-mock[suites]'.
 
-    Prompts and answers are logged where llm logs: llm logs shows them, llm logs off ends it.
+    The command writes prompts and answers to llm's log. llm logs shows them, and llm logs off
+    switches the log off.
     """
     with report_errors():
         from llm_mock.commands.run import run_agent
@@ -338,7 +339,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     "--strict",
     type=click.Choice(EITHER_LEVEL),
     default="off",
-    help="React to calls that no scripted reply matches: off (default) answers them with the "
+    help="Set the level for calls without a matching reply: off (default) answers them with the "
     "default reply, error refuses them.",
 )
 @click.option(
@@ -353,15 +354,15 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     "upstreams",
     multiple=True,
     metavar="NAME=URL",
-    help="With --record, ask this server for the requests to http://…/NAME, such as a gateway or "
-    "a model of your own; give it for each server.",
+    help="With --record, forward requests to http://…/NAME to this server, such as a gateway or "
+    "a local model; repeatable.",
 )
 @click.option(
     "--disabled-rule",
     "disabled_rules",
     multiple=True,
     metavar="NAME",
-    help="Accept the requests that this rule of providers refuses; give it for each rule.",
+    help="Switch off this rule of providers; repeatable.",
 )
 @click.option(
     "--control-token",
@@ -369,7 +370,7 @@ def validate(files: tuple[Path, ...], files_in: Path | None) -> None:
     envvar="LLM_MOCK_CONTROL_TOKEN",
     show_envvar=True,
     help="Let programs on other machines use the control API, if they send this token as "
-    "Authorization: Bearer TOKEN. Those on this machine need none.",
+    "Authorization: Bearer TOKEN. Programs on this machine need no token.",
 )
 def serve(
     script: str | None,
@@ -388,7 +389,8 @@ def serve(
       llm-mock serve replies.yaml --port 8080
 
     SCRIPT is a YAML file of replies, or package.module:function, which is called with the object
-    that configures the mock. Nothing checks who connects, so listen where only you can.
+    that configures the mock. The server does not check who connects, so listen only where you trust
+    all programs.
 
     Tests in any language control the server by HTTP, with JSON as in the YAML file:
 
@@ -396,9 +398,9 @@ def serve(
       POST /_llm_mock/replies    set replies
       POST /_llm_mock/misbehave  make models misbehave
       GET  /_llm_mock/calls      the calls
-      GET  /_llm_mock/unused     the replies that no call asked for
+      GET  /_llm_mock/unused     the replies that no call used
       GET  /_llm_mock/verdict    whether the test passes
-      POST /_llm_mock/reset      begin anew
+      POST /_llm_mock/reset      forget the test's calls and replies
       GET  /_llm_mock/health     whether the server is up
 
     Each test has its own replies and calls. A request names its test by a base URL such as
@@ -419,7 +421,7 @@ def serve(
 
 
 @main.command(
-    short_help="Let a coding agent check and run tests, by MCP.",
+    short_help="Let a coding agent check and run tests over MCP.",
     epilog="Documentation: llm-mock docs plain-language.",
 )
 def mcp() -> None:
@@ -456,13 +458,13 @@ def mcp() -> None:
     "--host",
     multiple=True,
     metavar="HOST",
-    help="VCR: treat this host as a provider, too; repeatable.",
+    help="VCR: also treat this host as a provider; repeatable.",
 )
 @click.option(
     "strict",
     "--strict",
     is_flag=True,
-    help="Exit with 1 if something has no counterpart; the files are written all the same.",
+    help="Exit with 1 if something has no counterpart. The files are still written.",
 )
 def import_file(source: Path, output: Path | None, hosts: tuple[str, ...], strict: bool) -> None:
     """Convert a promptfoo configuration to a suite, or a cassette of VCR or pytest-recording.
@@ -491,7 +493,7 @@ def import_file(source: Path, output: Path | None, hosts: tuple[str, ...], stric
 )
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 def docs(words: tuple[str, ...]) -> None:
-    """Print the list of pages, a page, or the sections that hold some words.
+    """Print the list of pages, a page, or the sections that contain some words.
 
     \b
       llm-mock docs

@@ -19,18 +19,18 @@ _NOT_GENERATED = pytest.StashKey[dict[str, str]]()
 """In the configuration: the message for each test that could not be generated from its marker."""
 DESCRIPTIONS = (
     "llm_live: Call real models in this test. Without --llm-mock-live the test is skipped.",
-    "llm_mock_strict(level='error'): Fail the test if a call matches no configured reply, if a "
-    "reply breaks the schema of the call, or if a recorded call is not made. With 'warn' these are "
-    "reported; 'off' accepts them.",
-    "llm_mock_misbehaviour(*names, times=None): Run the test once for each named misbehaviour of "
-    "the models. Without names: for all that `llm-mock misbehaviours` lists. It affects every "
-    "call that it applies to, or only the first `times`.",
-    "llm_mock_cassette(name=None, record=None): Record the test's calls of real models, and replay "
+    "llm_mock_strict(level='error'): Set the level for calls without a matching reply, replies "
+    "that violate the schema, and unused recordings. 'error' fails the test, 'warn' reports them, "
+    "and 'off' ignores them.",
+    "llm_mock_misbehaviour(*names, times=None): Run the test once for each named misbehaviour, or "
+    "without names for each one that `llm-mock misbehaviours` lists. A misbehaviour affects every "
+    "call that it applies to, or only the first `times` of these calls.",
+    "llm_mock_cassette(name=None, record=None): Record the test's calls to real models, and replay "
     "them in later runs.",
     "llm_mock_budget(cost=None, tokens=None): Limit the cost of the test's calls in US dollars, "
     "and their tokens.",
-    "llm_mock_repeat(times=None, threshold=1.0): Run the test several times. It passes if this "
-    "share of its runs passes. --llm-mock-repeat overrides `times`.",
+    "llm_mock_repeat(times=None, threshold=1.0): Run the test several times. It passes if at "
+    "least this share of its runs passes. --llm-mock-repeat overrides `times`.",
     "llm: A plain-language test in a YAML file. Collect these tests with --llm.",
 )
 """The help of the markers."""

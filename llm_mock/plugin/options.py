@@ -54,9 +54,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-mock-record",
         choices=(*RECORD_MODES, VERIFY),
-        help="Choose which calls the tests with a cassette make and record. Overrides their "
-        "markers and ini llm_mock_record. verify makes the recorded calls once more for real, "
-        "compares the answers and records nothing.",
+        help="Set the record mode of tests with a cassette. Overrides their markers and ini "
+        "llm_mock_record. verify repeats the recorded calls with the provider, compares the "
+        "answers and records nothing.",
     )
     group.addoption(
         "--llm-mock-report",
@@ -69,8 +69,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-mock-baseline",
         metavar="PATH",
-        help="Show what changed in the tests of agents, in repeated tests and in plain-language "
-        "tests against PATH, which an earlier --llm-mock-report=PATH.json wrote.",
+        help="Show the changes in tests of agents, repeated tests and plain-language tests since "
+        "PATH, the JSON report of an earlier run.",
     )
     group.addoption(
         "--llm-mock-repeat",
@@ -81,14 +81,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-mock-mutate",
         action="store_true",
-        help="After all tests, run each test that called a model and passed again with one change "
-        "of its calls at a time, and list the changes that it does not notice.",
+        help="After all tests, repeat each passed test that called a model, with one change to its "
+        "calls at a time. List the changes that no assertion notices.",
     )
     group.addoption(
         "--llm-mock-mutate-min",
         type=_parse_percent,
         metavar="PERCENT",
-        help="Fail the run if the tests notice fewer of these changes.",
+        help="Fail the run if the tests notice less than this percentage of the changes.",
     )
     group.addoption(
         "--llm-mock-mutate-json",
@@ -109,7 +109,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--llm-verbose",
         action="store_true",
-        help="Print each step of a plain-language test when it happens.",
+        help="Print each step of a plain-language test as it happens.",
     )
     group.addoption(
         "--llm-timeout",
@@ -128,23 +128,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _add_ini_keys(parser: pytest.Parser) -> None:
     parser.addini(
         "llm_mock",
-        "Mock LLM calls in the whole run: true (default) or false; strict also sets the "
+        "Mock LLM calls in the whole run: true (default), false, or strict, which also sets the "
         "recommended settings.",
         default="true",
     )
     parser.addini(
         "llm_mock_production_responses",
-        "Let responses of llm behave as in production: a call is answered when its response is "
-        "read, and response.json() is the payload of the provider (default: false).",
+        "Make llm responses behave as in production: the mock selects the reply when the response "
+        "is read, and response.json() returns the provider's payload (default: false).",
         type="bool",
         default=None,
     )
     parser.addini(
         "llm_mock_strict",
-        "React to calls that no configured reply matches, replies that break the schema of the "
-        "call, and recorded calls that are not made: warn (default) reports them, error (default "
-        "for unmatched calls over HTTP) fails the test, off does neither. If set to error, also "
-        "refuse unknown names of models, and real models that execute.",
+        "Set the level for calls without a matching reply, replies that violate the schema, and "
+        "unused recordings: off ignores them, warn (default) reports them, error (default for "
+        "unmatched calls over HTTP) fails the test. If you set error, unknown model names and real "
+        "models are also errors.",
         default=None,
     )
     parser.addini(
@@ -155,17 +155,17 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_disabled_rules",
-        "Accept the requests that these rules of providers refuse: names of rules.",
+        "Switch off these rules of providers: names of rules.",
         type="args",
     )
     parser.addini(
         "llm_mock_generate",
-        "Generate replies to calls for a schema if none is configured (default: false).",
+        "Generate replies to unconfigured calls that have a schema (default: false).",
         type="bool",
     )
     parser.addini(
         "llm_mock_processes",
-        "Mock LLM calls in processes that a test starts, too (default: true).",
+        "Also mock LLM calls in processes that a test starts (default: true).",
         type="bool",
         default=True,
     )
@@ -177,13 +177,13 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_hosts",
-        "Mock further hosts of providers, such as localhost:11434. Write !example.com to leave a "
-        "host alone.",
+        "Mock further provider hosts, such as localhost:11434. Write !example.com to exclude a "
+        "host from the mock.",
         type="args",
     )
     parser.addini(
         "llm_mock_passthrough",
-        "Call these models for real: globs of model ids.",
+        "Do not mock these models: globs of model ids.",
         type="args",
     )
     parser.addini(
@@ -208,7 +208,7 @@ def _add_ini_keys(parser: pytest.Parser) -> None:
     )
     parser.addini(
         "llm_mock_files_in",
-        "Let suites use the files in this folder (default: the folder of each suite).",
+        "Let suites read the files in this folder (default: the folder of each suite).",
         default="",
     )
     parser.addini(

@@ -39,7 +39,7 @@ OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its pa
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", f"{REFERENCE}#body-messages")
 SYSTEM_ROLE = Rule(
     "system-role",
-    "a system message inside the conversation: as its first message, or before Claude Opus 4.8",
+    "a system message as the first message, or inside the conversation before Claude Opus 4.8",
     SYSTEM_GUIDE,
 )
 EMPTY_CONTENT = Rule(
@@ -62,11 +62,16 @@ REPEATED_CALL = Rule(
     "two tool calls with the same id, or two results for one call",
     TOOL_GUIDE,
 )
-CALL_ID = Rule("tool-call-id", "a tool call id not only of letters, digits, _ and -", REFERENCE)
+CALL_ID = Rule(
+    "tool-call-id",
+    "a tool call id with characters other than letters, digits, _ and -",
+    REFERENCE,
+)
 TOOL_WITHOUT_NAME = Rule("tool-without-name", "a tool without a name", f"{REFERENCE}#body-tools")
 TOOL_NAME = Rule(
     "tool-name",
-    "a tool name longer than 128 characters, or not only of letters, digits, _ and -",
+    "a tool name with more than 128 characters, or with characters other than letters, digits, _ "
+    "and -",
     f"{REFERENCE}#body-tools",
 )
 REPEATED_TOOL = Rule("repeated-tool", "two tools with the same name", f"{REFERENCE}#body-tools")
@@ -82,21 +87,23 @@ TOOL_CHOICE = Rule(
 )
 THINKING_BUDGET = Rule(
     "thinking-budget",
-    "a thinking budget below 1,024 tokens, or not below max_tokens",
+    "a thinking budget that is below 1,024 tokens, or that is not below max_tokens",
     THINKING_GUIDE,
 )
 THINKING_SAMPLING = Rule(
-    "thinking-sampling", "temperature, top_p or top_k that thinking does not allow", THINKING_GUIDE
+    "thinking-sampling",
+    "a temperature, top_p or top_k that thinking does not allow",
+    THINKING_GUIDE,
 )
 ONE_SAMPLING = Rule(
     "one-sampling-parameter",
-    "temperature and top_p at once for a model that takes one of them",
+    "temperature together with top_p for a model that accepts only one of them",
     "https://docs.anthropic.com/en/docs/about-claude/models/migrating-to-claude-4",
 )
 MODEL_FEATURE = Rule(
     "model-feature",
-    "a feature that the model lacks: an effort, a budget for thinking, sampling parameters, an "
-    "answer that begins in the request",
+    "a feature that the model lacks: effort, a thinking budget, sampling parameters, or a "
+    "prefilled answer",
     "https://platform.claude.com/docs/en/about-claude/models/migration-guide",
 )
 ALL_RULES = (

@@ -28,15 +28,15 @@ UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", REFERENCE)
 RESULT_WITHOUT_CALL = Rule("tool-result-without-call", "a tool result without a tool call", ERRORS)
 TOOL_NAME = Rule(
     "tool-name",
-    "a tool name that starts with a digit, or is not only of letters, digits and _",
+    "a tool name that starts with a digit, or has characters other than letters, digits and _",
     ERRORS,
 )
 TOOL_CHOICE = Rule(
-    "tool-choice", "a choice that is not REQUIRED or NONE, or REQUIRED without tools", REFERENCE
+    "tool-choice", "a tool choice other than REQUIRED or NONE, or REQUIRED without tools", REFERENCE
 )
 DEPENDENT = Rule(
     "dependent-parameter",
-    "both penalties at once, or the format json_object together with documents or tools",
+    "both penalties at once, or the format json_object with documents or tools",
     REFERENCE,
 )
 UNKNOWN_PARAMETER = Rule(

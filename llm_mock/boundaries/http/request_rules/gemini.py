@@ -39,7 +39,8 @@ UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", CONTENTS)
 EMPTY_CONTENT = Rule("empty-content", "a message without parts, or an empty part", CONTENTS)
 CALL_COUNT = Rule(
     "tool-call-without-result",
-    "a turn whose number of function responses differs from the function calls before it",
+    "a turn whose number of function responses differs from the number of function calls in the "
+    "previous turn",
     "https://github.com/google-gemini/gemini-cli/issues/16984",
 )
 RESPONSE_WITHOUT_CALL = Rule(
@@ -55,7 +56,8 @@ OUT_OF_RANGE = Rule(
 )
 TOOL_NAME = Rule(
     "tool-name",
-    "a function without a name, or with a name not only of letters, digits, _, ., : and -",
+    "a function without a name, or with characters in its name other than letters, digits, _, ., : "
+    "and -",
     "https://ai.google.dev/api/caching#FunctionDeclaration",
 )
 REPEATED_TOOL = Rule("repeated-tool", "two functions with the same name", FUNCTION_GUIDE)
@@ -66,13 +68,13 @@ TOOL_SCHEMA = Rule(
 )
 TOOL_CHOICE = Rule(
     "tool-choice",
-    "a function calling configuration without functions (before Gemini 3) or for an unknown "
-    "function",
+    "a function calling configuration for an unknown function, or without functions (before "
+    "Gemini 3)",
     FUNCTION_GUIDE,
 )
 MODEL_FEATURE = Rule(
     "model-feature",
-    "functions or a system instruction for a model without them",
+    "functions or a system instruction for a model that does not support them",
     "https://ai.google.dev/gemma/docs/core/gemma_on_gemini_api",
 )
 ALL_RULES = (

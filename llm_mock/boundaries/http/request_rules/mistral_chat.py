@@ -50,14 +50,16 @@ MESSAGE_ORDER = Rule(
 )
 CALL_WITHOUT_RESULT = Rule(
     "tool-call-without-result",
-    "a number of tool results that differs from the tool calls in the previous turn",
+    "a number of tool results that differs from the number of tool calls in the previous turn",
     VALIDATOR,
 )
-CALL_ID = Rule("tool-call-id", "a tool call id that is not nine letters and digits", VALIDATOR)
+CALL_ID = Rule(
+    "tool-call-id", "a tool call id that does not consist of nine letters or digits", VALIDATOR
+)
 TOOL_NAME = Rule(
     "tool-name",
-    "a called function whose name is longer than 64 characters, or not only of letters, digits, "
-    "_ and -",
+    "a called function with more than 64 characters in its name, or with characters other than "
+    "letters, digits, _ and -",
     VALIDATOR,
 )
 EMPTY_CONTENT = Rule("empty-content", "an answer without content or tool calls", VALIDATOR)

@@ -19,13 +19,11 @@ ROUTES = "https://github.com/ollama/ollama: server/routes.go"
 LEVELS = ("high", "medium", "low", "max")
 MOST_LOGPROBS = 20
 
-UNKNOWN_VALUE = Rule(
-    "unknown-value", "a format or a level of thinking that does not exist", REFERENCE
-)
+UNKNOWN_VALUE = Rule("unknown-value", "a format or a thinking level that does not exist", REFERENCE)
 OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its parameter", ROUTES)
 DEPENDENT = Rule(
     "dependent-parameter",
-    "the raw mode together with a system prompt, a template or a context",
+    "raw mode together with a system prompt, a template or a context",
     ROUTES,
 )
 ALL_RULES = (UNKNOWN_VALUE, OUT_OF_RANGE, DEPENDENT)

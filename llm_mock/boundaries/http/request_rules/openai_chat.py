@@ -71,11 +71,11 @@ CALL_WITHOUT_RESULT = Rule(
 INCOMPLETE_CALL = Rule(
     "incomplete-tool-call", "a tool call without an id or a type", f"{REFERENCE}: messages"
 )
-EMPTY_LIST = Rule("empty-list", "an empty list of tools or of tool calls", REFERENCE)
-LONG_LIST = Rule("long-list", "more than 128 tools or 4 stop sequences", REFERENCE)
+EMPTY_LIST = Rule("empty-list", "an empty list of tools or tool calls", REFERENCE)
+LONG_LIST = Rule("long-list", "more than 128 tools, or more than 4 stop sequences", REFERENCE)
 DEPENDENT = Rule(
     "dependent-parameter",
-    "a parameter without the one that it requires, or together with one that excludes it",
+    "a parameter without another one that it requires, or together with one that it excludes",
     REFERENCE,
 )
 ALL_RULES = (

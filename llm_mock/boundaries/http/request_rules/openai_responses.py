@@ -83,7 +83,7 @@ UNKNOWN_PART = Rule(
 )
 UNKNOWN_FIELD = Rule(
     "unknown-message-field",
-    "a field of Chat Completions in a message: tool_calls or tool_call_id",
+    "a message field from Chat Completions: tool_calls or tool_call_id",
     "https://github.com/openai/openai-python/issues/2677",
 )
 OUTPUT_WITHOUT_CALL = Rule(

@@ -51,8 +51,8 @@ TOOL_WITHOUT_NAME = Rule(
 )
 TOOL_NAME = Rule(
     "tool-name",
-    "a name of a tool or a response format longer than 64 characters, or not only of letters, "
-    "digits, _ and -",
+    "a tool or a response format with more than 64 characters in its name, or with characters "
+    "other than letters, digits, _ and -",
     "https://github.com/openai/openai-openapi: FunctionObject.name",
 )
 TOOL_SCHEMA = Rule(
@@ -62,7 +62,7 @@ TOOL_SCHEMA = Rule(
 )
 STRICT_SCHEMA = Rule(
     "strict-schema",
-    "a strict schema that allows additional properties or has optional ones",
+    "a strict schema that allows additional properties or has optional properties",
     SCHEMA_GUIDE,
 )
 JSON_WORD = Rule(
@@ -82,7 +82,7 @@ REASONING_MODEL = Rule(
 )
 MODEL_FEATURE = Rule(
     "model-feature",
-    "a feature that the model lacks: tools, images, JSON schemas, web search, reasoning",
+    "a feature that the model lacks: tools, images, JSON schemas, web search, or reasoning",
     "https://platform.openai.com/docs/models",
 )
 UNKNOWN_PARAMETER = Rule(
