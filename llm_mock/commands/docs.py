@@ -18,6 +18,8 @@ MAX_RESULTS = 20
 """The number of search results that are printed."""
 MAX_LINE = 90
 """The longest quotation of a search result, in characters."""
+WORD_SCORE = 100_000
+"""The score of a section for each word that it holds, more than that for anything else."""
 _HEADING = re.compile(r"^#+ (.+)$")
 _SNIPPET = re.compile(r'^--8<-- "(.+)"$', re.MULTILINE)
 _FENCE = "```"
@@ -103,36 +105,55 @@ def _format_index(pages: dict[str, Path]) -> str:
 
 
 def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
-    """Return the sections that hold all words, the best first.
+    """Return the sections that hold all words, or else some of them, the best first.
 
     Raises:
-        LLMMockError: no section holds them.
+        LLMMockError: no section holds one of them.
     """
     wanted = " ".join(words).lower().split()
-    results = [result for name in pages for result in _search_page(name, pages[name], wanted)]
+    results = list(_search_pages(pages, wanted, len(wanted)))
+    note = ""
+    if not results and len(wanted) > 1:
+        results = list(_search_pages(pages, wanted, 1))
+        note = f"No section holds all of {', '.join(wanted)}. These hold some of them:\n\n"
     if not results:
         named = shorten_name(" ".join(words))
         hint = suggest_name(_get_name(words[0]), list(pages))
-        raise LLMMockError(f"No page is called {named!r}, and none holds these words{hint}")
+        raise LLMMockError(f"No page is called {named!r}, and no section holds these words{hint}")
     # Sorting is stable: sections of the same score stay in the order of the pages.
     results.sort(key=lambda result: -result.score)
     shown = results[:MAX_RESULTS]
     lines = [f"{result.page}: {result.heading}\n    {result.line}" for result in shown]
     if len(results) > len(shown):
         lines.append(f"... and {len(results) - len(shown)} more; add a word")
-    return "\n".join([*lines, "", f"Open a page: llm-mock docs {results[0].page}"])
+    return note + "\n".join([*lines, "", f"Open a page: llm-mock docs {results[0].page}"])
 
 
-def _search_page(name: str, path: Path, wanted: Sequence[str]) -> Iterator[SearchResult]:
-    for heading, lines in _split_sections(_read_page(path)):
-        text = "\n".join([heading, *lines]).lower()
-        if not all(word in text for word in wanted):
-            continue
-        in_heading = sum(word in f"{name} {heading}".lower() for word in wanted)
-        matching = [line for line in lines if any(word in line.lower() for word in wanted)]
-        line = shorten_name(matching[0].strip(), MAX_LINE) if matching else ""
-        # A word of a heading says more than any number of words in the text.
-        yield SearchResult(name, heading, line, 1000 * in_heading + len(matching))
+def _search_pages(
+    pages: dict[str, Path], wanted: Sequence[str], minimum: int
+) -> Iterator[SearchResult]:
+    """Yield the sections that hold at least a number of the words."""
+    for name, path in pages.items():
+        for heading, lines in _split_sections(_read_page(path)):
+            result = _search_section(name, heading, lines, wanted)
+            if result.score >= minimum * WORD_SCORE:
+                yield result
+
+
+def _search_section(
+    name: str, heading: str, lines: Sequence[str], wanted: Sequence[str]
+) -> SearchResult:
+    """Return a section with its score for some words."""
+    text = "\n".join([heading, *lines]).lower()
+    held = [word for word in wanted if word in text]
+    in_heading = [word for word in wanted if word in f"{name} {heading}".lower()]
+    matching = [line for line in lines if any(word in line.lower() for word in wanted)]
+    line = shorten_name(matching[0].strip(), MAX_LINE) if matching else ""
+    score = len(held) * WORD_SCORE
+    # A word of a heading says more than any number of words in the text.
+    score += 1000 * len(in_heading)
+    score += len(matching)
+    return SearchResult(name, heading, line, score)
 
 
 def _split_sections(text: str) -> list[tuple[str, list[str]]]:

@@ -232,14 +232,24 @@ def test_a_search_with_many_results_is_cut() -> None:
     assert re.search(r"^\.\.\. and \d+ more; add a word$", output, re.MULTILINE)
 
 
+def test_a_search_without_a_section_that_has_all_words_shows_those_with_some() -> None:
+    output = read("pydantic-ai", "xyzzy")
+    first, *results = output.splitlines()
+    assert first == "No section holds all of pydantic-ai, xyzzy. These hold some of them:"
+    assert "frameworks: pydantic-ai" in results
+
+
 @pytest.mark.parametrize(
     ("word", "message"),
     [
         (
             "replise",
-            "No page is called 'replise', and none holds these words; did you mean 'replies'?",
+            "No page is called 'replise', and no section holds these words; did you mean 'repl",
         ),
-        ("xyzzy", "No page is called 'xyzzy', and none holds these words; known are agents, anth"),
+        (
+            "xyzzy",
+            "No page is called 'xyzzy', and no section holds these words; known are agents, anth",
+        ),
     ],
 )
 def test_what_is_not_found_is_an_error_with_the_pages(word: str, message: str) -> None:
