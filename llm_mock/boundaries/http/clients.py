@@ -33,7 +33,14 @@ REALTIME_PATH = re.compile(r"(/realtime|/v\d+/responses|[.]BidiGenerateContent)$
 WEBSOCKET_PATH = re.compile(r"/(responses|realtime)$")
 """The end of the path of a WebSocket that the mock answers."""
 INPUT_FIELDS = (
-    *("messages", "input", "inputs", "prompt", "contents", "query", "document", "text"),
+    "messages",
+    "input",
+    "inputs",
+    "prompt",
+    "contents",
+    "query",
+    "document",
+    "text",
     "texts",
 )
 """The fields of a body that hold the input of a model."""

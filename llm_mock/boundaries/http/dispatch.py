@@ -13,7 +13,7 @@ from llm_mock.boundaries.http.chunks import ResponseContext, collect_reply
 from llm_mock.boundaries.http.errors import ReplyFunctionError, convert_to_wire_error
 from llm_mock.boundaries.http.interception import TELEMETRY, sleep
 from llm_mock.boundaries.http.request_rules.lookup import find_rules
-from llm_mock.boundaries.http.routing import find_protocol
+from llm_mock.boundaries.http.routing import find_protocol, lacks_version
 from llm_mock.boundaries.http.settings import http_settings
 from llm_mock.boundaries.http.streaming import (
     add_provider_headers,
@@ -211,7 +211,8 @@ def parse_request(
         configured = answer_configured_endpoint(sent, provider, mock)
         if configured is not None:
             return configured
-    protocol = find_protocol(sent.method, sent.path, provider)
+    host = "" if served else sent.host
+    protocol = find_protocol(sent.method, sent.path, provider, host)
     if protocol is None:
         return _answer_other_request(sent, provider, mock, served)
     try:
@@ -237,8 +238,14 @@ def _answer_other_request(
         return recorded
     # Imported late: most programs call models alone.
     from llm_mock.boundaries.http.other_endpoints import answer_other_endpoint
-    from llm_mock.boundaries.http.refusals import refuse_unknown_path
+    from llm_mock.boundaries.http.refusals import (
+        refuse_path_without_version,
+        refuse_unknown_path,
+    )
 
+    # A client of the server may have any path before that of the API.
+    if not served and lacks_version(sent.host, sent.path):
+        return refuse_path_without_version(sent, mock)
     response = answer_other_endpoint(sent, provider, mock)
     return response or refuse_unknown_path(sent, provider, mock, served)
 

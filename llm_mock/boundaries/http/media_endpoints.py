@@ -37,14 +37,27 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 OPENAI_CATEGORIES = (
-    *("harassment", "harassment/threatening", "hate", "hate/threatening", "illicit"),
-    *("illicit/violent", "self-harm", "self-harm/instructions", "self-harm/intent", "sexual"),
+    "harassment",
+    "harassment/threatening",
+    "hate",
+    "hate/threatening",
+    "illicit",
+    "illicit/violent",
+    "self-harm",
+    "self-harm/instructions",
+    "self-harm/intent",
+    "sexual",
     *("sexual/minors", "violence", "violence/graphic"),
 )
 """The categories of OpenAI's moderation."""
 MISTRAL_CATEGORIES = (
     *("sexual", "hate_and_discrimination", "violence_and_threats"),
-    *("dangerous_and_criminal_content", "selfharm", "health", "financial", "law", "pii"),
+    "dangerous_and_criminal_content",
+    "selfharm",
+    "health",
+    "financial",
+    "law",
+    "pii",
 )
 """The categories of Mistral's moderation."""
 IMAGE_TOKENS = 1056

@@ -128,6 +128,18 @@ def note_malformed(sent: WireRequest, error: WireError, mock: Mock) -> None:
     mock.note_invalid_request(message)
 
 
+def refuse_path_without_version(sent: WireRequest, mock: Mock) -> WireResponse:
+    """Refuse a request to OpenAI whose path does not begin with the version, as OpenAI does."""
+    error = WireError(404, f"Invalid URL ({sent.method} {sent.path})")
+    message = (
+        f"{sent.host} refuses this request with status 404: {error.message}\n{_describe_caller()}"
+        f'The paths of OpenAI begin with /v1: base_url="https://{sent.host}/v1".'
+    )
+    error.headers[REFUSAL_HEADER] = make_refusal_key(message)
+    mock.note_invalid_request(message)
+    return error_response(get_descriptor("openai").errors, error)
+
+
 def refuse_unknown_path(
     sent: WireRequest,
     provider: str,

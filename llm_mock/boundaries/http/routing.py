@@ -36,6 +36,7 @@ MODEL_PATHS = (
 
 Those that only one provider has are in its descriptor.
 """
+OPENAI_HOST = "api.openai.com"
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
@@ -51,9 +52,9 @@ READERS = {
 
 # An application calls few paths, and each of them often.
 @functools.lru_cache
-def find_protocol(method: str, path: str, provider: str) -> WireProtocol | None:
+def find_protocol(method: str, path: str, provider: str, host: str = "") -> WireProtocol | None:
     """Return the protocol of a request that calls a model; None for other requests."""
-    if method != "POST":
+    if method != "POST" or lacks_version(host, path):
         return None
     descriptor = find_provider(provider)
     own = find_own_api(descriptor, path)
@@ -65,6 +66,11 @@ def find_protocol(method: str, path: str, provider: str) -> WireProtocol | None:
         variant = name if descriptor is None else descriptor.protocols.get(name, name)
         return None if variant is None else load_protocol(variant)
     return None
+
+
+def lacks_version(host: str, path: str) -> bool:
+    """Return whether a path is none of OpenAI's, which all begin with the version."""
+    return host == OPENAI_HOST and not path.startswith("/v1/")
 
 
 def load_protocol(name: str) -> WireProtocol:

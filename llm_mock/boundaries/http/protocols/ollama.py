@@ -64,7 +64,15 @@ from llm_mock.support.json_types import JSON, JSONObject
 CHAT_API = "ollama.chat"
 GENERATE_API = "ollama.generate"
 PARSED_FIELDS = (
-    *("model", "messages", "prompt", "system", "images", "tools", "format", "options", "stream"),
+    "model",
+    "messages",
+    "prompt",
+    "system",
+    "images",
+    "tools",
+    "format",
+    "options",
+    "stream",
 )
 """The fields of a request that are not options."""
 NANOSECONDS = 1_000_000_000
