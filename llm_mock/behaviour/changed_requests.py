@@ -17,8 +17,15 @@ TOOL_FIELDS = frozenset(
 """The fields of a body that offer tools, of all APIs."""
 SCHEMA_FIELDS = frozenset(
     (
-        *("response_format", "text_format", "output_format", "output_config", "format"),
-        *("responseSchema", "responseJsonSchema", "response_schema", "response_json_schema"),
+        "response_format",
+        "text_format",
+        "output_format",
+        "output_config",
+        "format",
+        "responseSchema",
+        "responseJsonSchema",
+        "response_schema",
+        "response_json_schema",
     )
 )
 """The fields of a body that ask for a schema, of all APIs."""

@@ -17,10 +17,29 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: list[Severity] = ["error", "warning", "note"]
 """The most severe first."""
 OPTIONAL_FIELDS = {
-    *("content", "text", "refusal", "annotations", "citations", "audio", "images", "logprobs"),
-    *("reasoning", "reasoning_content", "thinking", "thought", "thoughtSignature", "signature"),
-    *("tool_calls", "function_call", "functionCall", "groundingMetadata", "safetyRatings"),
-    *("usage", "obfuscation", "role", "system_fingerprint"),
+    "content",
+    "text",
+    "refusal",
+    "annotations",
+    "citations",
+    "audio",
+    "images",
+    "logprobs",
+    "reasoning",
+    "reasoning_content",
+    "thinking",
+    "thought",
+    "thoughtSignature",
+    "signature",
+    "tool_calls",
+    "function_call",
+    "functionCall",
+    "groundingMetadata",
+    "safetyRatings",
+    "usage",
+    "obfuscation",
+    "role",
+    "system_fingerprint",
 }
 """The fields that an answer of the same structure may have or lack, depending on its content."""
 TRANSIENT = (408, 409, 429)

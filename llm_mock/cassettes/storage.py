@@ -31,7 +31,11 @@ HEADER = (
     "(llm-mock test --cassette --record rewrite)\n"
 )
 VOLATILE_FIELDS = {
-    *("id", "tool_call_id", "call_id", "request_id", "system_fingerprint"),
+    "id",
+    "tool_call_id",
+    "call_id",
+    "request_id",
+    "system_fingerprint",
     *("created", "created_at", "completed_at"),
     # The same text may come in other chunks.
     "chunks",

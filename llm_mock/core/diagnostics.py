@@ -324,7 +324,11 @@ def _is_used(reply: StandingReply, mock: ExplainedMock, calls: Sequence[Call]) -
 
 def _explain_reply(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]) -> list[str]:
     """Return lines about an unused reply: the nearest call, or the order of replies."""
-    return _explain_order(mock, reply, calls) or _format_nearest_call(mock, reply, calls)
+    return (
+        _explain_order(mock, reply, calls)
+        or _explain_answered_calls(mock, reply, calls)
+        or _format_nearest_call(mock, reply, calls)
+    )
 
 
 def _explain_order(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]) -> list[str]:
@@ -342,6 +346,30 @@ def _explain_order(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Ca
         f"    the text{origin} was used before it, and ended the application. Queue the tool call "
         "first. For both in one answer, write Reply(text, tool_calls=[…])."
     ]
+
+
+def _explain_answered_calls(
+    mock: ExplainedMock, reply: StandingReply, calls: Sequence[Call]
+) -> list[str]:
+    """Return a line about the calls that match an unused reply, if other replies answered all."""
+    places: dict[str, None] = {}
+    number = 0
+    for call in calls:
+        if _find_misses(reply, call):
+            continue
+        answer = mock.history.answered_by.get(call["number"])
+        # A reply with `times` that answered some calls lacks others.
+        if answer is reply or _came_too_early(mock, call, reply):
+            return []
+        number += 1
+        if answer is not None:
+            places[format_location(answer.place)] = None
+    if number == 0:
+        return []
+    shown = format_notes(*[*places][:SHOWN_REPLIES])
+    if number == 1:
+        return [f"    another reply answered the only call that matches it{shown}"]
+    return [f"    other replies answered all {number} calls that match it{shown}"]
 
 
 def _format_nearest_call(

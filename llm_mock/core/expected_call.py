@@ -15,7 +15,7 @@ from llm_mock.core.matchers import (
     format_text_miss,
     matches_text,
 )
-from llm_mock.core.records import format_schema
+from llm_mock.core.records import format_schema, format_schema_miss
 from llm_mock.errors import InvalidReply
 from llm_mock.support.redaction import redact
 from llm_mock.support.schemas import get_schema_name
@@ -94,8 +94,22 @@ class CallConditions(TypedDict, total=False):
 
 
 _OWN = (
-    *("prompt", "prompt_equals", "model", "system", "messages", "tools", "tool_results", "turn"),
-    *("stream", "attachments", "response", "error", "usage", "test", "options", "body"),
+    "prompt",
+    "prompt_equals",
+    "model",
+    "system",
+    "messages",
+    "tools",
+    "tool_results",
+    "turn",
+    "stream",
+    "attachments",
+    "response",
+    "error",
+    "usage",
+    "test",
+    "options",
+    "body",
 )
 _PARAMETERS = tuple(name for name in CallConditions.__annotations__ if name not in _OWN)
 _ABSENT_INPUTS = ("schema", "system", "tools", "tool_results", "attachments", "error")
@@ -176,7 +190,7 @@ class ExpectedCall:
             yield f"the prompt is {shorten(call.prompt)}, not {_format(expected_prompt)}"
         schema = call["kwargs"]["schema"]
         if self._schema is not None and self._schema != schema:
-            yield f"the schema is {format_schema(schema)}, not {format_schema(self._schema)}"
+            yield format_schema_miss(call, self._schema)
         yield from self._matchers.misses(call)
         yield from self._field_misses(call)
         if self._error is not None:
@@ -254,7 +268,8 @@ class ExpectedCall:
         for name, expected in self._parameters.items():
             actual = _get_parameter(call, name)
             if _differs(actual, expected):
-                yield _format_miss(name, actual, expected)
+                miss = _format_miss(name, actual, expected)
+                yield f"{miss}{_name_sent_limit(call, name, actual)}"
 
     def __str__(self) -> str:
         parts = []
@@ -436,6 +451,17 @@ def _get_parameter(call: Call, name: str) -> object:
     is_exact = name in _TOKEN_LIMITS and call.get("api") == "chat.completions"
     names = (name,) if is_exact else _OTHER_NAMES.get(name, (name,))
     return _find_option(call, *names)
+
+
+def _name_sent_limit(call: Call, name: str, actual: object) -> str:
+    """Return a note about the limit of tokens that was sent in place of the expected one."""
+    if actual is not ABSENT or name not in _TOKEN_LIMITS:
+        return ""
+    for other in _TOKEN_LIMITS:
+        sent = _get_parameter(call, other)
+        if sent is not ABSENT:
+            return f"; {other}={_format(sent)} was sent"
+    return ""
 
 
 def _find_option(call: Call, *names: str) -> object:

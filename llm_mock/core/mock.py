@@ -43,7 +43,7 @@ from llm_mock.errors import (
 from llm_mock.support.locks import Lock
 from llm_mock.support.numbers import is_number, is_whole
 from llm_mock.support.redaction import redact
-from llm_mock.support.text import join_names
+from llm_mock.support.text import CERTAIN, find_nearest, join_names, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -397,6 +397,7 @@ class Mock:
                 is_generated = True
                 self.history.generated_embeddings += 1
                 self._hint_at_replies(model_id)
+                self._hint_at_vectors(model_id, item)
             try:
                 vectors.append(state.embed(item, dimensions))
             except InvalidReply as error:
@@ -435,6 +436,25 @@ class Mock:
         script = self.configurator.replies
         hint = explain_reply_to_embedding(model_id)
         if self._has_replies(model_id) and hint not in script.hints:
+            script.hints += (hint,)
+
+    def _hint_at_vectors(self, model_id: str, item: str | bytes) -> None:
+        """Let a failing test say that a text without a vector is near to one that has one."""
+        script = self.configurator.replies
+        if not isinstance(item, str):
+            return
+        texts = []
+        for text in list(script.embeddings):
+            if isinstance(text, str):
+                texts.append(text)
+        nearest = find_nearest(item, texts, CERTAIN)
+        if nearest is None:
+            return
+        hint = (
+            f"The vector of {shorten(item)} was computed, as set_embedding({model_id!r}, …) was "
+            f"not given this text; did you mean {shorten(nearest)}?"
+        )
+        if hint not in script.hints:
             script.hints += (hint,)
 
     @property

@@ -14,8 +14,8 @@ CALLS_ATTRIBUTE, MESSAGE_ATTRIBUTE = "llm_mock_calls", "llm_mock_message"
 """The attributes of an exception with the calls and the noted message that its text shows."""
 SHOWN_CALLS = 20
 """The number of latest calls in a message."""
-
-
+OUTPUT_TOOL = "final_result"
+"""The beginning of the names of pydantic-ai's tools that ask for an object."""
 Totals = dict[str, int]
 """Sums over calls: `calls`, `input_tokens`, `output_tokens`, `errors`, `unconfigured`."""
 
@@ -43,6 +43,22 @@ def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
 def format_schema(name: str | None) -> str:
     """Return the name of a schema on one line; `none` without a schema."""
     return shorten_name(name) if name else "none"
+
+
+def format_schema_miss(call: Call, expected: str) -> str:
+    """Return a phrase for a call that does not ask for the expected schema.
+
+    Args:
+        call: the call.
+        expected: the name of the schema.
+    """
+    schema = call["kwargs"]["schema"]
+    miss = f"the schema is {format_schema(schema)}, not {format_schema(expected)}"
+    for tool in call["kwargs"].get("tools", ()):
+        # Frameworks ask for an object by a tool, which has the name of its class or this one.
+        if tool == expected or tool.startswith(OUTPUT_TOOL):
+            return f"{miss}, but the tool {tool} asks for an object: match tools=[{tool!r}]"
+    return miss
 
 
 def format_request(call: Call) -> str:

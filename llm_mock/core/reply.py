@@ -44,11 +44,30 @@ FINISH_REASONS = ("stop", "length", "tool_calls", "content_filter")
 """The finish reasons of Chat Completions; other providers have further ones."""
 OTHER_FINISH_REASONS = (
     *("content_filtered", "model_length"),
-    *("end_turn", "max_tokens", "pause_turn", "refusal", "stop_sequence", "tool_use"),
+    "end_turn",
+    "max_tokens",
+    "pause_turn",
+    "refusal",
+    "stop_sequence",
+    "tool_use",
     "max_output_tokens",
-    *("MAX_TOKENS", "STOP", "SAFETY", "RECITATION", "LANGUAGE", "OTHER", "BLOCKLIST", "SPII"),
-    *("PROHIBITED_CONTENT", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "IMAGE_SAFETY"),
-    *("COMPLETE", "STOP_SEQUENCE", "TOOL_CALL", "ERROR", "TIMEOUT"),
+    "MAX_TOKENS",
+    "STOP",
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "OTHER",
+    "BLOCKLIST",
+    "SPII",
+    "PROHIBITED_CONTENT",
+    "MALFORMED_FUNCTION_CALL",
+    "UNEXPECTED_TOOL_CALL",
+    "IMAGE_SAFETY",
+    "COMPLETE",
+    "STOP_SEQUENCE",
+    "TOOL_CALL",
+    "ERROR",
+    "TIMEOUT",
 )
 """Finish reasons of Bedrock, Mistral, Anthropic, OpenAI's Responses, Gemini and Cohere."""
 GUESSED_FINISH_REASONS = dict.fromkeys(
@@ -56,7 +75,13 @@ GUESSED_FINISH_REASONS = dict.fromkeys(
 )
 """Finish reasons that no provider has, with the one that is meant."""
 RESPONSE_PACKAGES = (
-    *("anthropic", "cohere", "google", "groq", "langchain_core", "litellm", "llama_index"),
+    "anthropic",
+    "cohere",
+    "google",
+    "groq",
+    "langchain_core",
+    "litellm",
+    "llama_index",
     *("mistralai", "openai", "together"),
 )
 """Packages whose pydantic classes are responses and messages."""
@@ -740,10 +765,10 @@ def _check_content(text: object, data: object, chunks: object) -> None:
         advice = " The chunks together are the text: leave it out." if has_chunks else ""
         raise InvalidReply(f"A Reply has one content, but {names} were given.{advice}")
     if has_text and not isinstance(text, str):
-        raise InvalidReply(
-            f"This is not text: {described(text)}. Reply(text) takes a str; a structured reply "
-            "is Reply(data=…)."
-        )
+        advice = "Reply(text) takes a str; a structured reply is Reply(data=…)."
+        if isinstance(text, Reply):
+            advice = "It is a Reply already, as templates return it: pass it without Reply()."
+        raise InvalidReply(f"This is not text: {described(text)}. {advice}")
 
 
 def _check_single_content(

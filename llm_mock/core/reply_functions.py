@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING
 
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location, format_origin
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import described, to_compact_json
+from llm_mock.support.text import described, suggest_nearest, to_compact_json
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
@@ -21,6 +22,10 @@ _NOT_OF_THE_FUNCTION = (
     os.path.join(os.path.dirname(os.__file__), "asyncio") + os.sep,
 )
 """The folders of this module and of asyncio, whose frames are not those of the function."""
+PART_ATTRIBUTES = {"attachments": "type", "tool_results": "output", "tools": "name"}
+"""The lists of a request whose items have attributes, each with one of them."""
+REQUEST_PART = re.compile(rf"\.({'|'.join(PART_ATTRIBUTES)})\b")
+"""The use of such a list in a line of code."""
 
 
 def call_reply_function(function: ReplyFunction, native: object) -> Reply:
@@ -69,9 +74,31 @@ def explain_bug(error: BaseException) -> str | None:
     origin = _format_origin(frames[0], frames[-1])
     name = type(error).__name__
     message = f"{name}: {error}" if str(error) else name
+    message += _explain_item(error, frames[-1].line or "")
     message += _explain_argument(error, caller.tb_frame.f_locals)
     traceback_text = "".join(format_list(frames)).rstrip()
     return f"A reply function raised{origin}: {message}\n{traceback_text}"
+
+
+def _explain_item(error: BaseException, line: str) -> str:
+    """Return a hint if a function took a part of the request for a mapping or a list.
+
+    Args:
+        error: the exception of the function.
+        line: the line of code that raised it.
+    """
+    if not isinstance(error, TypeError):
+        return ""
+    is_key = "tuple indices" in str(error) or "not subscriptable" in str(error)
+    part = REQUEST_PART.search(line)
+    if part is not None and is_key:
+        return (
+            f". The items of {part[1]} have attributes in a reply function, as in "
+            f"request.{part[1]}[0].{PART_ATTRIBUTES[part[1]]}."
+        )
+    if ".messages[" in line and "'method'" in str(error):
+        return ". messages is a method of the request: write request.messages()."
+    return ""
 
 
 def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> str:
@@ -89,6 +116,10 @@ def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> 
     # Not the request to an endpoint of `on()`, which is none of a model.
     if not hasattr(argument, "prompt"):
         return ""
+    name = getattr(error, "name", None)
+    if isinstance(name, str) and not hasattr(str, name):
+        public = [each for each in dir(argument) if not each.startswith("_")]
+        return suggest_nearest(name, public)
     return ". A reply function gets the request, not its text, which is request.prompt."
 
 

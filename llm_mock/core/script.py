@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, is_glob, matches_name
-from llm_mock.core.records import format_schema
+from llm_mock.core.records import format_schema, format_schema_miss
 from llm_mock.core.reply import ReplyOrFunction, format_reply
 from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.support.locks import Lock
@@ -88,15 +88,20 @@ class StandingReply:
         """Return why a call does not match, a phrase for each unmet condition."""
         misses = []
         if not matches_name(self.model, call["model_id"]):
-            misses.append(f"the model is {call['model_id']}, not {self.model}")
+            misses.append(self._format_model_miss(call["model_id"]))
         schema = call["kwargs"]["schema"]
         if self.schema is not None and self.schema != schema:
-            misses.append(
-                f"the schema is {format_schema(schema)}, not {format_schema(self.schema)}"
-            )
+            misses.append(format_schema_miss(call, self.schema))
         if self.matchers is not None:
             misses += self.matchers.misses(call)
         return misses
+
+    def _format_model_miss(self, model_id: str) -> str:
+        """Return a phrase for a call of another model."""
+        miss = f"the model is {model_id}, not {self.model}"
+        if self.model.endswith((f":{model_id}", f"/{model_id}")):
+            return f"{miss}: leave out the prefix, which the request does not have"
+        return miss
 
     def rank(self) -> tuple[bool, int]:
         """Return the priority among the conditional standing replies; the highest goes first."""

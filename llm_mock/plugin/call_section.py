@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from llm_mock.core.call import Call
-from llm_mock.core.diagnostics import explain_late_replies, explain_replies
+from llm_mock.core.diagnostics import (
+    explain_late_replies,
+    explain_replies,
+    find_unused_replies,
+)
 from llm_mock.core.records import format_calls
 from llm_mock.plugin.failures import explain_payload
 from llm_mock.plugin.hand_patches import HandPatches
@@ -48,6 +52,7 @@ class CallSection:
         patches: HandPatches,
         is_of_run: bool,
     ) -> None:
+        self._item = item
         self._patches = patches
         self._is_of_run = is_of_run
         self._is_call_phase = call.when == "call"
@@ -83,6 +88,7 @@ class CallSection:
             parts.append(explain_unawaited(self._error))
             parts += [self._list_unread(), replies, self._describe_patches()]
             parts.append(self._patches.explain_other_mocks(self._error))
+            parts.append(self._explain_test_model())
         elif self._calls:
             parts.append(replies)
         return "\n".join(filter(None, parts))
@@ -124,6 +130,14 @@ class CallSection:
         # Without this module no response of `llm` was made.
         unread: Any = sys.modules.get("llm_mock.boundaries.llm.unconsumed_responses")
         return "" if unread is None else str(unread.format_unread(self._mock))
+
+    def _explain_test_model(self) -> str:
+        if self._calls or not find_unused_replies(self._mock, self._calls):
+            return ""
+        # Imported here: most failing tests have calls.
+        from llm_mock.plugin.other_mocks import explain_test_model
+
+        return explain_test_model(self._item)
 
     def _describe_patches(self) -> str:
         # Where warnings are errors, the test may have failed with this one.

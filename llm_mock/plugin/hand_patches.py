@@ -76,7 +76,7 @@ class HandPatches:
                 replacement = enter(entered)
                 # `temp_original`, a private name, is the replaced function.
                 original = entered.temp_original
-                self._note(entered.target, entered.attribute, original, replacement)
+                self._note(entered.target, entered.attribute, original, replacement, is_now=True)
                 self._replacing_packages.add(_get_package(replacement))
                 return replacement
 
@@ -98,15 +98,39 @@ class HandPatches:
                 inherited = getattr(super(target, target), attribute, original)
             self._note(target, attribute, inherited, getattr(target, attribute, None))
 
-    def _note(self, target: object, attribute: str, original: object, replacement: object) -> None:
-        """Note a patch if it replaces a function that returns models, or a part of an SDK."""
+    def _note(
+        self,
+        target: object,
+        attribute: str,
+        original: object,
+        replacement: object,
+        is_now: bool = False,
+    ) -> None:
+        """Note a patch if it replaces a function that returns models, or a part of an SDK.
+
+        Args:
+            target: the object whose attribute is replaced.
+            attribute: the name of the attribute.
+            original: the replaced object.
+            replacement: the object in its place.
+            is_now: whether the project's running line makes the patch.
+        """
         name = _get_name(target, attribute)
         module = _get_module(original)
+        is_of_sdk = module.partition(".")[0] in SDKS or module.startswith(PREFIXES)
         if attribute in GETTERS and _is_of_llm(original):
-            self.names[name] = _describe(replacement)
-        elif module.partition(".")[0] in SDKS or module.startswith(PREFIXES):
-            self.names[name] = _describe(replacement)
+            is_of_sdk = False
+        elif is_of_sdk:
             self._of_sdks.add(name)
+        else:
+            return
+        self.names[name] = _describe(replacement)
+        if is_now:
+            # Imported here: few tests patch.
+            from llm_mock.core.source_location import find_project_line
+
+            line = find_project_line()
+            self.names[name] += f", {line}" if line else ""
 
     def warning(self) -> LegacyMockWarning | None:
         """Return a warning about replies that a passed test left unused; None without a patch."""

@@ -87,8 +87,6 @@ def explain_missing_key(error: BaseException | None) -> str:
     names: list[str] = []
     for link in _chain(error):
         names += _variables_of(link)
-        if VOCABULARY_HOST in get_exception_text(link)[:LONGEST]:
-            return VOCABULARY
     # A variable that is set is not what is missing: the library asked for another kind of key.
     missing = [name for name in dict.fromkeys(names) if not os.environ.get(name)]
     if not missing:
@@ -106,6 +104,14 @@ def explain_missing_key(error: BaseException | None) -> str:
         f'monkeypatch.setenv("{name}", "{value}"). For a client that is made at import, set it in '
         f'conftest.py: os.environ["{name}"] = "{value}". {need}'
     )
+
+
+def explain_missing_vocabulary(error: BaseException | None) -> str:
+    """Return what to do if tiktoken could not download its vocabulary; empty for other errors."""
+    for link in _chain(error) if error is not None else ():
+        if VOCABULARY_HOST in get_exception_text(link)[:LONGEST]:
+            return VOCABULARY
+    return ""
 
 
 def _variables_of(error: BaseException) -> Sequence[str]:

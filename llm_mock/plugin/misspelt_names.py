@@ -6,19 +6,22 @@ import importlib
 import linecache
 import re
 import sys
-from types import FrameType
+from collections import Counter
 
 import pytest
 
+from llm_mock.core.context import current_mock_if_created
 from llm_mock.plugin.failures import list_frames
 from llm_mock.plugin.options import list_written_keys
 from llm_mock.support.misspelling import explain_attribute_error, explain_use
-from llm_mock.support.text import CERTAIN, find_nearest, suggest_nearest
+from llm_mock.support.text import CERTAIN, find_nearest, format_count, suggest_nearest
 
 MISSING_NAME = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 """Python's message; the error has the name as an attribute only from Python 3.12 on."""
 INCOMPLETE_ERROR = re.compile(r"\w+\.__init__\(\) missing \d+ required .*'(body|request|response)'")
 """Python's message about an exception of an SDK that is made without its response."""
+CALL_INDEX = re.compile(r"\.(calls\[[^\]]+\]|calls_of\([^)]*\)\[[^\]]+\])")
+"""An item of the calls of a mock, in a line of code."""
 PUBLIC_PACKAGES = (
     "agents",
     "cassettes",
@@ -87,18 +90,39 @@ def _explain_use(error: BaseException) -> None:
     message = explain_parameters(error)
     if message is None and frames:
         frame = frames[-1].tb_frame
-        message = explain_use(error, frame) or _suggest_template(error, frame)
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+        message = (
+            explain_use(error, frame)
+            or _suggest_template(error, line)
+            or _explain_missing_call(error, line)
+        )
     if message is not None:
         error.args = (message,)
 
 
-def _suggest_template(error: BaseException, frame: FrameType) -> str | None:
+def _explain_missing_call(error: BaseException, line: str) -> str | None:
+    """Return a message about an item of a list of calls that it does not have; else None."""
+    found = CALL_INDEX.search(line) if isinstance(error, IndexError) else None
+    mock = current_mock_if_created()
+    if found is None or mock is None:
+        return None
+    wanted = found[1]
+    counts = Counter(call.model for call in mock.calls)
+    made = "No call was made."
+    if counts:
+        listed = []
+        for model, count in counts.items():
+            listed.append(f"{format_count(count, 'call')} of {model}")
+        made = f"The first is [0]. Made so far: {', '.join(listed)}."
+    return f"{error}: {wanted} does not exist. {made}"
+
+
+def _suggest_template(error: BaseException, line: str) -> str | None:
     """Return a message about an exception of an SDK that needs a response; None for others."""
     if not INCOMPLETE_ERROR.match(str(error)):
         return None
     from llm_mock.core.provider_error import TEMPLATES
 
-    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
     for name in re.findall(r"(\w+)\(", line):
         if name in TEMPLATES:
             return (

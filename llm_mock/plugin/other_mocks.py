@@ -1,9 +1,15 @@
-"""Detection of other libraries' mocks of HTTP, which take precedence over configured replies."""
+"""Detection of other libraries' mocks, which take precedence over configured replies."""
 
 from __future__ import annotations
 
+import inspect
+import re
+import sys
 from collections.abc import Iterable
 
+import pytest
+
+from llm_mock.core.source_location import format_origin
 from llm_mock.plugin.failures import linked_errors, list_frames
 
 OTHER_MOCKS = {
@@ -17,6 +23,48 @@ OTHER_MOCKS = {
 
 VCR can ignore a host, but then connects itself to those that requests and urllib3 call.
 """
+TEST_MODELS = {
+    "dspy": ("DummyLM",),
+    "langchain_core": (
+        "FakeChatModel",
+        "FakeListChatModel",
+        "FakeListLLM",
+        "FakeMessagesListChatModel",
+        "FakeStreamingListLLM",
+        "GenericFakeChatModel",
+        "ParrotFakeChatModel",
+    ),
+    "llama_index": ("MockLLM",),
+    "pydantic_ai": ("FunctionModel", "TestModel"),
+}
+"""The models of frameworks that call no provider, by the package."""
+
+
+def explain_test_model(item: pytest.Item) -> str:
+    """Return which model of a framework a test uses in place of a provider's; empty without one.
+
+    Args:
+        item: the test.
+    """
+    function = getattr(item, "function", None)
+    if not inspect.isfunction(function):
+        return ""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError:  # a function without a file
+        return ""
+    for package, names in TEST_MODELS.items():
+        if package not in sys.modules:
+            continue
+        for number, line in enumerate(lines, start=first):
+            used = re.search(rf"\b({'|'.join(names)})\(", line)
+            if used is not None:
+                place = format_origin((function.__code__.co_filename, number))
+                return (
+                    f"{used[1]} of {package}{place} answers in place of the provider's model, so "
+                    "no call reaches the mock. Remove it or the replies."
+                )
+    return ""
 
 
 def find_other_mocks(error: BaseException | None, packages: Iterable[str]) -> set[str]:

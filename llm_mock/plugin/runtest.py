@@ -272,11 +272,9 @@ def _add_sections(
     misbehaviour = None if mock is None else mock.misbehaviour
     if misbehaviour is not None:
         report.sections.append(("LLM misbehaviour", str(misbehaviour)))
-    sections = {KEYS: "", "Fixtures of the project": _hidden_fixtures(item), "LLM calls": ""}
-    if call.excinfo is not None and is_mocked():
-        from llm_mock.plugin.missing_keys import explain_missing_key
-
-        sections[KEYS] = explain_missing_key(call.excinfo.value)
+    error = None if call.excinfo is None else call.excinfo.value
+    sections = {} if error is None else _explain_missing_settings(error)
+    sections["Fixtures of the project"] = _hidden_fixtures(item)
     # Items of suites show their calls in the text of the failure.
     if mock is not None and not hasattr(item, "failure_shows_calls"):
         from llm_mock.plugin.call_section import CallSection
@@ -287,6 +285,15 @@ def _add_sections(
         section = CallSection(item, call, mock, calls, current.patches, is_of_run)
         sections["LLM calls"] = section.format()
     report.sections += [(title, text) for title, text in sections.items() if text]
+
+
+def _explain_missing_settings(error: BaseException) -> dict[str, str]:
+    """Return what a library lacks, by the title of the section; the texts may be empty."""
+    if not is_mocked():
+        return {}
+    from llm_mock.plugin.missing_keys import explain_missing_key, explain_missing_vocabulary
+
+    return {KEYS: explain_missing_key(error), "tiktoken": explain_missing_vocabulary(error)}
 
 
 def _show_line_of_test(report: pytest.TestReport, item: pytest.Item) -> None:
@@ -316,13 +323,9 @@ def pytest_exception_interact(
 
 def _add_missing_key(report: pytest.CollectReport, error: BaseException) -> None:
     """Name the variable for a file whose import makes a client without a key."""
-    if not is_mocked():
-        return
-    from llm_mock.plugin.missing_keys import explain_missing_key
-
-    explanation = explain_missing_key(error)
-    if explanation:
-        report.sections.append((KEYS, explanation))
+    for title, explanation in _explain_missing_settings(error).items():
+        if explanation:
+            report.sections.append((title, explanation))
 
 
 @reporting_hook(wrapper=True)

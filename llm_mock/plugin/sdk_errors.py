@@ -10,6 +10,7 @@ import pytest
 
 from llm_mock.core.provider_error import ProviderError
 from llm_mock.core.source_location import format_origin
+from llm_mock.plugin.failures import linked_errors
 from llm_mock.support.text import format_count
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 RETRY_COUNT = "x-stainless-retry-count"
 """The header with the number of attempts that failed."""
+SDKS = ("anthropic", "cohere", "groq", "mistralai", "ollama", "openai", "together")
+"""The SDKs whose errors frameworks replace by their own."""
 
 
 def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[Call]) -> str:
@@ -34,17 +37,50 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
     last = calls[-1]
     reply = mock.history.answered_by.get(last["number"])
     configured = getattr(getattr(reply, "answer", None), "error", None)
-    # The errors of templates are those of the SDK.
-    if configured is None or "api" not in last or isinstance(configured, ProviderError):
+    if configured is None or error is None or "api" not in last:
         return ""
     kind = configured if isinstance(configured, type) else type(configured)
-    raised = f"{type(error).__module__}.{type(error).__qualname__}"
+    raised = _get_qualified_name(error)
     attempts = format_count(_count_attempts(calls), "attempt")
     place = format_origin(getattr(reply, "place", None))
+    # The errors of templates are those of the SDK.
+    if isinstance(configured, ProviderError):
+        return _explain_template_error(error, place)
     return (
         f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
         f"{raised} after {attempts}, as in production: expect {raised} in place of {kind.__name__}."
     )
+
+
+def _explain_template_error(error: BaseException, place: str) -> str:
+    """Return which exception to expect of a template.
+
+    Args:
+        error: the error of the test, which is of a library.
+        place: the line of the reply, in brackets after a space, or nothing.
+    """
+    raised = _get_qualified_name(error)
+    for link in linked_errors(error):
+        if _get_package(link) in SDKS and _get_package(link) != _get_package(error):
+            of_sdk = _get_qualified_name(link)
+            expected = of_sdk if isinstance(error, type(link)) else type(error).__name__
+            return (
+                f"The SDK raised {of_sdk} for the error of the reply{place}. The application's "
+                f"framework raised {raised} in its place: expect that, as in "
+                f"pytest.raises({expected})."
+            )
+    return (
+        f"The SDK raised {raised} for the error of the reply{place}, as in production: a test that "
+        f"waits for an error expects {raised}."
+    )
+
+
+def _get_package(error: BaseException) -> str:
+    return type(error).__module__.partition(".")[0]
+
+
+def _get_qualified_name(error: BaseException) -> str:
+    return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
 def explain_retries(calls: Sequence[Call]) -> str:

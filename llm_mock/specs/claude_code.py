@@ -113,7 +113,11 @@ class ClaudeCodeDriver:
 
     def _build_arguments(self, configuration: Path) -> list[str]:
         arguments = [
-            *("-p", "--output-format", "stream-json", "--verbose", "--no-session-persistence"),
+            "-p",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--no-session-persistence",
             # None: the result of a test must not depend on the settings of who runs it.
             "--setting-sources=",
             *("--mcp-config", str(configuration), "--strict-mcp-config"),

@@ -51,8 +51,16 @@ BLOCKED_TIMEOUT = 5.5
 """The seconds after which a cleanup that blocks the event loop fails. The client kills the process
 soon after that."""
 BUILT_IN = (
-    *("http_get", "http_post", "sleep", "store_value", "get_value", "list_values"),
-    *("assert_equals", "assert_contains", "assert_true", "compare_values"),
+    "http_get",
+    "http_post",
+    "sleep",
+    "store_value",
+    "get_value",
+    "list_values",
+    "assert_equals",
+    "assert_contains",
+    "assert_true",
+    "compare_values",
 )
 
 

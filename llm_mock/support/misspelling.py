@@ -56,10 +56,6 @@ ADVICE = {
         ".calls(",
         "calls is a list, not a method. Write .calls",
     ),
-    "list index out of range": (
-        ".calls[",
-        "calls has the calls so far, the first of which is calls[0]",
-    ),
     "tuple indices must be integers or slices, not str": (
         ".request[",
         "the request of a call has the attributes method, url, headers and body. For a field of "
@@ -130,9 +126,21 @@ class NotAssignable:
         raise AttributeError(f"{self._name} cannot be assigned; {self._advice}.")
 
 
-def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str | None:
-    """Return a message about a keyword argument that a method does not have; None without one."""
+def explain_arguments(
+    function: Callable[..., Any],
+    given: Iterable[str],
+    outer: Callable[..., object] | None = None,
+) -> str | None:
+    """Return a message about a keyword argument that a method does not have; None without one.
+
+    Args:
+        function: the method.
+        given: the names of the arguments.
+        outer: the function that was called, if it passes unknown arguments to the method.
+    """
     known = _list_arguments(function)
+    if outer is not None:
+        known = [*_list_arguments(outer), *known]
     unknown = [name for name in given if name not in known]
     if not unknown:
         return None
@@ -140,7 +148,7 @@ def explain_arguments(function: Callable[..., Any], given: Iterable[str]) -> str
     # An argument that was given too is not the one that was meant.
     missing = [each for each in known if each not in given]
     nearest = _suggest_argument(name, missing)
-    called, listed = _describe_function(function, known)
+    called, listed = _describe_function(outer or function, known)
     if not nearest:
         nearest = "."
         listed = f"{_give_hint(called)}{listed}"
@@ -231,8 +239,6 @@ def explain_attribute_error(error: AttributeError) -> str | None:
 def explain_use(error: BaseException, frame: FrameType) -> str | None:
     """Return a message about an argument that a function of this package lacks or needs.
 
-    Also about an item that the calls of a mock do not have.
-
     Functions that are called often are not wrapped for this, so it is for errors that are shown.
 
     Args:
@@ -256,7 +262,10 @@ def explain_use(error: BaseException, frame: FrameType) -> str | None:
     unexpected = UNEXPECTED_ARGUMENT.match(str(error))
     if unexpected is None:
         return explain_call_error(function, error)
-    return explain_arguments(function, [unexpected[2]])
+    template = None
+    if frame.f_globals.get("__name__") == "llm_mock.templates":
+        template = frame.f_globals.get(frame.f_code.co_name)
+    return explain_arguments(function, [unexpected[2]], template)
 
 
 def _explain_line(message: str, frame: FrameType) -> str | None:

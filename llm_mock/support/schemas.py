@@ -116,10 +116,14 @@ def _suggest_property(error: Any) -> str:
     known = error.schema.get("properties", {})
     # Each missing property has an error of its own, which names it in its message alone.
     missing = [name for name in error.validator_value if error.message.startswith(repr(name))]
-    for name in error.instance:
-        nearest = "" if name in known else suggest_nearest(name, missing)
+    unknown = [name for name in error.instance if name not in known]
+    for name in unknown:
+        nearest = suggest_nearest(name, missing)
         if nearest:
             return f", but {name!r} was given{nearest}"
+    # The only unknown key is probably meant for the only property that is missing.
+    if len(unknown) == 1 and len(set(error.validator_value) - set(error.instance)) == 1:
+        return f", but {unknown[0]!r} was given"
     return ""
 
 

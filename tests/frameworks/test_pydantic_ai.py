@@ -91,3 +91,55 @@ def test_claude_on_vertex_ai(mock_llm_responses: LLMMock) -> None:
     assert agent.run_sync("Say hello").output == "Hello!"
     assert list(agent.run_stream_sync("Say hello").stream_text(debounce_by=None))[-1] == "Hello!"
     assert mock_llm_responses.last_call["provider"] == "vertex"
+
+
+MISTAKES = """
+import openai
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.models.test import TestModel
+from llm_mock import templates
+
+agent = Agent("openai-chat:gpt-5")
+
+def test_its_own_model(mock_llm_responses):
+    mock_llm_responses.set("gpt-5", "Sunny.")
+    with agent.override(model=TestModel()):
+        assert agent.run_sync("Rome?").output == "Sunny."
+
+def test_its_own_model_without_replies(mock_llm_responses):
+    with agent.override(model=TestModel()):
+        assert agent.run_sync("Rome?").output == "Sunny."
+
+def test_its_own_model_beside_a_call(mock_llm_responses):
+    mock_llm_responses.set("gpt-5", "Sunny.")
+    mock_llm_responses.set("gpt-4o", "Sunny.")
+    agent.run_sync("Rome?")
+    assert agent.run_sync("Rome?", model=TestModel()).output == "Sunny."
+
+def test_no_model(mock_llm_responses):
+    mock_llm_responses.set("gpt-5", "Sunny.")
+    assert False
+
+def test_the_error_of_the_sdk(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-5", templates.rate_limit())
+    with pytest.raises(openai.RateLimitError):
+        agent.run_sync("Rome?")
+"""
+
+
+def test_a_failure_names_its_own_model_and_its_own_error(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    pytester.makepyfile(test_it=MISTAKES)
+    result = pytester.runpytest("--tb=line", "-Wdefault")
+    result.assert_outcomes(failed=5)
+    shown = result.stdout.str().splitlines()
+    assert [line for line in shown if "answers in place" in line] == [
+        "TestModel of pydantic_ai (test_it.py:11) answers in place of the provider's model, so no "
+        "call reaches the mock. Remove it or the replies."
+    ]
+    [wrapped] = [line for line in shown if line.startswith("The SDK raised")]
+    assert wrapped.startswith("The SDK raised openai.RateLimitError for the error of the reply")
+    assert "framework raised pydantic_ai." in wrapped

@@ -136,8 +136,8 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             "No model was called, but replies were configured:",
             "  - gpt-4o  → 'new'  (test_a_test_that_still*.py:21, not used)",
             (
-                "This test patches app.get_model by hand (MagicMock). Calls of what is patched "
-                "never reach the mock. Remove the patch or the replies; `llm-mock migrate` "
+                "This test patches app.get_model by hand (MagicMock, *:22). Calls of what is "
+                "patched never reach the mock. Remove the patch or the replies; `llm-mock migrate` "
                 "rewrites such tests."
             ),
             "*_ test_monkeypatched _*",
@@ -147,15 +147,15 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             ),
             "*::test_half_migrated",
             (
-                "*LegacyMockWarning: This test patches app.get_model by hand (MagicMock), and "
+                "*LegacyMockWarning: This test patches app.get_model by hand (MagicMock*), and "
                 "configures replies that were not used:"
             ),
             "    - gpt-4o  → 'new'  (test_a_test_that_still*.py:7)",
             "*rewrites such tests.",
             "*::test_patched_later",
             (
-                "*This test patches llm.get_model by hand (MagicMock) and llm.get_async_model by "
-                "hand (MagicMock), and configures *"
+                "*This test patches llm.get_model by hand (MagicMock, *:12) and "
+                "llm.get_async_model by hand (MagicMock, *:12), and configures *"
             ),
         ]
     )
@@ -261,22 +261,26 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
             "*_ test_class _*",
             listed,
             "  - gpt-4o  → 'new'  (test_sdk.py:9, not used)",
-            OF_PATCHES.format("app.OpenAI", "MagicMock", ""),
+            OF_PATCHES.format("app.OpenAI", "MagicMock, test_sdk.py:10", ""),
             "*_ test_queued _*",
             "One queued reply was not asked for:",
-            OF_PATCHES.format("app.OpenAI", "MagicMock", ""),
+            OF_PATCHES.format("app.OpenAI", "MagicMock, test_sdk.py:15", ""),
             "*_ test_method _*",
             OF_PATCHES.format("Completions.create", "function", ""),
             "*_ test_fake _*",
             OF_PATCHES.format("app.OpenAI", "FakeOpenAI", ""),
             "*_ test_module_and_client _*",
-            OF_PATCHES.format("app.openai", "MagicMock", " and app.client by hand (MagicMock)"),
+            OF_PATCHES.format(
+                "app.openai",
+                "MagicMock, test_sdk.py:30",
+                " and app.client by hand (MagicMock, test_sdk.py:30)",
+            ),
             "*_ test_fails_with_its_reply_used _*",
             "  1. gpt-4o  'Hi'  → 'new'",
             "*_ test_fails_with_another_patch _*",
             listed,
             "*::test_passes",
-            "*LegacyMockWarning: This test patches app.OpenAI by hand (MagicMock), and *",
+            "*LegacyMockWarning: This test patches app.OpenAI by hand (MagicMock, *:35), and *",
         ]
     )
     # The five above, and the warning.

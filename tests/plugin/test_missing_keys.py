@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from llm_mock.core import context
-from llm_mock.plugin.missing_keys import explain_missing_key
+from llm_mock.plugin.missing_keys import explain_missing_key, explain_missing_vocabulary
 from llm_mock.support.environment import PLACES
 
 VARIABLES = [
@@ -191,6 +191,8 @@ def test_errors_of_libraries_have_their_variable(
 def test_a_vocabulary_that_cannot_be_downloaded_is_explained() -> None:
     host = "openaipublic.blob.core.windows.net"
     error = OSError(f"Failed to resolve '{host}'")
-    message = explain_missing_key(error)
+    message = explain_missing_vocabulary(error)
     assert message.startswith(f"tiktoken downloads its vocabulary from {host} when it first counts")
-    assert explain_missing_key(OSError("Failed to resolve 'example.com'")) == ""
+    assert explain_missing_vocabulary(OSError("Failed to resolve 'example.com'")) == ""
+    assert explain_missing_vocabulary(None) == ""
+    assert explain_missing_key(error) == ""

@@ -42,16 +42,16 @@ def test_without_a_call(mock_llm_responses):
     mock_llm_responses.add("gpt-4o", CALL)
 
 def test_without_tools(mock_llm_responses):
-    mock_llm_responses.add("gpt-4o", "Sunny.")
+    mock_llm_responses.add("gpt-4o", "Sunny.")  # line
     mock_llm_responses.add("gpt-4o", CALL)
     ask()
 
 def test_a_text_too_many(mock_llm_responses):
-    mock_llm_responses.script("gpt-4o", "Sunny.", "Sunny.")
+    mock_llm_responses.script("gpt-4o", "Sunny.", "Sunny.")  # line
     ask(weather)
 
 def test_a_call_too_many(mock_llm_responses):
-    mock_llm_responses.script("gpt-4o", CALL, CALL)
+    mock_llm_responses.script("gpt-4o", CALL, CALL)  # line
     llm.get_model("gpt-4o").prompt("Hi", tools=[weather]).text()
 
 def test_a_standing_text(mock_llm_responses):
@@ -71,17 +71,17 @@ def test_replaced_later(mock_llm_responses):
     assert answer == "second"
 
 def test_an_error_goes_first(mock_llm_responses):
-    mock_llm_responses.set_error("gpt-4o", OSError)
+    mock_llm_responses.set_error("gpt-4o", OSError)  # line
     mock_llm_responses.set("gpt-4o", "first")
     ask()
 
 def test_a_more_special_reply(mock_llm_responses):
-    mock_llm_responses.set("gpt-4o", "first", prompt="Hi")
+    mock_llm_responses.set("gpt-4o", "first", prompt="Hi")  # line
     mock_llm_responses.set("gpt-4o", "second")
     assert ask() == "second"
 
 def test_a_replaced_special_reply(mock_llm_responses):
-    mock_llm_responses.set("gpt-4o", "first", prompt="Hi")
+    mock_llm_responses.set("gpt-4o", "first", prompt="Hi")  # line
     answer = ask()
     mock_llm_responses.set("gpt-4o", "third", prompt="Hi")  # late
     mock_llm_responses.set("gpt-4o", "second")
@@ -104,20 +104,21 @@ ORDER = (
     "the text (test_it.py:{}) was used before it, and ended the application. Queue the tool call "
     "first. For both in one answer, write Reply(text, tool_calls=[…])."
 )
+ANSWERED = "another reply answered the only call that matches it  (test_it.py:{})"
 LATE = "nearest call: 1, but it was made before this was configured: set the reply before the call"
 EXPECTED = {
     "test_text_first": [ORDER],
     "test_text_before_a_standing_call": [ORDER],
     "test_without_a_call": [],
-    "test_without_tools": [],
-    "test_a_text_too_many": [],
-    "test_a_call_too_many": [],
+    "test_without_tools": [ANSWERED],
+    "test_a_text_too_many": [ANSWERED],
+    "test_a_call_too_many": [ANSWERED],
     "test_a_standing_text": [LATE],
     "test_an_unmatched_call": [LATE],
     "test_replaced_later": [LATE],
-    "test_an_error_goes_first": [],
-    "test_a_more_special_reply": [],
-    "test_a_replaced_special_reply": [LATE],
+    "test_an_error_goes_first": [ANSWERED],
+    "test_a_more_special_reply": [ANSWERED],
+    "test_a_replaced_special_reply": [LATE, ANSWERED],
     "test_after_a_refused_call": [LATE],
     "test_after_a_strict_call": [LATE],
 }
@@ -134,12 +135,15 @@ def test_the_order_of_replies_is_explained(pytester: pytest.Pytester) -> None:
         start = lines.index(f"def {name}(mock_llm_responses):")
         # pytester leaves out the first line, which is empty.
         marked = [number for number, line in enumerate(lines[start:], start) if "  # " in line]
-        notes = re.findall(r"^    ((?:the text|nearest .*it was).*)$", text, re.MULTILINE)
+        notes = re.findall(
+            r"^    ((?:the text|nearest .*it was|\w+ repl\w+ answered).*)$", text, re.MULTILINE
+        )
         found[name] = notes
-        assert notes == [note.format(marked[0]) for note in EXPECTED[name]], name
+        assert notes == [note.format(*marked) for note in EXPECTED[name]], name
         # The note stands below its reply.
         if LATE in notes:
-            assert re.search(rf"\(test_it\.py:{marked[0]}\b[^\n]*\)\n    {LATE}", text)
+            line = marked[len(notes) - 1]
+            assert re.search(rf"\(test_it\.py:{line}\b[^\n]*\)\n    {LATE}", text)
     assert found.keys() == EXPECTED.keys()
 
 

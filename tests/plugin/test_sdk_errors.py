@@ -20,18 +20,34 @@ def ask_claude():
     client = anthropic.Anthropic(max_retries=0)
     return client.messages.create(model="claude-opus-5", max_tokens=9, messages=MESSAGES)
 
+def ask_framework(error_class):
+    try:
+        ask()
+    except openai.APIStatusError as error:
+        raise error_class("busy", response=error.response, body=None) from error
+
 def ask_wrapped():
     try:
         ask()
     except openai.APIError:
         raise AppError("no answer") from None
 """
+FRAMEWORK = """
+import openai
+
+class ModelError(Exception):
+    def __init__(self, message, **details):
+        super().__init__(message)
+
+class LimitError(openai.RateLimitError): ...
+"""
 TESTS = """
 import anthropic
 import llm
 import openai
 import pytest
-from app import MESSAGES, ask, ask_claude, ask_wrapped
+import framework
+from app import MESSAGES, ask, ask_claude, ask_framework, ask_wrapped
 from llm_mock import templates
 
 def test_class(mock_llm_responses):
@@ -54,6 +70,14 @@ def test_template(mock_llm_responses):
 
 def test_refused(mock_llm_responses):
     ask()
+
+def test_template_of_a_framework(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
+    ask_framework(framework.ModelError)
+
+def test_template_of_a_framework_with_a_subclass(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
+    ask_framework(framework.LimitError)
 
 def test_project(mock_llm_responses):
     mock_llm_responses.set_error("gpt-4o", ConnectionError)
@@ -136,6 +160,15 @@ RETRY = (
     "Call {} is a retry of call {} by the SDK, which got an answer. An error that stays is one of "
     "set_error(); a client without retries is made with max_retries=0."
 )
+EXPECTED_ERROR = (
+    "The SDK raised {0} for the error of the reply (test_it.py:{1}), as in production: a test that "
+    "waits for an error expects {0}."
+)
+OF_FRAMEWORK = (
+    "The SDK raised openai.RateLimitError for the error of the reply (test_it.py:{}). The "
+    "application's framework raised framework.{} in its place: expect that, as in "
+    "pytest.raises({})."
+)
 NOTE = (
     "The {kind} of a reply (test_it.py:{line}) reaches an SDK as a failed request. The SDK raised "
     "{raised} after {attempts}, as in production: expect {raised} in place of {kind}."
@@ -143,31 +176,43 @@ NOTE = (
 
 
 def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytester) -> None:
+    # By its folder the framework is a library.
+    library = pytester.mkdir("site-packages")
+    (library / "framework.py").write_text(FRAMEWORK)
+    pytester.syspathinsert(library)
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=19, passed=1)
+    result.assert_outcomes(failed=21, passed=1)
     notes = [
         NOTE.format(
             kind="ConnectionError",
-            line=9,
+            line=10,
             raised="openai.APIConnectionError",
             attempts="3 attempts",
         ),
         NOTE.format(
             kind="ValueError",
-            line=14,
+            line=15,
             raised="openai.InternalServerError",
             attempts="1 attempt",
         ),
         NOTE.format(
             kind="TimeoutError",
-            line=19,
+            line=20,
             raised="anthropic.APITimeoutError",
             attempts="1 attempt",
         ),
     ]
     shown = result.stdout.str().splitlines()
     assert [line for line in shown if "reaches an SDK" in line] == notes
+    templates = [line for line in shown if line.startswith("The SDK raised")]
+    assert templates == [
+        EXPECTED_ERROR.format("openai.AuthenticationError", 24),
+        OF_FRAMEWORK.format(31, "ModelError", "ModelError"),
+        # An error of the SDK's own class is caught as that.
+        OF_FRAMEWORK.format(35, "LimitError", "openai.RateLimitError"),
+        EXPECTED_ERROR.format("openai.RateLimitError", 80),
+    ]
     answered = [line for line in shown if line.startswith("Each call was answered.")]
     assert answered == [
         "Each call was answered. An error is one of set_error(model, error), such as "

@@ -26,9 +26,26 @@ def weather(city: str) -> str:
 def ask(*tools, **options):
     return llm.get_model("gpt-4o").chain("Hello", tools=tools, **options).text()
 
-def create():
+def final_result(city: str) -> None: ...
+
+def create(*tools, **options):
     import openai
-    openai.OpenAI().responses.create(model="gpt-4o", input="x")
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}}
+    offered = [
+        {"type": "function", "name": tool.__name__, "parameters": schema} for tool in tools
+    ]
+    openai.OpenAI(max_retries=0, **options).responses.create(
+        model="gpt-4o", input="x", tools=offered, max_output_tokens=99
+    )
+
+def complete():
+    import openai
+    openai.OpenAI().chat.completions.create(
+        model="gpt-4o", messages=[{"role": "user", "content": "x"}], max_completion_tokens=99
+    )
+
+def embed(text):
+    llm.get_embedding_model("m").embed(text)
 
 class Own:
     def set_quota(self): pass
@@ -46,7 +63,16 @@ TYPOS = {
     "ToolCall('a', argumets={})": "*ToolCall() has no argument *; did you mean 'arguments'? *",
     "create_mock_get_model(reponses={})": "*create_mock_get_model() *; did you mean 'responses'? *",
     "mock.set_quota('m', rmp=1)": "*set_quota() has no argument 'rmp'; did you mean 'rpm'? *",
-    "templates.rate_limit(header={})": "*Reply() has no argument *; did you mean 'headers'?*",
+    "templates.rate_limit(header={})": (
+        "*rate_limit() has no argument *; did you mean 'headers'? *: retry_after, text, data, *"
+    ),
+    "templates.rate_limit(retry=5)": (
+        "*rate_limit() has no argument 'retry'; did you mean 'retry_after'? *"
+    ),
+    "Reply(templates.rate_limit())": (
+        "*This is not text: an object of type Reply. It is a Reply already, as templates return "
+        "it: pass it without Reply()."
+    ),
     "llm_mock.Rply": "*module 'llm_mock' has no attribute 'Rply'; did you mean 'Reply'?",
     "llm_mock.checks.contians": (
         "*module 'llm_mock.checks' has no attribute 'contians'; did you mean 'contains'?"
@@ -128,7 +154,7 @@ TYPOS = {
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
     "mock.set('*', lambda: 'x'); ask()": (
-        "*TypeError: The reply function (*.py:24) takes one argument, the request, as in lambda *"
+        "*TypeError: The reply function (*.py:*) takes one argument, the request, as in lambda *"
     ),
     "mock.set_error('m', templates.rate_limit)": (
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
@@ -144,9 +170,14 @@ TYPOS = {
         "call.response[[]'tool_calls']. Its attributes: *"
     ),
     "mock.set('*', 'x'); ask(); mock.calls[1]": (
-        "*IndexError: list index out of range: calls has the calls so far, the first of which is "
-        "calls[[]0]"
+        "*IndexError: list index out of range: calls[[]1] does not exist. The first is [[]0]. Made "
+        "so far: 1 call of gpt-4o."
     ),
+    "mock.set('*', 'x'); ask(); mock.calls_of('gpt-5')[0]": (
+        "*IndexError: list index out of range: calls_of('gpt-5')[[]0] does not exist. The first is "
+        "[[]0]. Made so far: 1 call of gpt-4o."
+    ),
+    "mock.calls[-1]": "*list index out of range: calls[[]-1] does not exist. No call was made.",
     "items = []; items[1]": "*IndexError: list index out of range",
     "mock.set('m', Reply)": "*This is not a reply: the class Reply. Give an instance: Reply(…). *",
     "mock.set('m', 5)": "*This is not a reply: 5. A reply is a str, *",
@@ -156,6 +187,25 @@ TYPOS = {
     "Reply('x', data=1)": "*A Reply has one content, but text and data were given.",
     "mock.set_error('m', [OSError, None])": (
         "*set_error() takes one error. For one after the other write script('m', first, second)."
+    ),
+    "mock.set('*', 'x'); complete(); mock.assert_called_with(max_tokens=5)": (
+        "*max_tokens was not sent, expected 5; max_completion_tokens=99 was sent."
+    ),
+    "mock.set('*', 'x'); complete(); mock.assert_called_with(max_completion_tokens=5)": (
+        "*max_completion_tokens is 99, not 5."
+    ),
+    "mock.set('*', 'x'); create(); mock.assert_called_with(temperature=5)": (
+        "*temperature was not sent, expected 5."
+    ),
+    "mock.set('*', 'x'); create(final_result); mock.assert_called_with(schema='City')": (
+        "*the schema is none, not City, but the tool final_result asks for an object: match "
+        "tools=[[]'final_result']."
+    ),
+    "mock.set('*', 'x'); create(weather); mock.assert_called_with(schema='weather')": (
+        "*the schema is none, not weather, but the tool weather asks for an object: *"
+    ),
+    "mock.set('*', 'x'); create(weather); mock.assert_called_with(schema='City')": (
+        "*the schema is none, not City."
     ),
     "mock.set('*', 'x'); ask(); mock.assert_called_with('hello')": (
         "*the prompt 'Hello' is not one that contains 'hello' (upper and lower case differ)."
@@ -278,6 +328,37 @@ TYPOS = {
 }
 
 
+MISUSES = {
+    "mock.set('*', lambda request: request.promt); create()": (
+        "*AttributeError: 'HTTPRequest' object has no attribute 'promt'; did you mean 'prompt'?"
+    ),
+    "mock.set('*', lambda request: request.tools[0]['name']); create(weather)": (
+        "*TypeError: tuple indices must be integers or slices, not str. The items of tools have "
+        "attributes in a reply function, as in request.tools[[]0].name."
+    ),
+    "mock.set('*', lambda request: request.messages[0]); create()": (
+        "*'method' object is not subscriptable. messages is a method of the request: write "
+        "request.messages()."
+    ),
+    "mock.set('*', lambda request: [][0]['tools'] + request.tools); create()": (
+        "*IndexError: list index out of range"
+    ),
+    "mock.set('openai:gpt-4o', 'x'); create()": (
+        "*the model is gpt-4o, not openai:gpt-4o: leave out the prefix, which the request does "
+        "not have"
+    ),
+    "mock.set('openai/gpt-4o', 'x'); create()": "*not openai/gpt-4o: leave out the prefix, *",
+    "mock.set('my-gpt-4o', 'x'); create()": "*the model is gpt-4o, not my-gpt-4o",
+    "create(base_url='https://api.openai.com')": (
+        'Requested at *.py:*. The paths of OpenAI begin with /v1: base_url="https://api.openai.com/v1".'
+    ),
+    "mock.set_embedding('m', 'Cat sleep.', [1]); embed('Cats sleep.'); assert False": (
+        "The vector of 'Cats sleep.' was computed, as set_embedding('m', …) was not given this "
+        "text; did you mean 'Cat sleep.'?"
+    ),
+}
+
+
 @pytest.mark.parametrize("statement", TYPOS)
 def test_a_typo_in_a_test_is_answered_with_the_nearest_name(
     statement: str, pytester: pytest.Pytester
@@ -286,6 +367,16 @@ def test_a_typo_in_a_test_is_answered_with_the_nearest_name(
     result = pytester.runpytest()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"E  *{TYPOS[statement].removeprefix('*')}"])
+
+
+@pytest.mark.parametrize("statement", MISUSES)
+def test_the_failure_of_a_misuse_says_what_to_write(
+    statement: str, pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(CODE.replace("{statement}", statement))
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([MISUSES[statement]])
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,18 @@ PERSON = {
             {"nmae": "Ada", "age": 36},
             [": 'name' is a required property, but 'nmae' was given; did you mean 'name'?"],
         ),
-        ({"name": "Ada", "height": 2}, [": 'age' is a required property"]),
+        (
+            {"name": "Ada", "height": 2},
+            [": 'age' is a required property, but 'height' was given"],
+        ),
+        (
+            {"name": "Ada", "height": 2, "weight": 3},
+            [": 'age' is a required property"],
+        ),
+        (
+            {"height": 2},
+            [": 'name' is a required property", ": 'age' is a required property"],
+        ),
         ({"name": "Ada"}, [": 'age' is a required property"]),
         ({"name": "Ada", "age": "36"}, [".age: '36' is not of type 'integer'"]),
     ],

@@ -30,7 +30,7 @@ from llm_mock.core.settings import Settings
 from llm_mock.errors import InvalidReply, LLMMockError
 from llm_mock.support.forwarding import forward_method
 from llm_mock.support.misspelling import MisspeltAttribute, NotAssignable
-from llm_mock.support.text import described, shorten
+from llm_mock.support.text import described, format_count, shorten
 
 if TYPE_CHECKING:
     from llm_mock.boundaries.llm.embedding_model import MockEmbeddingModel
@@ -38,11 +38,26 @@ if TYPE_CHECKING:
     from llm_mock.core.call import Call
 
 DOCUMENTED_NAMES = (
-    *("add", "script", "set", "set_error", "set_latency", "set_price", "set_response"),
+    "add",
+    "script",
+    "set",
+    "set_error",
+    "set_latency",
+    "set_price",
+    "set_response",
     *("call_every_tool", "on", "set_embedding"),
-    *("autospec", "environment", "misbehave", "misbehaviour", "reset", "set_unknown"),
+    "autospec",
+    "environment",
+    "misbehave",
+    "misbehaviour",
+    "reset",
+    "set_unknown",
     *("advance_clock", "set_quota"),
-    *("calls", "calls_of", "last_call", "models", "requested_models"),
+    "calls",
+    "calls_of",
+    "last_call",
+    "models",
+    "requested_models",
     *("get_async_model", "get_embedding_model", "get_model"),
     *("assert_all_replies_used", "assert_any_call", "assert_called_once"),
     *("assert_called_once_with", "assert_called_with", "assert_not_called"),
@@ -212,8 +227,9 @@ class LLMMock(Mock):
     def __repr__(self) -> str:
         # First, because it also receives the models that other processes called.
         calls = self.calls
-        model_ids = {*self._models, *self.called}
-        return f"<LLMMock: {len(model_ids)} models, {len(calls)} calls>"
+        count = len(self.configurator.replies.get_configured())
+        replies = "1 reply" if count == 1 else f"{count} replies"
+        return f"<LLMMock: {replies} configured, {format_count(len(calls), 'call')}>"
 
     @property
     def _assertions(self) -> CallAssertions:
