@@ -18,8 +18,6 @@ MAX_RESULTS = 20
 """The number of search results that are printed."""
 MAX_LINE = 90
 """The longest quotation of a search result, in characters."""
-WORD_SCORE = 100_000
-"""The score of a section for each word that it holds, more than that for anything else."""
 _HEADING = re.compile(r"^#+ (.+)$")
 _SNIPPET = re.compile(r'^--8<-- "(.+)"$', re.MULTILINE)
 _FENCE = "```"
@@ -32,8 +30,9 @@ class SearchResult(NamedTuple):
     heading: str
     line: str
     """The first line with one of the words."""
-    score: int
-    """A higher one is shown first."""
+    score: tuple[int, int, int]
+    """The numbers of words in the section and in its heading, and of lines with one of the words;
+    a higher score is shown first."""
 
 
 def print_documentation(words: Sequence[str]) -> None:
@@ -121,7 +120,7 @@ def _format_results(words: Sequence[str], pages: dict[str, Path]) -> str:
         hint = suggest_name(_get_name(words[0]), list(pages))
         raise LLMMockError(f"No page is called {named!r}, and no section holds these words{hint}")
     # Sorting is stable: sections of the same score stay in the order of the pages.
-    results.sort(key=lambda result: -result.score)
+    results.sort(key=lambda result: result.score, reverse=True)
     shown = results[:MAX_RESULTS]
     lines = [f"{result.page}: {result.heading}\n    {result.line}" for result in shown]
     if len(results) > len(shown):
@@ -136,7 +135,7 @@ def _search_pages(
     for name, path in pages.items():
         for heading, lines in _split_sections(_read_page(path)):
             result = _search_section(name, heading, lines, wanted)
-            if result.score >= minimum * WORD_SCORE:
+            if result.score[0] >= minimum:
                 yield result
 
 
@@ -149,10 +148,8 @@ def _search_section(
     in_heading = [word for word in wanted if word in f"{name} {heading}".lower()]
     matching = [line for line in lines if any(word in line.lower() for word in wanted)]
     line = shorten_name(matching[0].strip(), MAX_LINE) if matching else ""
-    score = len(held) * WORD_SCORE
     # A word of a heading says more than any number of words in the text.
-    score += 1000 * len(in_heading)
-    score += len(matching)
+    score = len(held), len(in_heading), len(matching)
     return SearchResult(name, heading, line, score)
 
 

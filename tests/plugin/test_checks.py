@@ -272,7 +272,7 @@ def test_what_the_application_swallowed_stands_whole_beside_another_failure(
             "  1. m  'Hello'* raised: see above",
             "*- LLM calls -*",
             "The reply scripted for 'm' (*.py:13) breaks the schema * that the call asked for:",
-            "  - the answer: 'a' is a required property",
+            "  - the answer: 'a' is a required property, but 'b' was given",
             "  1. m  'Hello'* raised: see above",
         ]
     )
@@ -505,7 +505,7 @@ def test_a_failing_test_shows_each_broken_schema_once(pytester: pytest.Pytester)
     shown = result.stdout.str().partition("- LLM calls -")[2].splitlines()
     assert shown[3:8] == [
         f"The reply scripted for 'm' ({place}) breaks the schema Person that the call asked for:",
-        "  - the answer: 'name' is a required property",
+        "  - the answer: 'name' is a required property, but 'city' was given",
         'The reply: {"city": "Rome"}',
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
         "=========================== short test summary info ============================",
