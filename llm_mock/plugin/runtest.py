@@ -166,7 +166,10 @@ def _raise_refusal(error: Exception, item: pytest.Item) -> None:
 
 
 def _locate_call(error: Exception, item: pytest.Item, message: str) -> str:
-    """Return a note about the line of the project that made a call; empty if a message names it."""
+    """Return a note about the line that made a call, and the line of the test that led there.
+
+    It is empty if a message names the line.
+    """
     from llm_mock.plugin.mock_messages import is_of_project
 
     frames = traceback.extract_tb(error.__traceback__)
@@ -177,7 +180,12 @@ def _locate_call(error: Exception, item: pytest.Item, message: str) -> str:
 
     frame = project_frames[-1]
     place = format_location((frame.filename, frame.lineno or 0))
-    return "" if place in message else f"The call: {place}"
+    if place in message:
+        return ""
+    outer = project_frames[0]
+    if outer is frame:
+        return f"The call: {place}"
+    return f"The call: {place}, from {format_location((outer.filename, outer.lineno or 0))}"
 
 
 def _warn_of_patches(item: pytest.Item, patches: HandPatches) -> None:

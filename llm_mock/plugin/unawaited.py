@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
+import sys
 import warnings
 from collections.abc import Iterator
 from types import TracebackType
 
 from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import list_frames
+from llm_mock.support.exceptions import get_exception_text
 
 NEVER_AWAITED = re.compile(r"coroutine '(.+)' was never awaited")
 """The beginning of Python's warning, which has the name only in its text."""
+NOT_SUPPORTED = "async def functions are not natively supported"
+"""The beginning of pytest's message about a coroutine function that no plugin runs."""
 _held: dict[int, str] = {}
 """The names of the coroutines that the frames of failed tests hold, by their ids."""
 
@@ -27,6 +31,11 @@ def explain_unawaited(error: BaseException | None) -> str:
     lines = [*_list_dropped()]
     if error is not None:
         lines += _list_held(error)
+    if get_exception_text(error).startswith(NOT_SUPPORTED) and "pytest_asyncio" in sys.modules:
+        lines.append(
+            "pytest-asyncio is installed and leaves this test alone: mark it with "
+            "@pytest.mark.asyncio, or set asyncio_mode = auto in the ini file."
+        )
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -796,3 +796,36 @@ def test_what_a_reply_function_fails_with_is_shown_as_it_is(pytester: pytest.Pyt
     )
     result = pytester.runpytest_inprocess()
     result.stdout.fnmatch_lines(["E   *Failed: asked with sk-proj-0123456789abcdefghijkl"])
+
+
+def test_a_refused_call_is_located_in_the_application_and_in_the_test(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile(
+        app="""
+        import openai
+
+        def ask():
+            message = {"role": "user", "content": "Hi"}
+            client = openai.OpenAI(max_retries=0)
+            return client.chat.completions.create(model="gpt-4o", messages=[message])
+
+        def answer():
+            return ask()
+        """,
+        test_it="""
+        import app
+
+        def test_of_the_application():
+            app.answer()
+
+        def test_of_its_own():
+            client = app.openai.OpenAI(max_retries=0)
+            client.models.retrieve("gpt-4o")
+            client.chat.completions.create(model="gpt-4o", messages=[{"role": "user"}])
+        """,
+    )
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=2)
+    located = [line for line in result.outlines if line.startswith("The call: ")]
+    assert located == ["The call: app.py:6, from test_it.py:4"]

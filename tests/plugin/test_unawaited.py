@@ -107,3 +107,19 @@ def test_a_coroutine_is_not_named_in_the_next_test(pytester: pytest.Pytester) ->
     result = pytester.runpytest_subprocess("-Wdefault", "-p", "no:randomly")
     assert result.parseoutcomes()["failed"] == 3
     assert result.stdout.str().count(NEVER) == 1
+
+
+def test_an_async_test_that_no_plugin_runs_is_told_how_to_be_run(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        async def test_without_a_marker(mock_llm_responses):
+            mock_llm_responses.set("gpt-4o", "Hi")
+        """
+    )
+    hint = "pytest-asyncio is installed and leaves this test alone: mark it with @pytest.mark.asyn*"
+    with_plugin = pytester.runpytest_subprocess("-p", "asyncio", "-Wdefault")
+    with_plugin.assert_outcomes(failed=1)
+    with_plugin.stdout.fnmatch_lines([hint])
+    without = pytester.runpytest_subprocess("-p", "no:asyncio", "-Wdefault")
+    without.assert_outcomes(failed=1)
+    without.stdout.no_fnmatch_line(hint)
