@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location, format_origin
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import described, suggest_nearest, to_compact_json
+from llm_mock.support.text import described, find_nearest, to_compact_json
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
@@ -87,6 +87,11 @@ def _explain_item(error: BaseException, line: str) -> str:
         error: the exception of the function.
         line: the line of code that raised it.
     """
+    if isinstance(error, KeyError) and ".messages()" in line:
+        return (
+            ". A message of a request has the keys role and parts; request.prompt is the text of "
+            "the last one."
+        )
     if not isinstance(error, TypeError):
         return ""
     is_key = "tuple indices" in str(error) or "not subscriptable" in str(error)
@@ -118,9 +123,18 @@ def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> 
         return ""
     name = getattr(error, "name", None)
     if isinstance(name, str) and not hasattr(str, name):
-        public = [each for each in dir(argument) if not each.startswith("_")]
-        return suggest_nearest(name, public)
+        return _suggest_attribute(argument, name)
     return ". A reply function gets the request, not its text, which is request.prompt."
+
+
+def _suggest_attribute(argument: object, name: str) -> str:
+    """Return the end of a message that suggests the nearest attribute; empty without one."""
+    public = [each for each in dir(argument) if not each.startswith("_")]
+    nearest = find_nearest(name, public)
+    if nearest is None:
+        return ""
+    parentheses = "()" if callable(getattr(argument, nearest)) else ""
+    return f"; did you mean {nearest}{parentheses}?"
 
 
 def explain_parameters(error: BaseException) -> str | None:

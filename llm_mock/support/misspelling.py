@@ -25,6 +25,7 @@ SYNONYMS = {
     "provider": ("model",),
     "response": ("answer", "content", "error", "reply", "return_value", "side_effect", "text"),
     "responses": ("answers", "replies", "side_effect"),
+    "retry_after": ("retry", "seconds", "wait"),
     "schema": ("output_type", "response_format", "response_model", "response_schema"),
     "system": ("instructions", "system_instruction", "system_prompt"),
     "text": ("answer", "content", "message", "response"),
@@ -41,6 +42,10 @@ HINTS = {
     ),
     "add": "For several calls in order, write script(model, first, second).",
     "set": "For several calls in order, write script(model, first, second).",
+    "tool_call": (
+        "Write the arguments of the tool as a dict, as in "
+        'templates.tool_call("weather", {"city": "Rome"}, then="Sunny.").'
+    ),
 }
 """Advice about arguments that fit no argument of a function, by the name of the function."""
 UNEXPECTED_ARGUMENT = re.compile(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'")
@@ -171,7 +176,8 @@ def explain_call_error(function: Callable[..., object], error: TypeError) -> str
         order = ""
         if known[0] == "model" and "'model'" not in missing[2]:
             order = f' The model comes first, as in {called}("*", …) for any model.'
-        return f"{called}() also needs {missing[2]}.{order} {listed}"
+        hint = _give_hint(called) if called in ("ToolCall", "tool_call") else ""
+        return f"{called}() also needs {missing[2]}.{order} {hint}{listed}"
     repeated = REPEATED_ARGUMENT.match(text)
     positional = ", ".join(_list_positional(function))
     if repeated is not None:

@@ -9,7 +9,8 @@ import pytest
 # Loaded here: `pytester` forgets the modules that a test of its own loads, but the package keeps
 # the names that it got from them.
 import llm_mock.boundaries.llm.create
-import llm_mock.checks.named  # noqa: F401
+import llm_mock.checks.named
+import llm_mock.templates  # noqa: F401
 from llm_mock.plugin.misspelt_names import FIXTURES
 from llm_mock.support.schemas import find_violations
 
@@ -68,6 +69,16 @@ TYPOS = {
     ),
     "templates.rate_limit(retry=5)": (
         "*rate_limit() has no argument 'retry'; did you mean 'retry_after'? *"
+    ),
+    "templates.rate_limit(seconds=5)": (
+        "*rate_limit() has no argument 'seconds'; did you mean 'retry_after'? *"
+    ),
+    "templates.tool_call('weather', city='Rome')": (
+        "*tool_call() also needs 'then'. Write the arguments of the tool as a dict, as in "
+        "templates.tool_call(*). Its arguments: name, arguments, then."
+    ),
+    "templates.tool_call('weather', city='Rome', then='x')": (
+        "*tool_call() has no argument 'city'. Write the arguments of the tool as a dict, *"
     ),
     "Reply(templates.rate_limit())": (
         "*This is not text: an object of type Reply. It is a Reply already, as templates return "
@@ -330,8 +341,16 @@ TYPOS = {
 
 MISUSES = {
     "mock.set('*', lambda request: request.promt); create()": (
-        "*AttributeError: 'HTTPRequest' object has no attribute 'promt'; did you mean 'prompt'?"
+        "*AttributeError: 'HTTPRequest' object has no attribute 'promt'; did you mean prompt?"
     ),
+    "mock.set('*', lambda request: request.message[0]); create()": (
+        "*AttributeError: 'HTTPRequest' object has no attribute 'message'; did you mean messages()?"
+    ),
+    "mock.set('*', lambda request: request.messages()[0]['content']); create()": (
+        "*KeyError: 'content'. A message of a request has the keys role and parts; request.prompt "
+        "is the text of the last one."
+    ),
+    "mock.set('*', lambda request: {}['content']); create()": "*raised at *: KeyError: 'content'",
     "mock.set('*', lambda request: request.tools[0]['name']); create(weather)": (
         "*TypeError: tuple indices must be integers or slices, not str. The items of tools have "
         "attributes in a reply function, as in request.tools[[]0].name."

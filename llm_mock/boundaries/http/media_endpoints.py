@@ -377,7 +377,6 @@ class EndpointCall:
         self.body = request.body
         self._mock = mock
         self._record = mock.record_request(request)
-        self._record["configured"] = False
         self.number = f"{mock.history.get_id_prefix()}{self._record['number']}"
         if mock.settings.strict == "error":
             sent = request.sent
@@ -389,6 +388,7 @@ class EndpointCall:
             )
             mock.note_problem(message)
             self._fail(UnexpectedCall(message))
+        self._record["configured"] = False
 
     def require_format(self, name: str, default: str, known: tuple[str, ...]) -> str:
         """Return the requested format of a file.

@@ -540,6 +540,8 @@ def test_an_endpoint_without_a_response_fails_a_strict_test(
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines([f"*No response was configured for POST /v1/{path}*"])
+    # A refused call was not answered, by default or otherwise.
+    result.stdout.no_fnmatch_line("Answered by default*")
 
 
 def test_endpoints_are_refused_where_requests_are(pytester: pytest.Pytester) -> None:
