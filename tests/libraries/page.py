@@ -84,7 +84,7 @@ def replace_table(text: str, rows: Mapping[str, Row]) -> str:
     """Return a page with these rows and the notes of the libraries."""
     libraries = read_libraries()
     lines = [
-        f"| library | version | asks | {' | '.join(CAPABILITIES.values())} |",
+        f"| library | version | provider (API) | {' | '.join(CAPABILITIES.values())} |",
         "|---" * (len(CAPABILITIES) + 3) + "|",
         *(str(rows[library.name]) for library in libraries),
         "",

@@ -18,7 +18,7 @@ LACKS = {
     "structured": "It supports only embeddings.",
     "asynchronous": "Its in-process client is synchronous.",
 }
-UNTRIED = {"retried": "The test scripts only an error of a chat."}
+UNTRIED = {"retried": "The test for retries covers only chat requests."}
 REPLIES = {"plain": []}
 
 

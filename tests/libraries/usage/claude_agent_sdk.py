@@ -20,13 +20,13 @@ from tests.libraries.scenario import weather as get_weather
 
 REQUIREMENTS = "claude-agent-sdk"
 ENVIRONMENT = "sdks"
-ASKS = "Anthropic, by the server"
+ASKS = "Anthropic, through the server"
 MODEL = "claude-opus-4-5"
 SERVED = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 VARIABLES = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false"}
 SETTING = (
-    "Its process calls the [server](server.md), so pass it `ANTHROPIC_BASE_URL` and "
-    "`ANTHROPIC_API_KEY` of `llm_mock_server.environment()`."
+    "It starts a process that calls the [server](server.md). Pass `ANTHROPIC_BASE_URL` and "
+    "`ANTHROPIC_API_KEY` of `llm_mock_server.environment()` to this process."
 )
 NAME = "mcp__cities__weather"
 REPLIES = {"tools": [*(call(NAME, city=city) for city in CITIES), ANSWER]}

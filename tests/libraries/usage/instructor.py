@@ -18,7 +18,7 @@ LACKS = {
     "plain": "All its answers are structured.",
     "tools": "It does not call tools.",
 }
-UNTRIED = {"streamed": "It streams partial objects; `tests/frameworks` tests this."}
+UNTRIED = {"streamed": "It streams partial objects; `tests/frameworks` tests these streams."}
 REQUEST: dict[str, Any] = {"model": MODEL, "messages": [{"role": "user", "content": PROMPT}]}
 SUNNY = {"city": "It is sunny.", "degrees": 21}
 REPLIES = {"asynchronous": [SUNNY], "retried": [templates.rate_limit(), SUNNY]}

@@ -16,7 +16,7 @@ VARIABLES = {"OPENAI_API_KEY": "test", "MEM0_TELEMETRY": "False"}
 LACKS = {
     "streamed": "It does not stream.",
     "tools": "It does not call tools.",
-    "structured": "It returns only texts.",
+    "structured": "It returns only text.",
 }
 MEMORY = {"memory": [{"id": "0", "text": ANSWER}]}
 REPLIES = {

@@ -14,8 +14,8 @@ ASKS = "Ollama, on this machine"
 MODEL = "llama3.2"
 HOSTS = ("127.0.0.1:11434",)
 SETTING = (
-    'It needs `llm_mock_hosts = ["127.0.0.1:11434"]`, because an Ollama on this machine counts as '
-    "a part of the application."
+    'It needs `llm_mock_hosts = ["127.0.0.1:11434"]`, because an Ollama server on this machine '
+    "counts as a part of the application."
 )
 LACKS = {"retried": "It does not retry."}
 MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]

@@ -15,7 +15,7 @@ LACKS = {
     "tools": "It supports only embeddings.",
     "structured": "It supports only embeddings.",
 }
-UNTRIED = {"retried": "The test scripts only an error of a chat."}
+UNTRIED = {"retried": "The test for retries covers only chat requests."}
 REPLIES = {"plain": [], "asynchronous": []}
 TEXTS = ["It rains.", ANSWER]
 

@@ -10,7 +10,7 @@ from tests.libraries.scenario import PROMPT
 REQUIREMENTS = "xai-sdk"
 ENVIRONMENT = "sdks"
 ASKS = "xAI (gRPC)"
-REFUSED = "It uses gRPC, which the mock refuses. Call xAI's API through openai instead."
+REFUSED = "It uses gRPC, and the mock refuses gRPC. Call xAI's API through openai instead."
 
 
 def refused() -> object:
