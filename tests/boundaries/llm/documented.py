@@ -23,16 +23,16 @@ DOCUMENTED = (
     Documented(
         "sync prompt *",
         "type of text",
-        "`response.text` and `response.usage` can also be read without a call",
+        "`response.text` and `response.usage` also work as attributes",
     ),
     Documented(
         "sync prompt *",
         "type of usage",
-        "`response.text` and `response.usage` can also be read without a call",
+        "`response.text` and `response.usage` also work as attributes",
     ),
     Documented("sync prompt no payload", "json", "raises `json.JSONDecodeError` for plain text"),
-    Documented("sync prompt error", "refused", "raises a configured error there"),
-    Documented("callbacks", "failed", "raises a configured error there"),
+    Documented("sync prompt error", "refused", "raises a configured error at once"),
+    Documented("callbacks", "failed", "raises a configured error at once"),
     Documented("what prompt takes", "lazy", "`lazy=True`"),
     Documented("listings", "get_model gives the same one", "The same name gives the same model"),
     Documented(
