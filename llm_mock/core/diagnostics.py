@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from llm_mock.core.model_names import matches_name
 from llm_mock.core.records import format_request
 from llm_mock.core.source_location import format_location, format_notes, format_origin
-from llm_mock.support.text import format_count, format_error, shorten, shorten_name
+from llm_mock.support.text import (
+    CERTAIN,
+    find_nearest,
+    format_count,
+    format_error,
+    shorten,
+    shorten_name,
+)
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -75,8 +83,29 @@ def explain_unexpected_call(mock: ExplainedMock, call: Call) -> str:
     elif not used_up:
         lines.append("No reply was configured before this call.")
     swapped = _explain_swapped_arguments(replies, call)
-    lines += swapped or _advise_reply(mock, call, bool(used_up))
+    if swapped:
+        lines += swapped
+    else:
+        lines += _explain_misspelt_model(replies[:1], call)
+        lines += _advise_reply(mock, call, bool(used_up))
     return "\n".join(lines)
+
+
+def _explain_misspelt_model(nearest: Sequence[StandingReply], call: Call) -> list[str]:
+    """Return a line about the nearest reply if only its model differs, by a few letters.
+
+    Args:
+        nearest: the nearest reply, or none.
+        call: the call.
+    """
+    model = call["model_id"]
+    for reply in nearest:
+        is_near = find_nearest(reply.model, [model], CERTAIN) is not None
+        is_other = not matches_name(reply.model, model)
+        if is_near and is_other and len(_find_misses(reply, call)) == 1:
+            origin = format_origin(reply.place)
+            return [f"If the model of the reply is misspelt, write {model!r}{origin}."]
+    return []
 
 
 def _explain_swapped_arguments(replies: Sequence[StandingReply], call: Call) -> list[str]:
@@ -367,8 +396,10 @@ def _explain_answered_calls(
     if number == 0:
         return []
     shown = format_notes(*[*places][:SHOWN_REPLIES])
+    is_of_one_script = [*places] == [format_location(reply.place)]
     if number == 1:
-        return [f"    another reply answered the only call that matches it{shown}"]
+        other = "an earlier reply of this line" if is_of_one_script else "another reply"
+        return [f"    {other} answered the only call that matches it{shown}"]
     return [f"    other replies answered all {number} calls that match it{shown}"]
 
 

@@ -24,6 +24,15 @@ _NOT_OF_THE_FUNCTION = (
 """The folders of this module and of asyncio, whose frames are not those of the function."""
 PART_ATTRIBUTES = {"attachments": "type", "tool_results": "output", "tools": "name"}
 """The lists of a request whose items have attributes, each with one of them."""
+ATTRIBUTE_SYNONYMS = {
+    "content": "prompt",
+    "input": "prompt",
+    "model": "model_id",
+    "system_prompt": "system",
+    "text": "prompt",
+    "user": "prompt",
+}
+"""The names that newcomers guess for an attribute of a request."""
 REQUEST_PART = re.compile(rf"\.({'|'.join(PART_ATTRIBUTES)})\b")
 """The use of such a list in a line of code."""
 
@@ -74,10 +83,26 @@ def explain_bug(error: BaseException) -> str | None:
     origin = _format_origin(frames[0], frames[-1])
     name = type(error).__name__
     message = f"{name}: {error}" if str(error) else name
-    message += _explain_item(error, frames[-1].line or "")
-    message += _explain_argument(error, caller.tb_frame.f_locals)
+    message += _explain_use(error, caller, frames[-1].line or "")
     traceback_text = "".join(format_list(frames)).rstrip()
     return f"A reply function raised{origin}: {message}\n{traceback_text}"
+
+
+def explain_request_use(error: BaseException) -> str:
+    """Return a hint if a reply function used the request wrongly; empty for other errors."""
+    caller = _find_caller(error)
+    if caller is None or caller.tb_next is None:
+        return ""
+    # Imported here, as above.
+    from traceback import extract_tb
+
+    line = extract_tb(caller.tb_next)[-1].line
+    return _explain_use(error, caller, line or "")
+
+
+def _explain_use(error: BaseException, caller: TracebackType, line: str) -> str:
+    hint = _explain_item(error, line)
+    return hint or _explain_argument(error, caller.tb_frame.f_locals)
 
 
 def _explain_item(error: BaseException, line: str) -> str:
@@ -130,7 +155,7 @@ def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> 
 def _suggest_attribute(argument: object, name: str) -> str:
     """Return the end of a message that suggests the nearest attribute; empty without one."""
     public = [each for each in dir(argument) if not each.startswith("_")]
-    nearest = find_nearest(name, public)
+    nearest = find_nearest(ATTRIBUTE_SYNONYMS.get(name, name), public)
     if nearest is None:
         return ""
     parentheses = "()" if callable(getattr(argument, nearest)) else ""

@@ -71,7 +71,13 @@ NAME_SYNONYMS = {
 
 def name_nearest(error: BaseException) -> None:
     """Let the error for a misspelt name of ours name the nearest one."""
-    if type(error) in (TypeError, IndexError):
+    # Imported late, as below: few tests fail with such an error.
+    from llm_mock.core.reply_functions import explain_request_use
+
+    hint = explain_request_use(error)
+    if hint:
+        error.args = (f"{error}{hint}",)
+    elif type(error) in (TypeError, IndexError):
         _explain_use(error)
     elif type(error) is AttributeError:
         _name_nearest_attribute(error)
@@ -83,7 +89,6 @@ def name_nearest(error: BaseException) -> None:
 
 def _explain_use(error: BaseException) -> None:
     """Let the error for a misspelt argument of our functions name the nearest one."""
-    # Imported late, as below: few tests fail with such an error.
     from llm_mock.core.reply_functions import explain_parameters
 
     frames = list_frames(error)

@@ -37,15 +37,17 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
     last = calls[-1]
     reply = mock.history.answered_by.get(last["number"])
     configured = getattr(getattr(reply, "answer", None), "error", None)
-    if configured is None or error is None or "api" not in last:
+    if configured is None or error is None:
         return ""
-    kind = configured if isinstance(configured, type) else type(configured)
-    raised = _get_qualified_name(error)
-    attempts = format_count(_count_attempts(calls), "attempt")
     place = format_origin(getattr(reply, "place", None))
     # The errors of templates are those of the SDK.
     if isinstance(configured, ProviderError):
         return _explain_template_error(error, place)
+    if "api" not in last:
+        return ""
+    kind = configured if isinstance(configured, type) else type(configured)
+    raised = _get_qualified_name(error)
+    attempts = format_count(_count_attempts(calls), "attempt")
     return (
         f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
         f"{raised} after {attempts}, as in production: expect {raised} in place of {kind.__name__}."
@@ -70,8 +72,8 @@ def _explain_template_error(error: BaseException, place: str) -> str:
                 f"pytest.raises({expected})."
             )
     return (
-        f"The SDK raised {raised} for the error of the reply{place}, as in production: a test that "
-        f"waits for an error expects {raised}."
+        f"The error of the reply{place} is raised as {raised}, as in production: a test that waits "
+        f"for an error expects {raised}."
     )
 
 

@@ -40,6 +40,12 @@ def explain_unawaited(error: BaseException | None) -> str:
 
 
 def _format(name: str, location: SourceLocation) -> str:
+    if "await " in linecache.getline(*location):
+        return (
+            f"The coroutine {name}() was never awaited, so its code did not run. This line awaits "
+            f"a function that returned it{format_origin(location)}: write await before the call in "
+            "that function."
+        )
     return (
         f"The coroutine {name}() was never awaited, so its code did not run: write await before "
         f"the call{format_origin(location)}."

@@ -105,14 +105,15 @@ ORDER = (
     "first. For both in one answer, write Reply(text, tool_calls=[…])."
 )
 ANSWERED = "another reply answered the only call that matches it  (test_it.py:{})"
+EARLIER = "an earlier reply of this line answered the only call that matches it  (test_it.py:{})"
 LATE = "nearest call: 1, but it was made before this was configured: set the reply before the call"
 EXPECTED = {
     "test_text_first": [ORDER],
     "test_text_before_a_standing_call": [ORDER],
     "test_without_a_call": [],
     "test_without_tools": [ANSWERED],
-    "test_a_text_too_many": [ANSWERED],
-    "test_a_call_too_many": [ANSWERED],
+    "test_a_text_too_many": [EARLIER],
+    "test_a_call_too_many": [EARLIER],
     "test_a_standing_text": [LATE],
     "test_an_unmatched_call": [LATE],
     "test_replaced_later": [LATE],
@@ -136,7 +137,9 @@ def test_the_order_of_replies_is_explained(pytester: pytest.Pytester) -> None:
         # pytester leaves out the first line, which is empty.
         marked = [number for number, line in enumerate(lines[start:], start) if "  # " in line]
         notes = re.findall(
-            r"^    ((?:the text|nearest .*it was|\w+ repl\w+ answered).*)$", text, re.MULTILINE
+            r"^    ((?:the text|nearest .*it was|[\w ]+ reply[\w ]* answered).*)$",
+            text,
+            re.MULTILINE,
         )
         found[name] = notes
         assert notes == [note.format(*marked) for note in EXPECTED[name]], name

@@ -149,6 +149,10 @@ def test_answered_where_something_else_is_wrong(mock_llm_responses):
     ask()
     pytest.fail("wrong")
 
+def test_template_through_llm(mock_llm_responses):
+    mock_llm_responses.set_error("gpt-4o", templates.rate_limit())
+    llm.get_model("gpt-4o").prompt("Hi").text()
+
 def test_retried_by_llm(mock_llm_responses):
     mock_llm_responses.script("*", ValueError("no"), "Hello")
     with pytest.raises(ValueError):
@@ -161,8 +165,8 @@ RETRY = (
     "set_error(); a client without retries is made with max_retries=0."
 )
 EXPECTED_ERROR = (
-    "The SDK raised {0} for the error of the reply (test_it.py:{1}), as in production: a test that "
-    "waits for an error expects {0}."
+    "The error of the reply (test_it.py:{1}) is raised as {0}, as in production: a test that waits "
+    "for an error expects {0}."
 )
 OF_FRAMEWORK = (
     "The SDK raised openai.RateLimitError for the error of the reply (test_it.py:{}). The "
@@ -182,7 +186,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     pytester.syspathinsert(library)
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=21, passed=1)
+    result.assert_outcomes(failed=22, passed=1)
     notes = [
         NOTE.format(
             kind="ConnectionError",
@@ -205,13 +209,14 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     ]
     shown = result.stdout.str().splitlines()
     assert [line for line in shown if "reaches an SDK" in line] == notes
-    templates = [line for line in shown if line.startswith("The SDK raised")]
+    templates = [line for line in shown if "the error of the reply" in line.lower()]
     assert templates == [
         EXPECTED_ERROR.format("openai.AuthenticationError", 24),
         OF_FRAMEWORK.format(31, "ModelError", "ModelError"),
         # An error of the SDK's own class is caught as that.
         OF_FRAMEWORK.format(35, "LimitError", "openai.RateLimitError"),
         EXPECTED_ERROR.format("openai.RateLimitError", 80),
+        EXPECTED_ERROR.format("openai.RateLimitError", 109),
     ]
     answered = [line for line in shown if line.startswith("Each call was answered.")]
     assert answered == [

@@ -343,6 +343,22 @@ MISUSES = {
     "mock.set('*', lambda request: request.promt); create()": (
         "*AttributeError: 'HTTPRequest' object has no attribute 'promt'; did you mean prompt?"
     ),
+    "mock.set('*', lambda request: request.text.upper()); create()": (
+        "*AttributeError: 'HTTPRequest' object has no attribute 'text'; did you mean prompt?"
+    ),
+    "mock.set('*', lambda request: request.text.upper()); ask()": (
+        "E * AttributeError: 'Prompt' object has no attribute 'text'; did you mean prompt?"
+    ),
+    "mock.set('*', lambda request: request.tools[0]['name']); ask(weather)": (
+        "E *'Tool' object is not subscriptable. The items of tools have attributes in a reply "
+        "function, as in request.tools[[]0].name."
+    ),
+    "mock.set('gpt-4p', 'x'); create()": (
+        "If the model of the reply is misspelt, write 'gpt-4o' (*.py:*)."
+    ),
+    "mock.script('gpt-4o', 'x', 'y'); ask()": (
+        "    an earlier reply of this line answered the only call that matches it  (*.py:*)"
+    ),
     "mock.set('*', lambda request: request.message[0]); create()": (
         "*AttributeError: 'HTTPRequest' object has no attribute 'message'; did you mean messages()?"
     ),

@@ -13,6 +13,9 @@ import pytest
 async def app():
     return "Hi"
 
+async def outer():
+    return app()
+
 class Client:
     async def ask(self):
         return await app()
@@ -30,17 +33,24 @@ NEVER = "was never awaited, so its code did not run: write await before the call
 @pytest.mark.parametrize(
     ("statement", "line"),
     [
-        ("assert app() == 'Hi'", f"The coroutine app() {NEVER} (test_it.py:15)."),
-        ("answer = Client().ask(); answer.text", f"The *Client.ask() {NEVER} (test_it.py:15)."),
-        ("answer = app()\n    answer.text", f"The coroutine app() {NEVER} (test_it.py:15)."),
+        ("assert app() == 'Hi'", f"The coroutine app() {NEVER} (test_it.py:18)."),
+        ("answer = Client().ask(); answer.text", f"The *Client.ask() {NEVER} (test_it.py:18)."),
+        ("answer = app()\n    answer.text", f"The coroutine app() {NEVER} (test_it.py:18)."),
         (
             "an_answer = answer = app()\n    answer2 = 1\n    answer.text",
-            f"The coroutine app() {NEVER} (test_it.py:15).",
+            f"The coroutine app() {NEVER} (test_it.py:18).",
         ),
-        ("pass\n    app().text", f"The coroutine app() {NEVER} (test_it.py:16)."),
-        ("assert app().text", f"The coroutine app() {NEVER} (test_it.py:15)."),
-        ("app(); mock_llm_responses.assert_called_once()", f"*app() {NEVER} (test_it.py:15)."),
-        ("mock_llm_responses.add('m', 'x'); app()", f"The *app() {NEVER} (test_it.py:15)."),
+        ("pass\n    app().text", f"The coroutine app() {NEVER} (test_it.py:19)."),
+        (
+            "import asyncio\n\n    async def check():\n        assert await outer() == 'Hi'\n\n"
+            "    asyncio.run(check())",
+            "The coroutine app() was never awaited, so its code did not run. This line awaits a "
+            "function that returned it (test_it.py:21): write await before the call in that "
+            "function.",
+        ),
+        ("assert app().text", f"The coroutine app() {NEVER} (test_it.py:18)."),
+        ("app(); mock_llm_responses.assert_called_once()", f"*app() {NEVER} (test_it.py:18)."),
+        ("mock_llm_responses.add('m', 'x'); app()", f"The *app() {NEVER} (test_it.py:18)."),
     ],
     ids=[
         "compared",
@@ -48,6 +58,7 @@ NEVER = "was never awaited, so its code did not run: write await before the call
         "held above",
         "held twice",
         "object",
+        "returned",
         "attribute",
         "dropped",
         "unused reply",
@@ -60,7 +71,7 @@ def test_a_coroutine_that_nobody_awaited_is_named_once(
     result = pytester.runpytest_subprocess("-Wdefault")
     result.assert_outcomes(failed=1, warnings=result.parseoutcomes().get("warnings", 0))
     result.stdout.fnmatch_lines(["*- LLM calls -*", line])
-    assert result.stdout.str().count(NEVER) == 1
+    assert result.stdout.str().count("was never awaited, so its code did not run") == 1
 
 
 def test_each_coroutine_has_a_line(pytester: pytest.Pytester) -> None:
@@ -69,8 +80,8 @@ def test_each_coroutine_has_a_line(pytester: pytest.Pytester) -> None:
     lines = pytester.runpytest_subprocess("-Wdefault").outlines
     heading = next(number for number, line in enumerate(lines) if "- LLM calls -" in line)
     assert lines[heading + 1 : heading + 3] == [
-        f"The coroutine Client.ask() {NEVER} (test_it.py:15).",
-        f"The coroutine app() {NEVER} (test_it.py:15).",
+        f"The coroutine Client.ask() {NEVER} (test_it.py:18).",
+        f"The coroutine app() {NEVER} (test_it.py:18).",
     ]
 
 
@@ -106,7 +117,7 @@ def test_a_coroutine_is_not_named_in_the_next_test(pytester: pytest.Pytester) ->
     pytester.makepyfile(test_it=TESTS.format(statement=statement))
     result = pytester.runpytest_subprocess("-Wdefault", "-p", "no:randomly")
     assert result.parseoutcomes()["failed"] == 3
-    assert result.stdout.str().count(NEVER) == 1
+    assert result.stdout.str().count("was never awaited, so its code did not run") == 1
 
 
 def test_an_async_test_that_no_plugin_runs_is_told_how_to_be_run(pytester: pytest.Pytester) -> None:
