@@ -16,8 +16,8 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "tools": "It reads edits from the text of an answer.",
-    "structured": "It reads edits from the text of an answer.",
+    "tools": "It reads its edits from the text of an answer, not from tool calls or JSON.",
+    "structured": "It reads its edits from the text of an answer, not from tool calls or JSON.",
     "asynchronous": "It is synchronous.",
 }
 

@@ -14,7 +14,7 @@ ENVIRONMENT = "apps"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 LACKS = {"streamed": "Its models do not stream."}
-UNTRIED = {"tools": "Its tools need a browser."}
+UNTRIED = {"tools": "Its tools need a browser, and our tests start no browser."}
 MESSAGES = [UserMessage(content=PROMPT)]
 
 

@@ -11,7 +11,7 @@ ENVIRONMENT = "sdks"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o-mini"
 LACKS = {
-    "tools": "Its tools need a model with token control.",
+    "tools": "It calls tools only with models whose tokens it controls.",
     "asynchronous": "Its programs are synchronous.",
 }
 

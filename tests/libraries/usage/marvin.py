@@ -11,7 +11,7 @@ ENVIRONMENT = "sdks"
 ASKS = "OpenAI"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
-UNTRIED = {"streamed": "Its streams are events of its threads."}
+UNTRIED = {"streamed": "It streams its own events instead of the text of an answer."}
 FAULTS = {
     "plain": "It imports a name that pydantic-ai 2 no longer has.",
     "tools": "It imports a name that pydantic-ai 2 no longer has.",

@@ -9,7 +9,10 @@ from tests.libraries.scenario import PROMPT
 REQUIREMENTS = "replicate"
 ENVIRONMENT = "sdks"
 ASKS = "Replicate"
-REFUSED = "Each model has its own prediction format, so requests get Replicate's error."
+REFUSED = (
+    "Each model has its own prediction format, so the mock refuses requests with an error in "
+    "Replicate's format."
+)
 
 
 def refused() -> object:
