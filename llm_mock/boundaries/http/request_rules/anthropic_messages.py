@@ -39,7 +39,8 @@ OUT_OF_RANGE = Rule("number-out-of-range", "a number outside the range of its pa
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", f"{REFERENCE}#body-messages")
 SYSTEM_ROLE = Rule(
     "system-role",
-    "a system message as the first message, or inside the conversation before Claude Opus 4.8",
+    "a system message as the first message, or inside the conversation for a model before Claude "
+    "Opus 4.8",
     SYSTEM_GUIDE,
 )
 EMPTY_CONTENT = Rule(

@@ -36,7 +36,8 @@ TOOL_CHOICE = Rule(
 )
 DEPENDENT = Rule(
     "dependent-parameter",
-    "both penalties at once, or the format json_object with documents or tools",
+    "frequency_penalty together with presence_penalty, or the format json_object with documents "
+    "or tools",
     REFERENCE,
 )
 UNKNOWN_PARAMETER = Rule(

@@ -68,8 +68,8 @@ TOOL_SCHEMA = Rule(
 )
 TOOL_CHOICE = Rule(
     "tool-choice",
-    "a function calling configuration for an unknown function, or without functions (before "
-    "Gemini 3)",
+    "a function calling configuration for an unknown function, or, before Gemini 3, "
+    "without functions",
     FUNCTION_GUIDE,
 )
 MODEL_FEATURE = Rule(

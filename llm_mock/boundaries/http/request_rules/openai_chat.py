@@ -75,7 +75,7 @@ EMPTY_LIST = Rule("empty-list", "an empty list of tools or tool calls", REFERENC
 LONG_LIST = Rule("long-list", "more than 128 tools, or more than 4 stop sequences", REFERENCE)
 DEPENDENT = Rule(
     "dependent-parameter",
-    "a parameter without another one that it requires, or together with one that it excludes",
+    "a parameter without a parameter that it requires, or with a parameter that it excludes",
     REFERENCE,
 )
 ALL_RULES = (
