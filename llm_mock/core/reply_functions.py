@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from llm_mock.core.reply import Reply, ReplyFunction, to_reply
 from llm_mock.core.source_location import format_location, format_origin
 from llm_mock.errors import InvalidReply
-from llm_mock.support.text import described, find_nearest, to_compact_json
+from llm_mock.support.text import CERTAIN, described, find_nearest, to_compact_json
 
 if TYPE_CHECKING:
     from traceback import FrameSummary
@@ -112,7 +112,8 @@ def _explain_item(error: BaseException, line: str) -> str:
         error: the exception of the function.
         line: the line of code that raised it.
     """
-    if isinstance(error, KeyError) and ".messages()" in line:
+    is_of_dict = isinstance(error, KeyError) or "'dict' object has no attribute" in str(error)
+    if is_of_dict and ".messages()" in line:
         return (
             ". A message of a request has the keys role and parts; request.prompt is the text of "
             "the last one."
@@ -155,7 +156,7 @@ def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> 
 def _suggest_attribute(argument: object, name: str) -> str:
     """Return the end of a message that suggests the nearest attribute; empty without one."""
     public = [each for each in dir(argument) if not each.startswith("_")]
-    nearest = find_nearest(ATTRIBUTE_SYNONYMS.get(name, name), public)
+    nearest = find_nearest(ATTRIBUTE_SYNONYMS.get(name, name), public, CERTAIN)
     if nearest is None:
         return ""
     parentheses = "()" if callable(getattr(argument, nearest)) else ""

@@ -20,6 +20,7 @@ from llm_mock.support.text import join_names, shorten
 if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request, ToolDemand
+    from llm_mock.support.json_types import JSONObject
 
 CUT_OFF = ("length", "content_filter")
 """The finish reasons of replies that end before they are complete."""
@@ -100,7 +101,18 @@ def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
 def _explain_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
     """Return the reason why data are not the arguments of the only tool, or an empty text."""
     tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
-    if len(tools) != 1 or not isinstance(reply.data, dict):
+    if len(tools) != 1 or reply.data is UNSET:
         return ""
-    violations = find_violations(tools[0].input_schema or {}, reply.data, "the data")
+    schema = tools[0].input_schema or {}
+    if not isinstance(reply.data, dict):
+        return _suggest_argument(schema)
+    violations = find_violations(schema, reply.data, "the data")
     return f", as it breaks the tool's schema ({'; '.join(violations)})"
+
+
+def _suggest_argument(schema: JSONObject) -> str:
+    """Return how to write a value that is no object for a tool with one argument, or nothing."""
+    names = [*schema.get("properties", {})]
+    if len(names) != 1:
+        return ""
+    return f", whose argument is {names[0]!r}: write {{{names[0]!r}: …}}"

@@ -366,6 +366,13 @@ MISUSES = {
         "*KeyError: 'content'. A message of a request has the keys role and parts; request.prompt "
         "is the text of the last one."
     ),
+    "mock.set('*', lambda request: request.messages()[0].text); create()": (
+        "*AttributeError: 'dict' object has no attribute 'text'. A message of a request has the "
+        "keys role and parts; *"
+    ),
+    "mock.set('*', lambda request: request.usage); create()": (
+        "*raised at *: AttributeError: 'HTTPRequest' object has no attribute 'usage'"
+    ),
     "mock.set('*', lambda request: {}['content']); create()": "*raised at *: KeyError: 'content'",
     "mock.set('*', lambda request: request.tools[0]['name']); create(weather)": (
         "*TypeError: tuple indices must be integers or slices, not str. The items of tools have "

@@ -460,7 +460,7 @@ def test_data_that_are_the_arguments_of_no_tool_break_no_schema(
         (
             CHAT_TOOLS[:1],
             "calls none of the tools weather, as it breaks the tool's schema (the data: 'city' is"
-            " a required property), but",
+            " a required property, but 'town' was given), but",
         ),
         (CHAT_TOOLS[:2], "calls none of the tools weather, time, but"),
     ],
@@ -473,6 +473,24 @@ def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
     told = read_problem(mock_llm_responses)
     assert problem in told
     assert "as data" not in told
+
+
+@pytest.mark.parametrize(
+    ("tools", "problem"),
+    [
+        (
+            CHAT_TOOLS[:1],
+            "calls none of the tools weather, whose argument is 'city': write {'city': …}, but",
+        ),
+        (CHAT_TOOLS[:2], "calls none of the tools weather, time, but"),
+    ],
+)
+def test_data_that_are_no_object_are_told_the_argument_of_the_only_tool(
+    tools: list[Any], problem: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", Reply(data=["Rome"]))
+    assert ask("chat", {"tools": tools, "tool_choice": "required"}).status_code == 400
+    assert problem in read_problem(mock_llm_responses)
 
 
 @pytest.mark.parametrize(
