@@ -10,6 +10,7 @@ from llm_mock.migrate.replies import format_reply, get_node
 from llm_mock.migrate.sdk_parts import (
     SEE_REPLY,
     UsageFields,
+    format_contents,
     format_option,
     format_reasoning,
     format_tool_call,
@@ -17,6 +18,7 @@ from llm_mock.migrate.sdk_parts import (
     get_items,
     get_literal,
     get_text,
+    is_empty_text,
     read_fields,
     refuse_empty,
 )
@@ -69,8 +71,9 @@ def convert_completion(double: Value, table: SymbolTable) -> str | None:
         refuse_empty(double)
     thoughts: dict[str, None] = {}
     for name in _REASONING:
-        thought = get_text(message.get(name), name, table)
-        if thought is not None:
+        given = message.get(name)
+        thought = get_text(given, name, table)
+        if thought is not None and not is_empty_text(given):
             thoughts[thought] = None
     arguments += format_reasoning([*thoughts])
     arguments += _format_end(choice.get("finish_reason"))
@@ -78,19 +81,20 @@ def convert_completion(double: Value, table: SymbolTable) -> str | None:
     arguments += format_usage(fields.get("usage"), _USAGE)
     if not arguments:
         return None
-    is_text = len(arguments) == 1 and "content" in message
-    return arguments[0] if is_text else format_reply(arguments, table)
+    text = get_text(message.get("content"), "message.content", table)
+    if arguments == [text]:
+        return text
+    return format_reply(arguments, table)
 
 
 def _format_content(message: Mapping[str, Value], table: SymbolTable) -> list[str]:
     """Return the arguments of a reply for a text, tool calls or a refusal."""
     text = get_text(message.get("content"), "message.content", table)
-    arguments = [] if text is None else [text]
+    texts = [] if text is None else [text]
     calls = []
     for call in get_items(message.get("tool_calls"), "tool_calls"):
         calls.append(_convert_tool_call(call, table))
-    if calls:
-        arguments.append(f"tool_calls=[{', '.join(calls)}]")
+    arguments = format_contents(texts, calls)
     return arguments + format_option("refusal", message.get("refusal"), table)
 
 

@@ -15,6 +15,7 @@ from llm_mock.migrate.sdk_parts import (
     get_items,
     get_literal,
     get_text,
+    is_empty_text,
     read_fields,
     refuse_empty,
 )
@@ -24,6 +25,7 @@ from llm_mock.migrate.syntax import get_string, to_source
 # The mock sends `id`, `model`, `role` and `type` by itself.
 _RESPONSE_FIELDS = ("content", "stop_reason", "usage", "id", "model", "role", "type")
 _BLOCK_FIELDS = ("type", "text", "id", "name", "input", "thinking", "signature")
+_KINDS = ("text", "thinking", "tool_use")
 _USAGE = UsageFields(
     "input_tokens",
     "output_tokens",
@@ -49,14 +51,16 @@ def convert_message(double: Value, table: SymbolTable) -> str | None:
     thoughts = []
     for item in get_items(fields.get("content"), "content"):
         block = read_fields(item, "content block", _BLOCK_FIELDS)
-        text = get_text(block.get("text"), "text", table)
-        thought = get_text(block.get("thinking"), "thinking", table)
-        if thought is not None:
-            thoughts.append(thought)
-        elif text is not None:
-            texts.append(text)
-        else:
+        kind = _get_kind(block)
+        if kind == "tool_use":
             calls.append(_convert_tool_use(block, table))
+            continue
+        content = get_text(block[kind], kind, table)
+        assert content is not None
+        if kind == "text":
+            texts.append(content)
+        else:
+            thoughts.append(content)
     arguments = format_contents(texts, calls)
     if not arguments:
         refuse_empty(double)
@@ -69,11 +73,46 @@ def convert_message(double: Value, table: SymbolTable) -> str | None:
     return format_reply(arguments, table)
 
 
+def _get_kind(block: dict[str, Value]) -> str:
+    """Return the kind of a content block, which is also the name of its content.
+
+    A fake class may have the fields of all kinds, empty beside those of one.
+
+    Raises:
+        CannotRewrite: it has the contents of several kinds, or lacks that of its own.
+    """
+    kind = _get_type(block)
+    filled = [name for name in _KINDS if _is_filled(name, block)]
+    if len(filled) > 1:
+        names = " and ".join(filled)
+        raise CannotRewrite(f"a content block has the contents of {names}", SEE_REPLY)
+    if not filled and "text" in block:
+        filled = ["text"]
+    if filled and kind in (None, *filled):
+        return filled[0]
+    raise CannotRewrite("a content block has neither a text nor a name and input", SEE_REPLY)
+
+
+def _get_type(block: dict[str, Value]) -> str | None:
+    """Return the type of a content block; None if it is unknown."""
+    node = get_literal(block.get("type"), "type")
+    kind = get_string(node)
+    if kind is not None and kind not in _KINDS:
+        raise CannotRewrite(f"a content block has the type {kind}", SEE_REPLY, node)
+    return kind
+
+
+def _is_filled(kind: str, block: dict[str, Value]) -> bool:
+    if kind == "tool_use":
+        return "input" in block and not is_empty_text(block.get("name"))
+    return not is_empty_text(block.get(kind))
+
+
 def _convert_tool_use(block: dict[str, Value], table: SymbolTable) -> str:
     name = get_literal(block.get("name"), "name")
     data = get_literal(block.get("input"), "input")
-    if name is None or data is None:
-        raise CannotRewrite("a content block has neither a text nor a name and input", SEE_REPLY)
+    assert name is not None
+    assert data is not None
     call_id = get_literal(block.get("id"), "id")
     return format_tool_call(
         name,

@@ -32,6 +32,7 @@ SEE_REPLY = (
     'mock_llm_responses.set("*", Reply(…)).'
 )
 # The attributes that lead to the text of a response.
+_EMPTY_TEXTS = (['""'], ["''"])
 _CONTENTS = ("choices", "message", "content", "output", "output_text")
 
 
@@ -156,8 +157,17 @@ def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
     return to_source(node)
 
 
+def is_empty_text(value: Value | None) -> bool:
+    """Return whether a text is left out or empty."""
+    if value is None or is_left_out(value):
+        return True
+    return get_string(get_node(value)) == ""
+
+
 def format_option(option: str, value: Value | None, table: SymbolTable) -> list[str]:
     """Return the argument of a reply for a text beside its content, if there is one."""
+    if is_empty_text(value):
+        return []
     text = get_text(value, option, table)
     return [] if text is None else [f"{option}={text}"]
 
@@ -188,6 +198,9 @@ def format_contents(texts: list[str], calls: list[str]) -> list[str]:
             "Give them in their order: Reply(parts=[…]).",
         )
     arguments = [*texts]
+    if calls and texts in _EMPTY_TEXTS:
+        # A real response with nothing but calls has no text.
+        arguments = []
     if calls:
         arguments.append(f"tool_calls=[{', '.join(calls)}]")
     return arguments

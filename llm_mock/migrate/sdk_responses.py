@@ -18,6 +18,7 @@ from llm_mock.migrate.sdk_parts import (
     get_items,
     get_literal,
     get_text,
+    is_empty_text,
     read_fields,
     refuse_empty,
 )
@@ -100,7 +101,8 @@ def convert_response(double: Value, table: SymbolTable) -> str | None:
     texts, calls, thoughts = _read_output(fields.get("output"), table)
     whole_text = get_text(fields.get("output_text"), "output_text", table)
     # A response with nothing but calls has an empty text.
-    if whole_text is not None and not (calls and whole_text in ('""', "''")):
+    is_of_calls = calls and is_empty_text(fields.get("output_text"))
+    if whole_text is not None and not is_of_calls:
         _check_text(whole_text, texts)
         texts = [whole_text]
     arguments = format_contents(texts, calls)
@@ -169,12 +171,28 @@ def _read_output(
     thoughts: list[str] = []
     for value in get_items(output, "output"):
         item = read_fields(value, "part of the output", _ITEM_FIELDS)
-        if "arguments" in item or "name" in item:
+        if _is_call(item):
             calls.append(_convert_function_call(item, table))
         else:
             texts += _list_texts(item.get("content"), table)
             thoughts += _list_texts(item.get("summary"), table)
     return texts, calls, thoughts
+
+
+def _is_call(item: dict[str, Value]) -> bool:
+    """Return whether a part of the output is a function call, not a message or a reasoning.
+
+    A fake class may have the fields of all of them, empty beside those of one.
+
+    Raises:
+        CannotRewrite: it has the contents of several.
+    """
+    is_call = not is_empty_text(item.get("name")) or not is_empty_text(item.get("arguments"))
+    contents = [item.get("content"), item.get("summary")]
+    is_filled = any(get_items(content, "content") for content in contents)
+    if is_call and is_filled:
+        raise CannotRewrite("a part of the output is a function call and has a text", SEE_REPLY)
+    return is_call
 
 
 def _check_text(whole_text: str, texts: list[str]) -> None:
