@@ -445,6 +445,8 @@ class SymbolTable:
         item = None
         if index is not None:
             item = _get_item(owner, get_int(index))
+        if item is not None and isinstance(node.value, cst.Tuple):
+            _check_other_items(owner, node)
         return item or self._inline(node)
 
     def _choose(self, models: ReturnByName, index: cst.BaseExpression) -> Value:
@@ -458,6 +460,15 @@ class SymbolTable:
             if isinstance(value, Argument):
                 return models
         raise CannotRewrite(f"the mock that {to_source(index)} selects is unknown", node=index)
+
+
+def _check_other_items(owner: Value, node: cst.Subscript) -> None:
+    """Refuse `(log(text), reply)[1]`, which does something beside what it returns."""
+    values = owner.values if isinstance(owner, SideEffectList) else ()
+    for value in values:
+        if isinstance(value, PlainCode) and find_nodes(value.node, cst.Call):
+            source = to_source(value.node)
+            raise CannotRewrite(f"{to_source(node)} does more than make a mock: {source}")
 
 
 def _get_item(owner: Value, number: int | None) -> Value | None:

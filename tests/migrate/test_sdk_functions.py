@@ -785,3 +785,10 @@ def test_it():
     result = rewrite(tmp_path, old, "from llm import get_model\nfrom openai import OpenAI\n")
     [change] = result.manual_changes
     assert change.reason.startswith("the use of the mock mock is unknown: with patch(")
+
+
+@pytest.mark.parametrize("number", ["1", "-1"])
+def test_a_lambda_that_does_more_is_left(tmp_path: Path, number: str) -> None:
+    pair = f"(app.log(options), {COMPLETION})[{number}]"
+    reason = migrate(tmp_path, f'"litellm.completion", lambda **options: {pair}')[1]
+    assert reason.startswith(f"{pair} does more than make a mock: app.log(options). ")
