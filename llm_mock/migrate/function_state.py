@@ -129,6 +129,7 @@ class FunctionState:
         self.table = SymbolTable(context.scope.copy_for_function(parameters))
         self.table.unrelated = unrelated
         self.table.clients = frozenset(clients)
+        self.table.sdks = context.sdks
         self.clients = clients
         self.table.plain.update(collect_parametrized_values(function))
         self.inherited: dict[str, FileContext] = {}

@@ -13,8 +13,10 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.sdk_clients import (
     CLIENTS,
+    METHODS,
     ClientMember,
     PatchedClient,
+    find_client_class,
     is_async_function,
     new_patched_function,
     new_patched_member,
@@ -194,6 +196,9 @@ class _PatchCall:
             member = resolve_client_member(target, path)
             if member is not None:
                 return self._new_member_patch(target, member)
+            method = self._find_live_method(target)
+            if method is not None:
+                return self._new_live_patch(target, method)
             self._refuse_other_parts(target)
         except CannotRewrite as error:
             node = error.node or self.node
@@ -277,6 +282,38 @@ class _PatchCall:
         new = self._take_replacement()
         double = self._new_double(target, new, makes_async)
         patched = new_patched_member(target, double, member)
+        return Patch(double, (patched,))
+
+    def _find_live_method(self, target: str) -> str | None:
+        """Return the path of a method of a client that is made in the test or the application."""
+        root, *_ = target.split(".")
+        is_mock = root in self.table.values or root in self.table.unrelated
+        if self.kind == "patch" or is_mock:
+            return None
+        # The longest one first, as others are the end of it.
+        for path in sorted(METHODS, key=len, reverse=True):
+            owner = target.removesuffix(f".{path}")
+            if owner == target or owner.endswith(".beta"):
+                continue
+            if METHODS[path] in self.table.sdks:
+                return path
+        return None
+
+    def _new_live_patch(self, target: str, path: str) -> Patch:
+        makes_async = self._pop_async_factory()
+        new = self._take_replacement()
+        double = self._new_double(
+            target,
+            new,
+            makes_async,
+        )
+        client_class = find_client_class(path, double)
+        member = ClientMember(client_class, path)
+        patched = new_patched_member(
+            target,
+            double,
+            member,
+        )
         return Patch(double, (patched,))
 
     def _pop_async_factory(self) -> bool:

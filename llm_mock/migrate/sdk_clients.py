@@ -181,13 +181,18 @@ def guess_client_class(double: TestDouble, sdks: Container[str]) -> str | None:
         sdk = METHODS.get(path, "")
         if sdk not in sdks or not isinstance(value, TestDouble):
             continue
-        if value.is_unconfigured:
-            continue
-        sync_class, async_class, *_ = CLIENTS[sdk]
-        if _is_awaited(value):
-            return f"{sdk}.{async_class}"
-        return f"{sdk}.{sync_class}"
+        if not value.is_unconfigured:
+            return find_client_class(path, value)
     return None
+
+
+def find_client_class(path: str, method: TestDouble) -> str:
+    """Return the class of a client that has a method, judged by its path and whether it waits."""
+    sdk = METHODS[path]
+    sync_class, async_class, *_ = CLIENTS[sdk]
+    if _is_awaited(method):
+        return f"{sdk}.{async_class}"
+    return f"{sdk}.{sync_class}"
 
 
 def _is_awaited(method: TestDouble) -> bool:

@@ -128,6 +128,8 @@ class SymbolTable:
         """The names of mocks that do not replace `llm`, which are left alone."""
         self.clients: frozenset[str] = frozenset()
         """The names of clients that the test hands to the application."""
+        self.sdks: frozenset[str] = frozenset()
+        """The SDKs that the file names."""
         self.class_patches: dict[str, TestDouble] = {}
         """The mocks of client classes by their targets, whose patches may stay and wrap them."""
         self.checked_classes: dict[str, TestDouble] = {}

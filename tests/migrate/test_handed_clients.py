@@ -163,3 +163,50 @@ def test_one_that_is_an_attribute_of_itself(tmp_path: Path) -> None:
         "(mock_llm_responses):\n    client = openai.OpenAI()\n"
         '    mock_llm_responses.set("*", "Hi")\n    app.run(client)'
     )
+
+
+PATCHED = """:
+    {line}
+    with patch.object({owner}, "create", return_value={response}) as create:
+        app.run(service)
+    create.assert_called_once_with(seed=1)
+"""
+PATCH_IMPORT = "from unittest.mock import patch\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "owner", "response"),
+    [
+        ("service = app.Service()", "service.client.chat.completions", "new_response()"),
+        ("service = app.OpenAI()", "service.chat.completions", "new_response()"),
+        ("service = app.Service()", "service._claude.messages", "new_message()"),
+    ],
+)
+def test_a_method_of_a_client_that_exists_is_patched(
+    tmp_path: Path, line: str, owner: str, response: str
+) -> None:
+    test = PATCHED.format(line=line, owner=owner, response=response)
+    new = migrate(tmp_path, test, imports=PATCH_IMPORT)
+    assert new.partition(f"{line}\n")[2].splitlines() == [
+        '    mock_llm_responses.set("*", "Hi")',
+        "    app.run(service)",
+        "    mock_llm_calls.assert_called_once()",
+        '    assert mock_llm_calls.last_call.request.body == {"seed": 1}',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "owner", "topic"),
+    [
+        ("service = MagicMock()", "service.chat.completions", "openai"),
+        ("service = app.Service()", "service.chat.rooms", "openai"),
+        ("service = app.Service()", "service.client.beta.messages", "Anthropic"),
+        ("service = app.Service()", "service.client.messages", "openai"),
+    ],
+)
+def test_a_method_of_something_else_is_left_alone(
+    tmp_path: Path, line: str, owner: str, topic: str
+) -> None:
+    test = PATCHED.format(line=line, owner=owner, response="new_response()")
+    result = run(tmp_path, test, topic, PATCH_IMPORT)
+    assert (result.after, result.manual_changes) == (result.before, ())
