@@ -61,6 +61,7 @@ class TestDouble:
         problem: why its behaviour is unknown.
         methods: for an object of a class, its methods, which were evaluated already.
         responses: for a function, the doubles made before that a call of it may return.
+        logs: for a function, those in which it keeps the arguments of its calls.
     """
 
     __test__ = False  # the name begins as a test class does
@@ -74,6 +75,7 @@ class TestDouble:
     problem: CannotRewrite | None = None
     methods: Set[str] | None = None
     responses: list[TestDouble] = field(default_factory=list)
+    logs: list[ArgumentLog] = field(default_factory=list)
 
     def get_attribute(self, name: str) -> Value:
         """Return an attribute; a mock makes the ones it does not have."""
@@ -113,6 +115,73 @@ class TestDouble:
     def is_unconfigured(self) -> bool:
         """Return whether it has no result, no side effect and no problem."""
         return self.return_value is None and self.side_effect is None and self.problem is None
+
+
+@dataclass
+class Record:
+    """A form in which one fake keeps each call.
+
+    Attributes:
+        double: the double for the fake.
+        kind: `append` to a list, `assign` in place of the last one, `merge` into a dict, or
+            `items` of a dict.
+        values: what is kept, by the keys of `items`; others have the key `""`.
+        first: the name of its first parameter.
+    """
+
+    double: TestDouble
+    kind: str
+    values: dict[str, cst.BaseExpression]
+    first: str
+
+    def describe(self) -> tuple[object, ...]:
+        """Return a value that is equal for records of one form."""
+        sources = {}
+        for key, value in self.values.items():
+            sources[key] = to_source(value)
+        return self.kind, sources, self.first
+
+
+@dataclass(eq=False)
+class ArgumentLog(TestDouble):
+    """A list, a dict or an attribute in which fakes keep the arguments of their calls.
+
+    Attributes:
+        records: what each fake keeps in it.
+        has_conflict: whether a fake keeps several values at one place.
+    """
+
+    has_any_attribute: bool = False
+    records: list[Record] = field(default_factory=list)
+    has_conflict: bool = False
+
+    @property
+    def is_mixed(self) -> bool:
+        """Return whether fakes keep their calls in several ways."""
+        if self.has_conflict:
+            return True
+        first, *others = [record.describe() for record in self.records]
+        return any(form != first for form in others)
+
+    def keeps_calls_of(self, double: TestDouble) -> bool:
+        """Return whether a double, or the function that it calls, is one of the fakes."""
+        for record in self.records:
+            if record.double is double or record.double is double.side_effect:
+                return True
+        return False
+
+    def note(self, new: Record) -> None:
+        """Add what a fake keeps of each call to what it keeps otherwise."""
+        for record in self.records:
+            if record.double is not new.double:
+                continue
+            is_kept_twice = not record.values.keys().isdisjoint(new.values)
+            if record.kind != new.kind or is_kept_twice:
+                self.has_conflict = True
+            record.values |= new.values
+            return
+        self.records.append(new)
+        new.double.logs.append(self)
 
 
 @dataclass(eq=False)
@@ -168,3 +237,4 @@ def iterate_doubles(values: Iterable[Value | None]) -> Iterator[TestDouble]:
             yield value
             pending += [*value.attributes.values(), value.return_value, value.side_effect]
             pending += value.responses
+            pending += value.logs

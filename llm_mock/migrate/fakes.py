@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import libcst as cst
 import libcst.matchers as m
 
+from llm_mock.migrate.argument_logs import (
+    find_containers,
+    get_container_name,
+    is_empty_container,
+    take_logs,
+)
 from llm_mock.migrate.doubles import (
     Argument,
+    ArgumentLog,
     PlainCode,
     ReturnByName,
     SideEffectList,
@@ -16,7 +23,7 @@ from llm_mock.migrate.doubles import (
     Value,
 )
 from llm_mock.migrate.fake_streams import find_items, find_yielded, is_super_init
-from llm_mock.migrate.manual_changes import CannotRewrite
+from llm_mock.migrate.manual_changes import SEE_GUIDE, CannotRewrite
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import (
     FunctionDouble,
@@ -25,7 +32,6 @@ from llm_mock.migrate.symbol_table import (
     is_namespace,
 )
 from llm_mock.migrate.syntax import (
-    collect_names,
     find_nodes,
     get_arguments,
     get_first_line,
@@ -35,6 +41,14 @@ from llm_mock.migrate.syntax import (
     get_string,
     split_block,
     to_source,
+)
+
+SEE_RECORDS = (
+    "Remove it: mock_llm_calls.calls has each call, and mock_llm_calls.last_call.request.body what "
+    "was sent."
+)
+_KEEPING_CALL = m.Call(
+    m.Attribute(attr=m.Name("append") | m.Name("update") | m.Name("extend")),
 )
 
 
@@ -185,7 +199,7 @@ def call_helper(
     # The result of a decorated one, such as a context manager, is something else.
     if yielded is not None and not function.decorators:
         return table.evaluate(yielded)
-    return _run_body(function, table)
+    return _run_body(function, table, get_statements(function))
 
 
 def new_function_double(function: cst.FunctionDef, closure: SymbolTable) -> TestDouble:
@@ -222,7 +236,14 @@ def _configure_from_body(
     table: SymbolTable,
 ) -> None:
     """Set what a function returns, raises or yields as the behaviour of a double."""
-    body = get_statements(function)
+    body = take_logs(
+        function,
+        get_statements(function),
+        double,
+        table.values,
+    )
+    if isinstance(double, FunctionDouble):
+        double.behaviour = body
     if len(body) == 1:
         only = get_small_statement(body[0])
     else:
@@ -232,17 +253,22 @@ def _configure_from_body(
         return
     yielded = find_yielded(body, table)
     if yielded is None:
-        double.return_value = _run_body(function, table)
+        double.return_value = _run_body(function, table, body)
     else:
         # An async generator is iterated, not awaited.
         double.is_async = False
         double.return_value = table.evaluate(yielded)
 
 
-def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
+def _run_body(
+    function: cst.FunctionDef,
+    table: SymbolTable,
+    body: Sequence[cst.BaseStatement],
+) -> Value:
     """Run the body of a helper, which makes and configures mocks and returns one."""
     choices: list[tuple[str, Value]] = []
-    for node in _iterate_reached(get_statements(function), table):
+    containers = find_containers(function)
+    for node in _iterate_reached(body, table):
         choice = _evaluate_choice(node, table)
         if choice is not None:
             choices.append(choice)
@@ -251,18 +277,41 @@ def _run_body(function: cst.FunctionDef, table: SymbolTable) -> Value:
             table.functions[node.name.value] = (node, table)
             continue
         part = get_small_statement(node)
-        if _is_visible_import(part, table):
+        if _add_log(part, containers, table) or _is_visible_import(part, table):
             continue
         if isinstance(part, cst.Return) and part.value is not None:
             value = table.evaluate(part.value)
-            if choices:
-                return ReturnByName((*choices, ("*", value)))
-            return value
-        if part is None or not apply_configuration(part, table):
-            name = function.name.value
-            line = get_first_line(node)
-            raise CannotRewrite(f"{name} does more than make a mock: {line}", node=node)
+            return ReturnByName((*choices, ("*", value))) if choices else value
+        if not _configures(part, table):
+            raise _new_problem(function, node)
     raise CannotRewrite(f"{function.name.value} returns nothing", node=function)
+
+
+def _add_log(
+    node: cst.BaseSmallStatement | None,
+    containers: Container[str],
+    table: SymbolTable,
+) -> bool:
+    """Add the log that a statement makes; return False for another one."""
+    name = "" if node is None else get_container_name(node)
+    if name not in containers:
+        return False
+    table.values[name] = ArgumentLog()
+    return True
+
+
+def _configures(node: cst.BaseSmallStatement | None, table: SymbolTable) -> bool:
+    return node is not None and apply_configuration(node, table)
+
+
+def _new_problem(function: cst.FunctionDef, node: cst.BaseStatement) -> CannotRewrite:
+    """Return the error for a statement that a mock has no need of."""
+    name = function.name.value
+    line = get_first_line(node)
+    part = get_small_statement(node)
+    may_keep = isinstance(part, cst.Expr) and m.matches(part.value, _KEEPING_CALL)
+    advice = SEE_RECORDS if may_keep else SEE_GUIDE
+    return CannotRewrite(f"{name} does more than make a mock: {line}", advice, node)
 
 
 def _is_visible_import(node: cst.BaseSmallStatement | None, table: SymbolTable) -> bool:
@@ -449,7 +498,7 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
     fake = TestDouble(has_any_attribute=False)
     for part in statements:
         if not isinstance(part, cst.FunctionDef):
-            _set_class_attribute(fake, definition.name.value, part, caller)
+            _set_class_attribute(fake, definition, part, caller)
     _initialize(
         fake,
         definition,
@@ -462,6 +511,7 @@ def new_fake(definition: cst.ClassDef, node: cst.Call, caller: SymbolTable) -> V
             method,
             fake,
             caller,
+            _list_closure(definition, caller),
         )
     fake.methods = methods.keys()
     return fake
@@ -490,19 +540,22 @@ def _new_stream(
 
 def _set_class_attribute(
     fake: TestDouble,
-    class_name: str,
+    definition: cst.ClassDef,
     node: cst.BaseStatement,
     caller: SymbolTable,
 ) -> None:
     part = get_small_statement(node)
-    if isinstance(part, cst.Assign):
-        [target, *_] = part.targets
-        name = target.target
-        if isinstance(name, cst.Name):
-            value = caller.evaluate(part.value)
-            fake.attributes[name.value] = value
-    elif not isinstance(part, (cst.AnnAssign, cst.Pass)):
+    if isinstance(part, cst.Pass) or (isinstance(part, cst.AnnAssign) and part.value is None):
+        return
+    if not isinstance(part, (cst.Assign, cst.AnnAssign)):
+        class_name = definition.name.value
         raise CannotRewrite(f"the class {class_name} does more than a fake needs", node=node)
+    name = get_container_name(part)
+    value = part.value
+    # All tests of the file share such a list.
+    is_shared = is_empty_container(value) and definition in caller.scope.module_classes
+    if name and value is not None and not is_shared:
+        fake.attributes[name] = caller.evaluate(value)
 
 
 def _initialize(
@@ -519,7 +572,11 @@ def _initialize(
         return
     names = get_parameter_names(init)
     self_name = names[0] if names else "self"
-    values = {self_name: fake, **bind_arguments(init, node, caller, skip=1)}
+    values = {
+        **_list_closure(definition, caller),
+        self_name: fake,
+        **bind_arguments(init, node, caller, skip=1),
+    }
     table = SymbolTable(caller.scope, values, caller.depth + 1)
     for part in get_statements(init):
         inner = get_small_statement(part)
@@ -537,19 +594,19 @@ def _new_method_double(
     method: cst.FunctionDef,
     fake: TestDouble,
     caller: SymbolTable,
+    closure: Mapping[str, Value],
 ) -> TestDouble:
     double = TestDouble(is_async=method.asynchronous is not None, has_any_attribute=False)
     names = get_parameter_names(method) or ["self"]
     table = SymbolTable(
         caller.scope,
-        {name: Argument(name) for name in names},
+        {**closure, **{name: Argument(name) for name in names}},
         caller.depth + 1,
     )
     table.values[names[0]] = fake
     try:
         if method.decorators:
             raise CannotRewrite(f"{method.name.value} has a decorator", node=method)
-        _refuse_recording(method, names[0])
         _configure_from_body(double, method, table)
     except CannotRewrite as error:
         # A problem only if the application calls it.
@@ -557,16 +614,12 @@ def _new_method_double(
     return double
 
 
-def _refuse_recording(method: cst.FunctionDef, self_name: str) -> None:
-    """Refuse a fake that keeps its calls, as in `self.prompts.append(prompt)`."""
-    for node in get_statements(method):
-        part = get_small_statement(node)
-        if not isinstance(part, cst.Expr) or not isinstance(part.value, cst.Call):
-            continue
-        if self_name in collect_names(part):
-            raise CannotRewrite(
-                f"{method.name.value} of the fake records its calls",
-                "Remove the fake: mock_llm_calls.calls has every call, with its prompt, "
-                "system prompt and schema.",
-                method,
-            )
+def _list_closure(definition: cst.ClassDef, caller: SymbolTable) -> dict[str, Value]:
+    """Return the logs around a class that the test itself defines."""
+    logs: dict[str, Value] = {}
+    if definition in caller.scope.module_classes:
+        return logs
+    for name, value in caller.values.items():
+        if isinstance(value, ArgumentLog):
+            logs[name] = value
+    return logs

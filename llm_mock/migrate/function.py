@@ -94,6 +94,7 @@ def _rewrite(
     asserted_models: dict[str, Sequence[str]] = {}
     clients: dict[str, str] = {}
     checked: frozenset[str] = frozenset()
+    problems: list[CannotRewrite] = []
     while True:
         state = FunctionState(
             name,
@@ -125,9 +126,21 @@ def _rewrite(
             asserted_models = _collect_asserted_models(state)
             if asserted_models:
                 continue
-        if isinstance(outcome, CannotRewrite):
-            raise outcome
-        return state, outcome
+        if not isinstance(outcome, CannotRewrite):
+            return state, outcome
+        problems.append(outcome)
+        unrelated |= _find_logs(state, problems[0])
+
+
+def _find_logs(state: FunctionState, problem: CannotRewrite) -> frozenset[str]:
+    """Return the names that a pass took for logs; raise its problem if there are none.
+
+    Without them a reply function may go on to keep what it is called with.
+    """
+    logs = state.find_logs()
+    if not logs:
+        raise problem
+    return logs
 
 
 def _collect_asserted_models(state: FunctionState) -> dict[str, Sequence[str]]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from llm_mock.migrate.argument_logs import find_containers
 from llm_mock.migrate.body import Slot
 from llm_mock.migrate.configured_replies import ConfiguredReplies
-from llm_mock.migrate.doubles import PatchedGetter, TestDouble, Value
+from llm_mock.migrate.doubles import ArgumentLog, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
@@ -128,6 +129,8 @@ class FunctionState:
         parameters = get_parameter_names(function)
         self.table = SymbolTable(context.scope.copy_for_function(parameters))
         self.table.unrelated = unrelated
+        self.containers = find_containers(function) - unrelated
+        """The names that may stand for what fakes keep of their calls."""
         self.table.clients = frozenset(clients)
         self.table.sdks = context.sdks
         self.clients = clients
@@ -167,6 +170,12 @@ class FunctionState:
         client = new_handed_client(name, double, self.clients[name])
         self.replies.replacements.append(client.double)
         self.getters.append(client)
+
+    def find_logs(self) -> frozenset[str]:
+        """Return the names of the function that stand for what fakes keep of their calls."""
+        values = self.table.values
+        names = [name for name in self.containers if isinstance(values.get(name), ArgumentLog)]
+        return frozenset(names)
 
     def add_patch(self, patch: Patch) -> None:
         """Add a patch of `llm`, with the models that are requested from it."""

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import libcst as cst
 import libcst.matchers as m
 
-from llm_mock.migrate.doubles import LegacyMock, PatchedGetter, TestDouble, Value
+from llm_mock.migrate.argument_logs import ARGUMENTS, CALL
+from llm_mock.migrate.call_values import (
+    ATTACHMENTS,
+    PARTS_OF_CALLS,
+    AttachmentList,
+    CallList,
+    CallValue,
+    Kept,
+    KeptItems,
+    KeywordArguments,
+    PositionalArguments,
+    SingleAttachment,
+    SingleCall,
+)
+from llm_mock.migrate.doubles import ArgumentLog, LegacyMock, PatchedGetter, TestDouble, Value
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import (
     ANY_MODEL,
@@ -24,15 +38,19 @@ from llm_mock.migrate.sdk_clients import (
     LITELLM,
     PatchedClient,
     find_method_path,
+    find_methods,
     has_two_kinds,
 )
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
     collect_names,
+    get_dotted_name,
+    get_elements,
     get_index,
     get_int,
     get_string,
     parse_expression,
+    read_dict,
     separate_quotes,
     to_source,
 )
@@ -49,10 +67,13 @@ SEE_CLIENT = (
     "The client is a real one now: assert on its attributes, such as client.base_url and "
     "client.api_key."
 )
+SEE_ALL = (
+    "The fake keeps the arguments of all calls, each the last one of its name. Assert on "
+    "mock_llm_calls.last_call.request.body, or on that of each call of mock_llm_calls.calls."
+)
 SEE_REQUESTS = f"{REQUESTS} has the names that were given to get_model, in order."
 # The other keyword arguments of a call are its options.
 KWARGS = ("system", "schema")
-ATTACHMENTS = "attachments"
 UNSUPPORTED_KEYWORDS = (
     "tools",
     ATTACHMENTS,
@@ -70,7 +91,7 @@ ADDED_ARGUMENT = "encoding_format"
 # The arguments of litellm that it sends to OpenAI as they are.
 LITELLM_ARGUMENTS = ("messages", "temperature", "max_tokens", "top_p", "tools", "tool_choice")
 _LEN_CALL = m.Call(m.Name("len"), [m.Arg()])
-_GET_CALL = m.Call(m.Attribute(attr=m.Name("get")))
+_GET_CALL = m.Call(m.Attribute(attr=m.Name("get")), [m.Arg(), m.ZeroOrMore()])
 # Of `unittest`.
 _MEMBERSHIP_ASSERTION = m.Call(
     m.Attribute(m.Name("self"), m.Name("assertIn") | m.Name("assertNotIn")),
@@ -80,102 +101,19 @@ _MEMBERSHIP_ASSERTION = m.Call(
 CALL_ATTRIBUTES = ("call_count", "called", "call_args", "call_args_list")
 
 
-@dataclass(frozen=True)
-class CallList:
-    """An expression for a list of recorded calls.
-
-    Attributes:
-        source: the expression.
-        is_of_getter: whether they are calls of `get_model`, of which only the names are recorded.
-        is_legacy: whether the old test reads records of its own mock.
-        sdk: the SDK that is called, whose arguments are those of the request; empty for `llm`.
-    """
-
-    source: str
-    is_of_getter: bool = False
-    is_legacy: bool = False
-    sdk: str = ""
-
-
-@dataclass(frozen=True)
-class SingleCall:
-    """An expression for one recorded call.
-
-    Attributes:
-        source: the expression.
-        is_of_getter: whether it is a call of `get_model`, recorded as the name it was given.
-        is_legacy: whether the old test reads a record of its own mock.
-        sdk: the SDK that is called, whose arguments are those of the request; empty for `llm`.
-    """
-
-    source: str
-    is_of_getter: bool = False
-    is_legacy: bool = False
-    sdk: str = ""
-
-    @property
-    def is_last(self) -> bool:
-        """Return whether it is another call after each call of the application."""
-        return self.source.endswith(".last_call") or "[-" in self.source
-
-
-@dataclass(frozen=True)
-class PositionalArguments:
-    """The positional arguments of a call."""
-
-    call: SingleCall
-
-
-@dataclass(frozen=True)
-class KeywordArguments:
-    """The keyword arguments of a call."""
-
-    call: SingleCall
-
-
-@dataclass(frozen=True)
-class AttachmentList:
-    """The attachments of a call."""
-
-    call: SingleCall
-
-    @property
-    def source(self) -> str:
-        """The expression for them in a record."""
-        return f'{self.call.source}["kwargs"]["{ATTACHMENTS}"]'
-
-
-@dataclass(frozen=True)
-class SingleAttachment:
-    """One attachment of a call, of which a record has the fields.
-
-    Attributes:
-        call: the call.
-        source: the expression for the attachment.
-    """
-
-    call: SingleCall
-    source: str
-
-
-CallValue = (
-    CallList
-    | SingleCall
-    | PositionalArguments
-    | KeywordArguments
-    | AttachmentList
-    | SingleAttachment
-)
-"""A value that is read from calls and has no expression of its own."""
-
-
 _READING_NODES = (
     cst.Attribute,
     cst.Subscript,
     cst.Call,
     cst.Comparison,
 )
-PARTS_OF_CALLS = (PositionalArguments, KeywordArguments, AttachmentList, SingleAttachment)
+_LITERALS = (
+    cst.SimpleString,
+    cst.Integer,
+    cst.Float,
+    cst.List,
+    cst.Dict,
+)
 
 
 class MockRole(NamedTuple):
@@ -185,6 +123,13 @@ class MockRole(NamedTuple):
     getter: PatchedGetter
     model: str
     path: str = ""
+
+    def has_calls_of(self, other: MockRole) -> bool:
+        """Return whether the calls of another role are recorded beside those of this one."""
+        # The calls of all clients are.
+        if other.sdk:
+            return True
+        return self.getter is other.getter and self.model == other.model
 
     @property
     def sdk(self) -> str:
@@ -221,6 +166,8 @@ class CallReader:
         """Whether the test reads or asserts more than that there is no call."""
         self.asserted_models: dict[str, list[str]] = {}
         """The only models that are requested, as assertions say, by patched target."""
+        self.compared: set[int] = set()
+        """The ids of the nodes that are compared with a literal other than None."""
         self._resolve_model = resolve_model
         self._outdated: set[str] = set()
 
@@ -267,6 +214,183 @@ class CallReader:
             if isinstance(getter, PatchedClient) and getter.double is double:
                 return SEE_CLIENT
         return otherwise
+
+    def find_recorder(self, log: ArgumentLog, node: cst.BaseExpression) -> MockRole | None:
+        """Return the part of `llm` or of an SDK whose calls a log keeps, or None.
+
+        Raises:
+            CannotRewrite: it keeps others as well, or in several ways.
+        """
+        roles = []
+        others = []
+        for double, role in self._iterate_roles():
+            if log.keeps_calls_of(double):
+                roles.append(role)
+            elif not double.is_unconfigured:
+                others.append(role)
+        if not roles:
+            return None
+        first = roles[0]
+        is_shared = any(not role.has_calls_of(first) for role in roles)
+        is_partial = any(role.has_calls_of(first) for role in others)
+        if is_shared or is_partial or log.is_mixed:
+            source = to_source(node)
+            raise CannotRewrite(
+                f"{source} keeps some calls only, or keeps them in several ways",
+                SEE_CALLS,
+                node,
+            )
+        return first
+
+    def _iterate_roles(self) -> Iterator[tuple[TestDouble, MockRole]]:
+        """Yield the doubles of all methods that call a model, each with its role."""
+        for getter in self.getters:
+            if isinstance(getter, PatchedClient):
+                client = getter.get_client() or TestDouble()
+                for path, method in find_methods(client):
+                    role = MockRole(
+                        False,
+                        getter,
+                        ANY_MODEL,
+                        path,
+                    )
+                    yield method, role
+                continue
+            if isinstance(getter.double, LegacyMock):
+                continue
+            for model, model_double in find_models(getter):
+                role = MockRole(False, getter, model)
+                for method in find_prompt_methods(model_double):
+                    yield method, role
+
+    def _read_log(
+        self,
+        node: cst.BaseExpression,
+    ) -> CallValue | cst.BaseExpression | None:
+        """Read what a fake keeps of its calls; return None for any other expression."""
+        log = self._find_log(node)
+        if log is None:
+            return None
+        role = self.find_recorder(log, node)
+        if role is None:
+            return None
+        owner = self.find_call_owner(role)
+        self.checks_calls = True
+        self.expects_calls = True
+        [record, *_] = log.records
+        calls = format_history(owner)
+        last_call = f"{owner}.last_call"
+        call = SingleCall(last_call, sdk=role.sdk)
+        if record.kind == "items":
+            return KeptItems(
+                call,
+                record.values,
+                record.first,
+            )
+        value = record.values[""]
+        kept = Kept(value, record.first)
+        if record.kind == "append":
+            return CallList(
+                calls,
+                sdk=role.sdk,
+                kept=kept,
+            )
+        result = self._read_kept(call, kept)
+        if record.kind == "merge" and isinstance(result, KeywordArguments):
+            return KeywordArguments(call, calls)
+        return result
+
+    def _read_kept(self, call: SingleCall, kept: Kept) -> CallValue | cst.BaseExpression:
+        """Return what a fake keeps of one call.
+
+        Raises:
+            CannotRewrite: a record of the call does not have it.
+        """
+        source = to_source(kept.value)
+        if source == ARGUMENTS:
+            return KeywordArguments(call)
+        if source == CALL:
+            return call
+        items = _list_items(kept.value)
+        if items:
+            return KeptItems(
+                call,
+                items,
+                kept.first,
+            )
+        if not call.sdk:
+            # llm calls it with the prompt as the first argument.
+            first = f'{ARGUMENTS}["{kept.first}"]'
+            source = source.replace(first, f'{ARGUMENTS}["prompt"]')
+        self.names[ARGUMENTS] = KeywordArguments(call)
+        try:
+            value = parse_expression(source)
+            result = self.rewrite(value)
+        finally:
+            del self.names[ARGUMENTS]
+        # The prompt is no option, and has no default value.
+        is_optional_prompt = not call.sdk and f'.get("{kept.first}"' in source
+        if is_optional_prompt or ARGUMENTS in collect_names(result):
+            old_source = source.replace(ARGUMENTS, "kwargs")
+            raise CannotRewrite(f"a fake keeps {old_source}, which has no equivalent", SEE_CALLS)
+        return result
+
+    def read_calls(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
+        """Return the calls of which a fake keeps something; None for any other expression.
+
+        What it keeps is empty, or None, before the first of them.
+        """
+        if isinstance(node, cst.Name) and node.value in self.names:
+            value = self.names[node.value]
+            if not isinstance(value, CallList) or value.kept is None:
+                return None
+            return parse_expression(value.source)
+        log = self._find_log(node)
+        if log is None:
+            return None
+        role = self.find_recorder(log, node)
+        if role is None:
+            return None
+        [record, *_] = log.records
+        is_whole = record.kind != "assign" or to_source(record.values[""]) == ARGUMENTS
+        if not is_whole:
+            # An argument may be empty or None in each call.
+            return None
+        self.checks_calls = True
+        self.expects_calls = True
+        owner = self.find_call_owner(role)
+        calls = format_history(owner)
+        return parse_expression(calls)
+
+    def is_argument(self, node: cst.Name) -> bool:
+        """Return whether a fake assigns an argument of each call to a name."""
+        log = self._find_log(node)
+        if log is None:
+            return False
+        return any(record.kind == "assign" for record in log.records)
+
+    def _is_fake(self, node: cst.BaseExpression) -> bool:
+        """Return whether a node is a name that stands for a double, or an attribute of one."""
+        name = get_dotted_name(node) or ""
+        root = name.partition(".")[0]
+        value = self.table.values.get(root)
+        if isinstance(value, ArgumentLog):
+            return False
+        return isinstance(value, TestDouble)
+
+    def _find_log(self, node: cst.BaseExpression) -> ArgumentLog | None:
+        """Return the log that a name or an attribute stands for, or None."""
+        value: Value | None = None
+        if isinstance(node, cst.Name):
+            name = node.value
+            if name not in self.names:
+                value = self.table.values.get(name)
+        elif isinstance(node, cst.Attribute) and self._is_fake(node.value):
+            double = self.table.evaluate(node.value)
+            name = node.attr.value
+            if isinstance(double, TestDouble):
+                value = double.attributes.get(name)
+        return value if isinstance(value, ArgumentLog) else None
 
     def find_call_owner(self, role: MockRole) -> str:
         """Return the expression that has the calls of a role: all models, or one of them."""
@@ -333,7 +457,9 @@ class CallReader:
         found = self.table.find_mocks(node)
         for name in names & (self.names.keys() | self.loop_variables):
             # A loop variable that is used as a record is valid in the new test.
-            if name not in self.loop_variables or not _is_used_as_record(name, node):
+            has_items = isinstance(self.names.get(name), SingleCall)
+            is_loop_variable = name in self.loop_variables
+            if not is_loop_variable or not _is_used_as_record(name, node, has_items=has_items):
                 found.add(name)
         return found
 
@@ -353,11 +479,17 @@ class CallReader:
                 "Rename one of them, then run this again.",
                 node,
             )
-        self.names[name] = SingleCall(
+        call = SingleCall(
             name,
             is_legacy=calls.is_legacy,
             sdk=calls.sdk,
         )
+        value: CallValue | cst.BaseExpression = call
+        if calls.kept is not None:
+            value = self._read_kept(call, calls.kept)
+        if isinstance(value, cst.BaseExpression):
+            raise new_no_equivalent(node.iter)
+        self.names[name] = value
         self.loop_variables.add(name)
 
     def read(self, node: cst.BaseExpression) -> CallValue | cst.BaseExpression | None:
@@ -374,7 +506,9 @@ class CallReader:
                     "Read it at once, or by its position: mock_llm_calls.calls[0].",
                     node,
                 )
-            return self.names.get(node.value)
+            if node.value in self.names:
+                return self.names[node.value]
+            return self._read_log(node)
         if not self.find_reads(node):
             return None
         if isinstance(node, cst.Attribute):
@@ -389,6 +523,9 @@ class CallReader:
 
     def _read_attribute(self, node: cst.Attribute) -> CallValue | cst.BaseExpression | None:
         name = node.attr.value
+        log = self._read_log(node)
+        if log is not None:
+            return log
         owner = self.read(node.value)
         if isinstance(owner, SingleAttachment):
             return _read_attachment(owner, name)
@@ -442,20 +579,56 @@ class CallReader:
             return None
         number = get_int(index)
         name = get_string(index)
-        if isinstance(owner, CallList) and number is not None:
-            source = f"{owner.source}[{number}]"
-            return SingleCall(source, owner.is_of_getter, owner.is_legacy, owner.sdk)
+        if isinstance(owner, CallList):
+            return self._read_call_at(owner, number)
         if isinstance(owner, SingleCall):
             return _read_call_item(owner, number, name)
-        if isinstance(owner, PositionalArguments) and number == 0:
-            return _read_first_argument(owner.call)
-        if isinstance(owner, KeywordArguments) and name:
-            return _read_item(owner, name, node)
+        if isinstance(owner, PositionalArguments):
+            return _read_positional_argument(owner, number)
         if isinstance(owner, AttachmentList):
             return _read_attachment_at(owner, number)
+        if isinstance(owner, KeptItems):
+            key = name or str(number)
+            return self.read_kept_item(owner, key, node)
+        if isinstance(owner, KeywordArguments) and name:
+            return _read_item(owner, name, node)
         return None
 
-    def _read_call(self, node: cst.Call) -> cst.BaseExpression | None:
+    def _read_call_at(
+        self,
+        calls: CallList,
+        number: int | None,
+    ) -> CallValue | cst.BaseExpression | None:
+        """Read `calls[0]`."""
+        if number is None:
+            return None
+        call = SingleCall(
+            f"{calls.source}[{number}]",
+            calls.is_of_getter,
+            calls.is_legacy,
+            calls.sdk,
+        )
+        if calls.kept is None:
+            return call
+        return self._read_kept(call, calls.kept)
+
+    def read_kept_item(
+        self,
+        kept: KeptItems,
+        key: str,
+        node: cst.BaseExpression,
+    ) -> CallValue | cst.BaseExpression:
+        """Return an item of what a fake keeps of a call, by its key or position.
+
+        Raises:
+            CannotRewrite: there is none, or a record of the call does not have it.
+        """
+        if key not in kept.items:
+            raise new_no_equivalent(node)
+        item = Kept(kept.items[key], kept.first)
+        return self._read_kept(kept.call, item)
+
+    def _read_call(self, node: cst.Call) -> CallValue | cst.BaseExpression | None:
         """Read `len(calls)`, `kwargs.get(name)` or `self.assertIn(name, kwargs)`."""
         if m.matches(node, _MEMBERSHIP_ASSERTION):
             return self._read_membership_assertion(node)
@@ -465,17 +638,26 @@ class CallReader:
             if not isinstance(calls, (CallList, AttachmentList)):
                 return None
             return parse_expression(f"len({calls.source})")
-        if not m.matches(node, _GET_CALL) or not node.args:
-            return None
+        if m.matches(node, _GET_CALL):
+            return self._read_get(node)
+        return None
+
+    def _read_get(self, node: cst.Call) -> CallValue | cst.BaseExpression | None:
+        """Read `kwargs.get(name)`."""
         function = cst.ensure_type(node.func, cst.Attribute)
         keywords = self.read(function.value)
         argument, *defaults = node.args
         name = get_string(argument.value)
-        if not isinstance(keywords, KeywordArguments) or not name:
-            return None
         # Any default but None would have to be repeated.
-        if defaults and to_source(defaults[0].value) != "None":
+        if not name or (defaults and to_source(defaults[0].value) != "None"):
             return None
+        if isinstance(keywords, KeptItems):
+            return self.read_kept_item(keywords, name, node)
+        if not isinstance(keywords, KeywordArguments):
+            return None
+        if keywords.calls and id(node) not in self.compared:
+            # It may be missing in the last call only.
+            raise new_no_equivalent(node, SEE_ALL)
         return _read_keyword(keywords, name, node, uses_get=True)
 
     def _read_membership_assertion(self, node: cst.Call) -> cst.BaseExpression | None:
@@ -489,8 +671,9 @@ class CallReader:
         else:
             operator = cst.NotIn()
         target = cst.ComparisonTarget(operator, container.value)
-        comparison = cst.Comparison(name.value, [target])
-        comparison = _read_membership(comparison, keywords)
+        comparison = _read_membership(cst.Comparison(name.value, [target]), keywords)
+        if not isinstance(comparison, cst.Comparison):
+            return None
         [new_target] = comparison.comparisons
         new_container = container.with_changes(value=new_target.comparator)
         return node.with_changes(args=[name, new_container, *others])
@@ -503,6 +686,13 @@ class CallReader:
             keywords = self.read(target.comparator)
             if isinstance(keywords, KeywordArguments):
                 return _read_membership(node, keywords)
+            values = self._read_whole(keywords)
+            if values is not None:
+                new_target = target.with_changes(comparator=values)
+                return node.with_changes(comparisons=[new_target])
+        kept = self._compare_kept(node, target)
+        if kept is not None:
+            return kept
         left = self.read(node.left)
         if not isinstance(left, cst.BaseExpression):
             return None
@@ -515,6 +705,85 @@ class CallReader:
             new_target = target.with_changes(comparator=parse_expression(model_id))
             return node.with_changes(left=left, comparisons=[new_target])
         return None
+
+    def _compare_kept(
+        self,
+        node: cst.Comparison,
+        target: cst.ComparisonTarget,
+    ) -> cst.BaseExpression | None:
+        """Compare all that a fake keeps of a call, or of each; return None for anything else."""
+        if isinstance(target.operator, (cst.Is, cst.IsNot)):
+            return self._read_presence(node.left, target)
+        if not isinstance(target.operator, cst.Equal):
+            return None
+        if m.matches(target.comparator, m.List([])):
+            whole = self.read_calls(node.left)
+        else:
+            left = self.read(node.left)
+            whole = self._read_whole(left)
+        if whole is None:
+            return None
+        return node.with_changes(left=whole)
+
+    def _read_presence(
+        self,
+        node: cst.BaseExpression,
+        target: cst.ComparisonTarget,
+    ) -> cst.BaseExpression | None:
+        """Read `last_call is None`, which says that there was no call."""
+        log = self._find_log(node)
+        if log is None or to_source(target.comparator) != "None":
+            return None
+        calls = self.read_calls(node)
+        # A list or a dict is never None.
+        if calls is None or log.records[0].kind != "assign":
+            return None
+        source = to_source(calls)
+        if isinstance(target.operator, cst.Is):
+            return parse_expression(f"not {source}")
+        return parse_expression(f"bool({source})")
+
+    def _read_whole(
+        self,
+        value: CallValue | cst.BaseExpression | None,
+    ) -> cst.BaseExpression | None:
+        """Return the expression for all arguments of a call, or for what is kept of each call.
+
+        An argument that is not in the body of the request makes a comparison fail.
+        """
+        if isinstance(value, KeywordArguments):
+            return _format_body(value)
+        if not isinstance(value, CallList) or value.kept is None:
+            return None
+        call = SingleCall("call", sdk=value.sdk)
+        each: CallValue | cst.BaseExpression | None = self._read_kept(call, value.kept)
+        if not isinstance(each, cst.BaseExpression):
+            each = self._read_whole(each)
+        if each is None:
+            return None
+        element = to_source(each)
+        return parse_expression(f"[{element} for call in {value.source}]")
+
+
+def _format_body(keywords: KeywordArguments) -> cst.BaseExpression | None:
+    """Return the expression for all arguments of a call; None if the body has others as well."""
+    call = keywords.call
+    is_partial = not keywords.is_whole or keywords.calls
+    if is_partial or call.sdk in ("", LITELLM):
+        return None
+    return parse_expression(f"{call.source}.request.body")
+
+
+def _list_items(node: cst.BaseExpression) -> dict[str, cst.BaseExpression]:
+    """Return the items of a dict or a tuple by key or position; none for others."""
+    items: dict[str, cst.BaseExpression] = {}
+    if isinstance(node, cst.Dict):
+        items |= read_dict(node) or {}
+    elif isinstance(node, cst.Tuple):
+        elements = get_elements(node) or []
+        for position, element in enumerate(elements):
+            items[str(position)] = element
+    return items
 
 
 def _refuse_two_kinds(getter: PatchedGetter) -> None:
@@ -578,7 +847,13 @@ def _read_call_item(
     return KeywordArguments(call) if number == 1 else None
 
 
-def _read_first_argument(call: SingleCall) -> cst.BaseExpression | None:
+def _read_positional_argument(
+    arguments: PositionalArguments,
+    number: int | None,
+) -> cst.BaseExpression | None:
+    if number != 0:
+        return None
+    call = arguments.call
     if call.is_of_getter:
         return parse_expression(call.source)
     if call.sdk:
@@ -614,7 +889,7 @@ def _read_item(
         return AttachmentList(call)
     if name == "extra_body" and call.sdk in CLIENTS:
         # The SDK puts its items into the body, beside the other arguments.
-        return keywords
+        return replace(keywords, is_whole=False)
     return _read_keyword(keywords, name, node)
 
 
@@ -676,16 +951,16 @@ def new_litellm_problem(node: cst.CSTNode) -> CannotRewrite:
     )
 
 
-def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Comparison:
+def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.BaseExpression:
     """Rewrite `"system" in kwargs`."""
     [target] = node.comparisons
     call = keywords.call
     name = get_string(node.left)
     if call.sdk and name is not None:
         _check_membership(name, call.sdk, node)
-        body = parse_expression(f"{call.source}.request.body")
-        new_target = target.with_changes(comparator=body)
-        return node.with_changes(comparisons=[new_target])
+        return _read_membership_of_body(node, keywords)
+    if keywords.calls:
+        raise new_no_equivalent(node, SEE_ALL)
     if name == ATTACHMENTS and isinstance(target.operator, cst.In) and not call.is_of_getter:
         # Not `not in`: a record has no empty list of attachments.
         comparator = parse_expression(f'{call.source}["kwargs"]')
@@ -698,6 +973,21 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Co
     section = _get_section(name)
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
+    return node.with_changes(comparisons=[new_target])
+
+
+def _read_membership_of_body(
+    node: cst.Comparison,
+    keywords: KeywordArguments,
+) -> cst.BaseExpression:
+    [target] = node.comparisons
+    if keywords.calls and isinstance(target.operator, cst.NotIn):
+        # No call had the argument.
+        name = to_source(node.left)
+        condition = f"{name} not in call.request.body"
+        return parse_expression(f"all({condition} for call in {keywords.calls})")
+    body = parse_expression(f"{keywords.call.source}.request.body")
+    new_target = target.with_changes(comparator=body)
     return node.with_changes(comparisons=[new_target])
 
 
@@ -719,15 +1009,22 @@ def new_no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> Cann
     return CannotRewrite(f"{to_source(node)} has no equivalent", advice, node)
 
 
-def _is_used_as_record(name: str, node: cst.CSTNode) -> bool:
-    """Return whether a loop variable is only used like `call["prompt"]` or `call.request`."""
+def _is_used_as_record(name: str, node: cst.CSTNode, *, has_items: bool) -> bool:
+    """Return whether a loop variable is only used like `call["prompt"]` or `call.request`.
+
+    Args:
+        name: the variable.
+        node: the code.
+        has_items: whether `call["prompt"]` is such a use, and not a read of old arguments.
+    """
     variable = m.Name(name)
     key = m.SubscriptElement(m.Index(m.SimpleString()))
     # Nodes are compared by identity: the name occurs in nodes that are equal.
     allowed: set[int] = set()
-    for found in m.findall(node, m.Subscript(variable, [key])):
-        subscript = cst.ensure_type(found, cst.Subscript)
-        allowed.add(id(subscript.value))
+    if has_items:
+        for found in m.findall(node, m.Subscript(variable, [key])):
+            subscript = cst.ensure_type(found, cst.Subscript)
+            allowed.add(id(subscript.value))
     for found in m.findall(node, m.Attribute(variable, m.Name("request"))):
         attribute = cst.ensure_type(found, cst.Attribute)
         allowed.add(id(attribute.value))
@@ -781,6 +1078,13 @@ def _is_schema(node: cst.CSTNode) -> bool:
     return to_source(node).endswith('["kwargs"]["schema"]')
 
 
+def _is_literal(node: cst.BaseExpression) -> bool:
+    """Return whether a node is a literal other than None."""
+    if isinstance(node, cst.Name):
+        return node.value in ("True", "False")
+    return isinstance(node, _LITERALS)
+
+
 class _ReadRewriter(cst.CSTTransformer):
     def __init__(self, reader: CallReader) -> None:
         self.reader = reader
@@ -802,6 +1106,67 @@ class _ReadRewriter(cst.CSTTransformer):
         elif m.matches(original_node, m.UnaryOperation(m.Not())):
             self.schemas.pop(id(getattr(original_node, "expression", None)), None)
         return super().on_leave(original_node, updated_node)
+
+    def leave_Assert(self, original_node: cst.Assert, updated_node: cst.Assert) -> cst.Assert:
+        """Return an assertion on calls in place of one on what a fake keeps of them."""
+        for name in ("test", "msg"):
+            inner = getattr(original_node, name)
+            if inner is None:
+                continue
+            calls = self.reader.read_calls(inner)
+            if calls is not None:
+                updated_node = updated_node.with_changes(**{name: calls})
+        return updated_node
+
+    def leave_FormattedStringExpression(
+        self,
+        original_node: cst.FormattedStringExpression,
+        updated_node: cst.FormattedStringExpression,
+    ) -> cst.FormattedStringExpression:
+        """Return the calls in place of what a fake keeps of them, in a message."""
+        calls = self.reader.read_calls(original_node.expression)
+        if calls is None:
+            return updated_node
+        return updated_node.with_changes(expression=calls)
+
+    def leave_UnaryOperation(
+        self,
+        original_node: cst.UnaryOperation,
+        updated_node: cst.UnaryOperation,
+    ) -> cst.UnaryOperation:
+        """Return `not calls` in place of the same of what a fake keeps of them."""
+        if not isinstance(original_node.operator, cst.Not):
+            return updated_node
+        calls = self.reader.read_calls(original_node.expression)
+        if calls is None:
+            return updated_node
+        return updated_node.with_changes(expression=calls)
+
+    def leave_Name(self, original_node: cst.Name, updated_node: cst.Name) -> cst.BaseExpression:
+        """Return the argument of the last call for the name under which a fake keeps it."""
+        if not self.reader.is_argument(original_node):
+            return updated_node
+        value = self.reader.read(original_node)
+        return value if isinstance(value, cst.BaseExpression) else updated_node
+
+    # Attributes and keywords are Name nodes too.
+    def leave_Attribute(
+        self,
+        original_node: cst.Attribute,
+        updated_node: cst.Attribute,
+    ) -> cst.Attribute:
+        return updated_node.with_changes(attr=original_node.attr)
+
+    def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:
+        return updated_node.with_changes(keyword=original_node.keyword)
+
+    def visit_Comparison(self, node: cst.Comparison) -> None:
+        """Note what is compared with a literal other than None."""
+        [target, *others] = node.comparisons
+        if others or not isinstance(target.operator, (cst.Equal, cst.Is)):
+            return
+        if _is_literal(target.comparator):
+            self.reader.compared.add(id(node.left))
 
     def _add_schema(self, node: cst.BaseExpression, value: cst.BaseExpression) -> None:
         if isinstance(node, cst.Comparison):

@@ -27,6 +27,7 @@ from llm_mock.migrate.reply_functions import (
     convert_function,
     depends_on_call,
     replace_definition,
+    strip_logs,
 )
 from llm_mock.migrate.scope import Scope
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
@@ -325,9 +326,10 @@ class PromptMethod:
         """Convert a function of the prompt in its place, and configure it."""
         if function.is_async and not self.is_async:
             raise CannotRewrite(*self.async_problem)
-        parameter = self.get_call_parameter(function.definition)
+        behaviour = strip_logs(function)
+        parameter = self.get_call_parameter(behaviour.definition)
         converter = ReplyConverter(self._convert_returned, self.convert_error)
-        new = convert_function(function, parameter, converter)
+        new = convert_function(behaviour, parameter, converter)
         name = replace_definition(function, new)
         return ConfiguredReply(self.model, "set", (self.configure(name),))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import libcst as cst
 import libcst.matchers as m
@@ -26,6 +26,7 @@ from llm_mock.migrate.syntax import (
     get_first_line,
     get_parameter_names,
     get_small_statement,
+    is_docstring,
     replace_names,
     split_block,
     to_source,
@@ -70,7 +71,8 @@ def depends_on_call(double: FunctionDouble) -> bool:
     """Return whether a function may return something else at each call."""
     definition = double.definition
     parameters = get_parameter_names(definition)
-    if double.problem is None and collect_names(definition.body).isdisjoint(parameters):
+    names = collect_names(cst.IndentedBlock([*double.behaviour]))
+    if double.problem is None and names.isdisjoint(parameters):
         return False
     return not definition.decorators and not find_nodes(definition.body, cst.Yield)
 
@@ -113,6 +115,17 @@ def convert_function(
         returns=None,
         body=body.replace(definition.body),
     )
+
+
+def strip_logs(double: FunctionDouble) -> FunctionDouble:
+    """Return a function without the statements that keep the arguments of its calls."""
+    if not double.logs:
+        return double
+    block = double.definition.body
+    kept = [node for node in split_block(block) if node in double.behaviour or is_docstring(node)]
+    body = block.with_changes(body=kept)
+    definition = double.definition.with_changes(body=body)
+    return replace(double, definition=definition)
 
 
 def replace_definition(double: FunctionDouble, new: cst.FunctionDef) -> str:

@@ -69,6 +69,8 @@ class Scope:
             elif isinstance(node, cst.SimpleStatementLine):
                 for part in node.body:
                     self._add_small_statement(part)
+        self.module_classes = frozenset(self.classes.values())
+        """Those of the file itself; a function adds its own to the others."""
 
     def _add_small_statement(self, node: cst.BaseSmallStatement) -> None:
         if isinstance(node, (cst.Import, cst.ImportFrom)):

@@ -318,6 +318,9 @@ def _walk(owner: TestDouble) -> Iterator[tuple[str, Value]]:
     while pending:
         current, prefix = pending.pop(0)
         for name, value in current.attributes.items():
+            is_root = current is owner
+            if _is_own_state(name, value, current, is_root):
+                continue
             path = f"{prefix}{name}"
             yield path, value
             if not isinstance(value, TestDouble) or path in METHODS:
@@ -326,6 +329,28 @@ def _walk(owner: TestDouble) -> Iterator[tuple[str, Value]]:
                 continue
             visited.add(id(value))
             pending.append((value, f"{path}."))
+
+
+def _is_own_state(name: str, value: Value, owner: TestDouble, is_root: bool) -> bool:
+    """Return whether an attribute of a fake is for its methods only.
+
+    Args:
+        name: the attribute.
+        value: its value.
+        owner: the fake.
+        is_root: whether it is the client itself, whose values the application may read.
+    """
+    if owner.methods is None or name in owner.methods:
+        return False
+    if name.startswith("_"):
+        return True
+    if isinstance(value, PlainCode):
+        return not is_root
+    for method in owner.methods:
+        double = owner.attributes.get(method)
+        if isinstance(double, TestDouble) and double.return_value is value:
+            return True
+    return False
 
 
 def _is_container(value: Value) -> bool:

@@ -10,6 +10,7 @@ from typing import cast
 import libcst as cst
 import libcst.matchers as m
 
+from llm_mock.migrate.argument_logs import get_container_name
 from llm_mock.migrate.assertions import convert_assertion, get_assertion_name
 from llm_mock.migrate.body import (
     Body,
@@ -21,7 +22,15 @@ from llm_mock.migrate.body import (
     get_leading_lines,
     is_empty,
 )
-from llm_mock.migrate.doubles import LegacyMock, PlainCode
+from llm_mock.migrate.call_values import (
+    CallList,
+    CallValue,
+    KeptItems,
+    KeywordArguments,
+    PositionalArguments,
+    SingleCall,
+)
+from llm_mock.migrate.doubles import ArgumentLog, LegacyMock, PlainCode, Value
 from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.function_state import FunctionState, UnrelatedMock
 from llm_mock.migrate.legacy_mock import convert_set_response
@@ -33,14 +42,7 @@ from llm_mock.migrate.patches import (
     parse_patch,
     wrap_class,
 )
-from llm_mock.migrate.recorded_calls import (
-    SEE_CALLS,
-    CallList,
-    CallValue,
-    KeywordArguments,
-    PositionalArguments,
-    SingleCall,
-)
+from llm_mock.migrate.recorded_calls import SEE_CALLS
 from llm_mock.migrate.started_patches import StartedPatches
 from llm_mock.migrate.syntax import (
     find_nodes,
@@ -248,6 +250,8 @@ class StatementRewriter:
         """Rewrite a statement that only concerns mocks; return None for any other."""
         if isinstance(part, (cst.Import, cst.ImportFrom)):
             return [LocalDefinition(node, self.table.scope.add_import(part))]
+        if self._add_log(part):
+            return [self._add_slot(Slot.replace(node, configures=True))]
         has_yield = isinstance(getattr(part, "value", None), cst.Yield)
         if has_yield or isinstance(part, cst.Return):
             return self._rewrite_given_value(node, part)
@@ -261,13 +265,17 @@ class StatementRewriter:
             rewritten = None
         if rewritten is not None:
             return rewritten
-        if isinstance(part, (cst.Assign, cst.AnnAssign)):
-            assigned = part.value
-        else:
-            assigned = None
-        if assigned is not None and self._is_read(assigned):
+        if isinstance(part, (cst.Assign, cst.AnnAssign)) and self._is_read(part.value):
             return None
         return self._rewrite_configuration(node, part)
+
+    def _add_log(self, part: cst.BaseSmallStatement) -> bool:
+        """Add the list or dict in which fakes may keep arguments; return False for another."""
+        name = get_container_name(part)
+        if self._nesting or name not in self.state.containers:
+            return False
+        self.table.values[name] = ArgumentLog()
+        return True
 
     def _keep_check(self, node: cst.SimpleStatementLine) -> list[Part]:
         """Keep a statement about the calls of a class, which its patch still records."""
@@ -315,6 +323,9 @@ class StatementRewriter:
         started = self.started_patches.find_started(part.value)
         patch = started or self._parse_patch(part.value)
         if patch is None:
+            items = self._bind_items(node, part)
+            if items is not None:
+                return items
             if not self._binds_call(part):
                 return None
             return [self._add_slot(Slot.replace(node))]
@@ -344,15 +355,19 @@ class StatementRewriter:
         if isinstance(part, cst.Pass) or not apply_configuration(part, self.table):
             return None
         self._refuse_nested(node)
-        name = _get_assigned_name(part)
-        if name in self.state.clients:
-            return self._rewrite_client(node, name)
+        names = [name for name in _list_assigned_names(part) if name in self.state.clients]
+        if names:
+            return self._rewrite_clients(node, names)
         return [self._add_slot(Slot.replace(node, configures=True))]
 
-    def _rewrite_client(self, node: cst.SimpleStatementLine, name: str) -> list[Part]:
-        """Replace the mock of a client by a real one, which the application is given."""
-        line = self.new_client(name, node)
-        return [*_replace_line(node, [line]), self._add_slot(Slot())]
+    def _rewrite_clients(
+        self,
+        node: cst.SimpleStatementLine,
+        names: Sequence[str],
+    ) -> list[Part]:
+        """Replace mocks of clients by real ones, which the application is given."""
+        lines = [self.new_client(name, node) for name in names]
+        return [*_replace_line(node, lines), self._add_slot(Slot())]
 
     def new_client(self, name: str, node: cst.CSTNode) -> str:
         """Return the statement that makes a real client under the name of a mock."""
@@ -410,11 +425,7 @@ class StatementRewriter:
         """Remove the mock that a fixture gives to its tests, which no longer need it."""
         if not self.state.is_fixture or self._nesting:
             return None
-        expression = _get_given_expression(part)
-        if expression is None:
-            value = None
-        else:
-            value = self.table.evaluate(expression)
+        value = self._evaluate_given(_get_given_expression(part))
         if isinstance(value, PlainCode) and to_source(value.node) != "None":
             if self.state.getters:
                 raise CannotRewrite("the fixture gives another value than the mock")
@@ -431,6 +442,51 @@ class StatementRewriter:
         else:
             self.state.given_slot = slot
         return parts
+
+    def _evaluate_given(self, node: cst.BaseExpression | None) -> Value | None:
+        """Return the value that a fixture gives to its tests, if it gives any."""
+        if node is None:
+            return None
+        value = self.table.evaluate(node)
+        is_log = isinstance(value, ArgumentLog) and isinstance(node, cst.Name)
+        if is_log and not self.state.replies.replaces_llm(value):
+            # A list with nothing of a model.
+            raise UnrelatedMock(to_source(node))
+        return value
+
+    def _bind_items(
+        self,
+        node: cst.SimpleStatementLine,
+        part: cst.Assign,
+    ) -> list[Part] | None:
+        """Apply `text, kwargs = calls[0]`, of which a fake keeps a pair; return None for others."""
+        [first, *others] = part.targets
+        value = self.reader.read(part.value)
+        if others or not isinstance(value, KeptItems):
+            return None
+        if not isinstance(first.target, cst.Tuple):
+            return None
+        names = _list_assigned_names(part)
+        if len(names) != len(value.items):
+            raise CannotRewrite("the arguments of a call are unpacked", node=part)
+        lines = []
+        for position, name in enumerate(names):
+            if name == "_":
+                continue
+            item = self.reader.read_kept_item(
+                value,
+                str(position),
+                part.value,
+            )
+            if not isinstance(item, cst.BaseExpression):
+                self.reader.bind(name, item)
+                continue
+            source = f"{name} = {to_source(item)}"
+            self._forget_assigned(parse_statement(source))
+            lines.append(source)
+        if lines:
+            return _replace_line(node, lines)
+        return [self._add_slot(Slot.replace(node))]
 
     def _binds_call(self, part: cst.Assign) -> bool:
         """Apply `call = prompt.call_args` or `args, kwargs = prompt.call_args`."""
@@ -455,10 +511,10 @@ class StatementRewriter:
             self.reader.bind(element.value.value, argument)
         return True
 
-    def _is_read(self, node: cst.BaseExpression) -> bool:
+    def _is_read(self, node: cst.BaseExpression | None) -> bool:
         """Return whether an expression reads mocks only in ways that can be rewritten."""
         # Without a read it may be a mock to configure.
-        if not self.reader.find_reads(node):
+        if node is None or not self.reader.find_reads(node):
             return False
         return not self.reader.find_reads(self.reader.rewrite(node))
 
@@ -530,12 +586,19 @@ class StatementRewriter:
         )
 
 
-def _get_assigned_name(part: cst.BaseSmallStatement) -> str:
-    """Return the name that a statement assigns to; empty for others."""
+def _list_assigned_names(part: cst.BaseSmallStatement) -> list[str]:
+    """Return the names that a statement assigns to; none for other statements."""
     if not isinstance(part, cst.Assign):
-        return ""
+        return []
     target = part.targets[0].target
-    return target.value if isinstance(target, cst.Name) else ""
+    elements: list[cst.BaseExpression] = [target]
+    if isinstance(target, cst.Tuple):
+        elements = [element.value for element in target.elements]
+    names = []
+    for element in elements:
+        if isinstance(element, cst.Name):
+            names.append(element.value)
+    return names
 
 
 def _is_assertion(node: cst.BaseStatement) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
 import libcst.matchers as m
 
+from llm_mock.migrate.argument_logs import split_lambda, take_logs
 from llm_mock.migrate.body import LocalDefinition
 from llm_mock.migrate.doubles import (
     Argument,
@@ -395,8 +396,15 @@ class SymbolTable:
         inner = SymbolTable(self.scope, values, self.depth + 1)
         inner.functions = self.functions
         double = TestDouble(has_any_attribute=False)
+        calls, result = split_lambda(node)
         try:
-            double.return_value = inner.evaluate(node.body)
+            others = take_logs(
+                node,
+                calls,
+                double,
+                values,
+            )
+            double.return_value = inner.evaluate(node.body if others else result)
         except CannotRewrite as error:
             # A problem only if the application calls it.
             double.problem = error
@@ -494,10 +502,12 @@ class FunctionDouble(TestDouble):
     Attributes:
         definition: its definition.
         closure: the names around it.
+        behaviour: its statements without those that only keep the arguments of a call.
     """
 
     definition: cst.FunctionDef = field(kw_only=True)
     closure: SymbolTable = field(kw_only=True)
+    behaviour: Sequence[cst.BaseStatement] = ()
 
 
 # Without one of them an object is true.

@@ -276,6 +276,15 @@ def test_what_the_sdk_puts_into_the_body(tmp_path: Path, assertion: str, new: st
     assert (body.splitlines()[-1], reason) == (statement, "")
 
 
+def test_all_arguments_are_compared(tmp_path: Path) -> None:
+    patch = f'"app.Completions.create", return_value={COMPLETION}'
+    body, reason = migrate(tmp_path, patch, after='assert call.call_args.kwargs == {"seed": 1}')
+    statement = 'assert mock_llm_calls.last_call.request.body == {"seed": 1}'
+    assert (body.splitlines()[-1], reason) == (statement, "")
+    patch = f'"litellm.completion", return_value={COMPLETION}'
+    assert migrate(tmp_path, patch, after='assert call.call_args.kwargs == {"seed": 1}')[1]
+
+
 @pytest.mark.parametrize(
     "assertion",
     ['assert {}["extra_body"] == {{"seed": 1}}', 'assert "extra_body" not in {}'],

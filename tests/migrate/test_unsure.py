@@ -245,7 +245,7 @@ UNSURE = {
                 self.prompts = []
 
             def prompt(self, text):
-                self.prompts.append(text)
+                self.prompts.append(text + str(1 + len(self.prompts)))
                 return Mock(text=lambda: "Hi")
 
         def test_it(monkeypatch):
@@ -254,7 +254,10 @@ UNSURE = {
             app.ask()
             assert fake.prompts == ["Hi"]
         """,
-        "prompt of the fake records its calls",
+        (
+            "prompt does more than make a mock: self.prompts.append(text + str(1 + len(self.prompts"
+            "))). Remove it: mock_llm_calls.calls has each call"
+        ),
     ),
     "a fixture with one test that is left": (
         """

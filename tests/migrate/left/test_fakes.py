@@ -91,7 +91,7 @@ class Recording:
         self.prompts = []
 
     def prompt(self, prompt, **options):
-        self.prompts.append(prompt)
+        self.prompts.append(f"{len(self.prompts)}. {prompt}")
         return response_of("Short")
 
 

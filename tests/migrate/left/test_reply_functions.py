@@ -545,7 +545,8 @@ class TestClients:
         calls = []
 
         def create(**options):
-            calls.append(options)
+            calls.append([*options.values()])
+            print(options)
             return completion_of(options["model"])
 
         with patch("openai.OpenAI") as client:

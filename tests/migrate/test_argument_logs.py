@@ -1,0 +1,475 @@
+"""Fakes that keep the arguments of their calls: what is left, and what is not theirs.
+
+`old/test_argument_logs.py` has what is rewritten.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("libcst")
+
+from llm_mock.migrate.file import FileResult, rewrite_file
+
+APPLICATION = """
+import litellm
+from llm import get_model
+from openai import OpenAI
+
+client = OpenAI()
+"""
+HEAD = """
+import time
+from types import SimpleNamespace as N
+from unittest.mock import MagicMock, Mock, patch
+import anthropic, litellm, openai
+import app
+
+def reply():
+    return N(choices=[N(message=N(content="Hi"))])
+
+"""
+FUNCTION = """
+def test_it():
+    kept = {empty}
+    def fake({parameters}):
+        {line}
+        return reply()
+    with patch("{target}", fake):
+        app.run()
+    {after}
+"""
+CLIENT = """
+class Completions:
+    shared = []
+    def __init__(self):
+        self.calls = []
+        self.name = "a"
+    def create(self, **kwargs):
+        {line}
+        return reply()
+
+class Client:
+    def __init__(self):
+        self.chat = N(completions=Completions())
+
+def test_it():
+    client = Client()
+    app.run(client)
+    {after}
+"""
+MEMBER = "app.client.chat.completions.create"
+
+
+def rewrite(folder: Path, source: str, *, partial: bool = False) -> FileResult:
+    (folder / "app.py").write_text(APPLICATION)
+    path = folder / "test_app.py"
+    return rewrite_file(
+        path, source.encode(), lambda test, target: (), lambda name: name, partial=partial
+    )
+
+
+def migrate(folder: Path, source: str) -> tuple[str, str]:
+    """Return what the new test does behind the call, and the reason if it is left."""
+    result = rewrite(folder, f"{HEAD}{source}")
+    reasons = [change.reason for change in result.manual_changes]
+    body = result.after.rpartition("app.run(")[2].partition("\n")[2]
+    lines = [line.strip() for line in body.splitlines()]
+    return "\n".join(line for line in lines if line), "".join(reasons)
+
+
+def migrate_function(folder: Path, **values: str) -> tuple[str, str]:
+    defaults = {
+        "empty": "{}",
+        "parameters": "**kwargs",
+        "line": "kept.update(kwargs)",
+        "target": MEMBER,
+        "after": "pass",
+    }
+    return migrate(folder, FUNCTION.format(**defaults | values))
+
+
+BODY = "mock_llm_calls.last_call.request.body"
+FIRST = "mock_llm_calls.calls[0].request.body"
+
+
+@pytest.mark.parametrize("empty", ["{}", "dict()", '{"model": None}'])
+@pytest.mark.parametrize(
+    ("line", "after", "new"),
+    [
+        ("kept.update(kwargs)", 'kept["seed"] == 1', f'{BODY}["seed"] == 1'),
+        ("kept.update(**kwargs)", 'kept["seed"] == 1', f'{BODY}["seed"] == 1'),
+        ("kept.update({**kwargs})", '"seed" in kept', f'"seed" in {BODY}'),
+        (
+            "kept.update(kwargs)",
+            '"seed" not in kept',
+            'all("seed" not in call.request.body for call in mock_llm_calls.calls)',
+        ),
+        ("kept.update(kwargs)", 'kept.get("seed") == 1', f'{BODY}.get("seed") == 1'),
+        ("kept.update(kwargs)", 'kept.get("stream") is True', f'{BODY}.get("stream") is True'),
+        ("kept.update(kwargs)", "kept", "mock_llm_calls.calls"),
+        ("kept.update(kwargs)", "not kept", "not mock_llm_calls.calls"),
+        ('kept.update(model=kwargs["model"])', 'kept["model"] == "m"', f'{BODY}["model"] == "m"'),
+        ('kept["all"] = kwargs', 'kept["all"]["seed"] == 1', f'{BODY}["seed"] == 1'),
+        ('kept["all"] = kwargs.copy()', '"seed" not in kept["all"]', f'"seed" not in {BODY}'),
+        ('kept["all"] = kwargs', 'kept["all"].get("seed") is None', f'{BODY}.get("seed") is None'),
+        ('kept["all"] = kwargs', 'kept["all"] == {"n": 1}', f'{BODY} == {{"n": 1}}'),
+        (
+            'kept["texts"] = [each["content"] for each in kwargs["messages"]]',
+            'kept["texts"] == ["Hi"]',
+            f'[each["content"] for each in {BODY}["messages"]] == ["Hi"]',
+        ),
+        ('kept["seed"] = kwargs.get("seed")', 'kept["seed"] == 1', f'{BODY}.get("seed") == 1'),
+        ('kept["seed"] = kwargs["seed"]', 'kept.get("seed") == 1', f'{BODY}["seed"] == 1'),
+        (
+            'kept["seed"] = kwargs["extra_body"]["seed"]',
+            'kept["seed"] == 1',
+            f'{BODY}["seed"] == 1',
+        ),
+    ],
+)
+def test_a_dict_is_read(tmp_path: Path, empty: str, line: str, after: str, new: str) -> None:
+    result = migrate_function(tmp_path, empty=empty, line=line, after=f"assert {after}")
+    assert result == (f"assert {new}", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "after", "new"),
+    [
+        ("kept.append(kwargs)", 'kept[0]["seed"] == 1', f'{FIRST}["seed"] == 1'),
+        ("kept.append(dict(kwargs))", 'kept[0].get("n") is None', f'{FIRST}.get("n") is None'),
+        ("kept.append(kwargs)", "len(kept) == 1, kept", "len(CALLS) == 1, CALLS"),
+        ("kept.append(kwargs)", "len(kept) == 1, f'{kept}'", "len(CALLS) == 1, f'{CALLS}'"),
+        ("kept.append(kwargs)", "kept == []", "CALLS == []"),
+        (
+            "kept.append(kwargs)",
+            'kept == [{"n": 1}]',
+            '[call.request.body for call in CALLS] == [{"n": 1}]',
+        ),
+        (
+            "kept.append(kwargs)",
+            'any("seed" in each for each in kept)',
+            'any("seed" in each.request.body for each in CALLS)',
+        ),
+        ("kept.append((args, kwargs))", 'kept[0][1]["seed"] == 1', f'{FIRST}["seed"] == 1'),
+        ("kept.append((len(kwargs['messages']), kwargs))", "kept[0][0] == 1", "len(MESSAGES) == 1"),
+        ("kept.append({'all': kwargs})", "kept[0]['all']['seed'] == 1", f'{FIRST}["seed"] == 1'),
+        ("kept.append(kwargs['model'])", "'m' in kept", "'m' in MODELS"),
+        ("kept.append(kwargs['model'])", "kept[-1] == 'm'", "LAST['model'] == 'm'"),
+    ],
+)
+def test_a_list_is_read(tmp_path: Path, line: str, after: str, new: str) -> None:
+    result, reason = migrate_function(
+        tmp_path, empty="[]", parameters="*args, **kwargs", line=line, after=f"assert {after}"
+    )
+    names = {
+        "CALLS": "mock_llm_calls.calls",
+        "MESSAGES": f'{FIRST}["messages"]',
+        "MODELS": '[call.request.body["model"] for call in mock_llm_calls.calls]',
+        "LAST['model']": 'mock_llm_calls.calls[-1].request.body["model"]',
+    }
+    for name, expression in names.items():
+        new = new.replace(name, expression)
+    assert (result, reason) == (f"assert {new}", "")
+
+
+def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
+    after = "model, others = kept[0]\n    assert model == 'm'\n    assert 'seed' not in others"
+    result = migrate_function(
+        tmp_path,
+        empty="[]",
+        parameters="model, **kwargs",
+        line="kept.append((model, kwargs))",
+        after=after,
+    )
+    lines = [f'model = {FIRST}["model"]', "assert model == 'm'", f"assert 'seed' not in {FIRST}"]
+    assert result == ("\n".join(lines), "")
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (
+            {"after": 'assert kept["timeout"] == 1'},
+            "timeout is not sent in the body of the request",
+        ),
+        (
+            {"after": 'assert "extra_headers" not in kept'},
+            "extra_headers is not sent in the body of the request",
+        ),
+        ({"after": 'assert kept.get("seed") is None'}, 'kept.get("seed") has no equivalent'),
+        ({"after": 'assert not kept.get("seed")'}, 'kept.get("seed") has no equivalent'),
+        ({"after": 'assert kept.get("seed") == SEED'}, 'kept.get("seed") has no equivalent'),
+        (
+            {"after": 'assert kept == {"n": 1}'},
+            'the use of the mock kept is unknown: assert kept == {"n": 1}',
+        ),
+        ({"after": "kept.clear()"}, "the use of the mock kept is unknown: kept.clear()"),
+        ({"after": "print(kept)"}, "the use of the mock kept is unknown: print(kept)"),
+        (
+            {"empty": "[]", "line": "kept.append(kwargs)", "after": "[only] = kept"},
+            "the use of the mock kept is unknown: [only] = kept",
+        ),
+        (
+            {"line": 'kept["n"] = kwargs', "after": 'assert kept["m"]'},
+            'kept["m"] has no equivalent',
+        ),
+        (
+            {"line": 'kept["n"] = kwargs', "after": 'assert "n" in kept'},
+            'the use of the mock kept is unknown: assert "n" in kept',
+        ),
+        (
+            {"line": 'kept.update(kwargs); kept["n"] = 1', "after": "assert kept"},
+            "fake uses kwargs as a whole",
+        ),
+        (
+            {
+                "line": 'kept.update(kwargs)\n        kept["n"] = kwargs["n"]',
+                "after": 'assert kept["n"]',
+            },
+            "kept keeps some calls only, or keeps them in several ways",
+        ),
+        (
+            {"parameters": "n=5, **kwargs", "line": 'kept["n"] = n', "after": 'assert kept["n"]'},
+            "",
+        ),
+        (
+            {"target": "litellm.completion", "after": 'assert kept["model"] == "m"'},
+            'litellm may not send what kept["model"] reads',
+        ),
+        (
+            {"target": "litellm.completion", "after": 'assert "seed" not in kept'},
+            'litellm may not send what "seed" not in kept reads',
+        ),
+        (
+            {
+                "target": "litellm.completion",
+                "line": 'kept["all"] = kwargs',
+                "after": 'assert kept["all"] == {"messages": []}',
+            },
+            'the use of the mock kept is unknown: assert kept["all"] == {"messages": []}',
+        ),
+        ({"line": "kept.update(kwargs, now=time.time())"}, "fake uses kwargs as a whole"),
+        (
+            {
+                "line": "kept.update(kwargs) if kwargs else None",
+                "after": 'assert "seed" not in kept',
+            },
+            "fake uses kwargs as a whole",
+        ),
+        (
+            {
+                "line": "if kwargs['n']:\n            kept.update(kwargs)",
+                "after": 'assert "seed" not in kept',
+            },
+            "fake uses kwargs as a whole",
+        ),
+        (
+            {"parameters": "kept, **kwargs", "after": 'assert "seed" not in kept'},
+            "fake uses kwargs as a whole",
+        ),
+        (
+            {"empty": "None", "line": "kept = kwargs", "after": "assert kept is None"},
+            "fake uses kwargs as a whole",
+        ),
+    ],
+    ids=str,
+)
+def test_what_is_not_sure_is_left(tmp_path: Path, values: dict[str, str], reason: str) -> None:
+    assert migrate_function(tmp_path, **values)[1] == reason
+
+
+@pytest.mark.parametrize(
+    ("line", "after", "new", "reason"),
+    [
+        (
+            "self.calls.append(kwargs)",
+            "calls = client.chat.completions.calls\n    assert 'seed' not in calls[0]",
+            f"assert 'seed' not in {FIRST}",
+            "",
+        ),
+        (
+            "self.last_call = kwargs",
+            "assert client.chat.completions.last_call is not None",
+            "assert mock_llm_calls.calls",
+            "",
+        ),
+        (
+            "self.model = kwargs['model']",
+            "assert client.chat.completions.model == 'm'",
+            f"assert {BODY}['model'] == 'm'",
+            "",
+        ),
+        (
+            "self.shared.append(kwargs)",
+            "assert 'seed' not in client.chat.completions.shared[0]",
+            None,
+            "create does more than make a mock: self.shared.append(kwargs)",
+        ),
+        (
+            "self.calls.append(time.time())",
+            "assert client.chat.completions.calls",
+            None,
+            "create does more than make a mock: self.calls.append(time.time())",
+        ),
+        (
+            "self.last_call = kwargs",
+            "assert client.chat.completions.last_call['timeout']",
+            None,
+            "timeout is not sent in the body of the request",
+        ),
+    ],
+)
+def test_the_attribute_of_a_fake_client(
+    tmp_path: Path, line: str, after: str, new: str | None, reason: str
+) -> None:
+    result, told = migrate(tmp_path, CLIENT.format(line=line, after=after))
+    assert told == reason
+    if new is not None:
+        assert result == new.replace("['model']", '["model"]')
+
+
+def test_a_call_that_a_fake_does_not_keep_is_counted(tmp_path: Path) -> None:
+    source = """
+def test_it():
+    calls = []
+    def create(**kwargs):
+        calls.append(kwargs)
+        return reply()
+    def parse(**kwargs):
+        return reply()
+    app.run(N(chat=N(completions=N(create=create, parse=parse))))
+    client = N(chat=N(completions=N(create=create, parse=parse)))
+    app.run(client)
+    assert len(calls) == 1
+"""
+    assert migrate(tmp_path, source)[1] == (
+        "calls keeps some calls only, or keeps them in several ways"
+    )
+
+
+UNRELATED = """
+def test_it(monkeypatch):
+    sent = []
+    monkeypatch.setattr(app, "send", lambda text: sent.append(text))
+    kept = []
+    def fake(**kwargs):
+        kept.append(kwargs)
+        return reply()
+    monkeypatch.setattr("app.client.chat.completions.create", fake)
+    app.run()
+    assert sent == ["mail"]
+    assert kept[0]["seed"] == 1
+"""
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_what_another_fake_keeps_stays(tmp_path: Path, partial: bool) -> None:
+    result = rewrite(tmp_path, f"{HEAD}{UNRELATED}", partial=partial)
+    assert (result.changed, result.manual_changes) == (("test_it",), ())
+    for line in (
+        "sent = []",
+        'monkeypatch.setattr(app, "send", lambda text: sent.append(text))',
+        'assert sent == ["mail"]',
+        f'assert {FIRST}["seed"] == 1',
+    ):
+        assert f"    {line}\n" in result.after
+    assert "kept" not in result.after
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "(app.log(kwargs), reply())[1]",
+        "(kept.append(kwargs), app.log(kwargs), reply())[-1]",
+        "(kept.append(kwargs), reply(), 5)[1]",
+        "app.log(kwargs) or reply()",
+    ],
+)
+def test_a_lambda_that_does_more_is_left(tmp_path: Path, expression: str) -> None:
+    source = f"""
+def test_it(monkeypatch):
+    kept = []
+    monkeypatch.setattr("{MEMBER}", lambda **kwargs: {expression})
+    app.run()
+    assert not kept
+"""
+    result, reason = migrate(tmp_path, source)
+    assert result == "assert not kept"
+    assert reason
+
+
+def test_the_prompts_of_llm(tmp_path: Path) -> None:
+    source = """
+def test_it():
+    prompts = []
+    systems = []
+    def prompt(text, system=None, **options):
+        prompts.append(text)
+        systems.append(system)
+        return Mock(text=lambda: "Hi")
+    with patch("app.get_model") as get_model:
+        get_model.return_value.prompt = prompt
+        app.run()
+    assert prompts == ["a"]
+    assert systems[0] == "b"
+"""
+    lines = [
+        'assert [call["prompt"] for call in mock_llm_calls.calls] == ["a"]',
+        'assert mock_llm_calls.calls[0]["kwargs"].get("system") == "b"',
+    ]
+    assert migrate(tmp_path, source) == ("\n".join(lines), "")
+
+
+def test_an_optional_prompt_of_llm_stays_in_a_function(tmp_path: Path) -> None:
+    source = """
+def test_it():
+    prompts = []
+    def answer(text=None, **options):
+        prompts.append(text)
+        return Mock(text=lambda: "Hi")
+    with patch("app.get_model") as get_model:
+        get_model.return_value.prompt = answer
+        app.run()
+    assert "a" not in prompts
+"""
+    result = rewrite(tmp_path, f"{HEAD}{source}")
+    assert "        prompts.append(prompt.prompt)\n" in result.after
+    assert '    assert "a" not in prompts\n' in result.after
+
+
+def test_a_list_that_a_conftest_gives(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text("""
+import openai
+import pytest
+from types import SimpleNamespace as N
+
+@pytest.fixture
+def calls(monkeypatch):
+    calls = []
+    def create(self, **kwargs):
+        calls.append(kwargs)
+        return N(choices=[N(message=N(content="Hi"))])
+    monkeypatch.setattr("openai.resources.chat.completions.Completions.create", create)
+    return calls
+
+@pytest.fixture
+def sent(monkeypatch):
+    sent = []
+    monkeypatch.setattr("app.send", lambda text: sent.append(text))
+    return sent
+""")
+    source = """
+import app
+
+def test_it(calls, sent):
+    app.run()
+    assert calls[0]["seed"] == 1
+    assert sent == ["mail"]
+"""
+    result = rewrite(tmp_path, source)
+    assert result.manual_changes == ()
+    assert "def test_it(sent, mock_llm_responses, mock_llm_calls):\n" in result.after
+    assert f'    assert {FIRST}["seed"] == 1\n    assert sent == ["mail"]\n' in result.after
