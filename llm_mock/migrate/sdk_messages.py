@@ -25,7 +25,12 @@ from llm_mock.migrate.syntax import get_string, to_source
 # The mock sends `id`, `model`, `role` and `type` by itself.
 _RESPONSE_FIELDS = ("content", "stop_reason", "usage", "id", "model", "role", "type")
 _BLOCK_FIELDS = ("type", "text", "id", "name", "input", "thinking", "signature")
-_KINDS = ("text", "thinking", "tool_use")
+_KINDS = {
+    "text": "text",
+    "thinking": "thinking",
+    "tool_use": "name or no input",
+}
+"""The types of content blocks, and what each needs."""
 _USAGE = UsageFields(
     "input_tokens",
     "output_tokens",
@@ -90,6 +95,9 @@ def _get_kind(block: dict[str, Value]) -> str:
         filled = ["text"]
     if filled and kind in (None, *filled):
         return filled[0]
+    if kind is not None:
+        needed = _KINDS[kind]
+        raise CannotRewrite(f"a content block of the type {kind} has no {needed}", SEE_REPLY)
     raise CannotRewrite("a content block has neither a text nor a name and input", SEE_REPLY)
 
 

@@ -89,16 +89,23 @@ def test_a_text_beside_empty_fields(tmp_path: Path, target: str, response: str, 
 
 
 NO_CONTENT = "a content block has neither a text nor a name and input"
+NO_NAME = "a content block of the type tool_use has no name or no input"
+NO_THINKING = "a content block of the type thinking has no thinking"
 
 
 @pytest.mark.parametrize(
     ("target", "response", "reason"),
     [
-        (MESSAGES, 'N(content=[N(type="tool_use", text="", input={})])', NO_CONTENT),
-        (MESSAGES, 'N(content=[N(type="tool_use", text="Hi", name="", input={})])', NO_CONTENT),
-        (MESSAGES, 'N(content=[N(type="text", text="", name="f", input={})])', NO_CONTENT),
-        (MESSAGES, 'N(content=[N(type="thinking", thinking="")])', NO_CONTENT),
-        (MESSAGES, 'N(content=[N(type="thinking", text="")])', NO_CONTENT),
+        (MESSAGES, 'N(content=[N(type="tool_use", text="", input={})])', NO_NAME),
+        (MESSAGES, 'N(content=[N(type="tool_use", text="Hi", name="", input={})])', NO_NAME),
+        (MESSAGES, 'N(content=[N(type="thinking", thinking="")])', NO_THINKING),
+        (MESSAGES, 'N(content=[N(type="thinking", text="")])', NO_THINKING),
+        (MESSAGES, "N(content=[N(input={})])", NO_CONTENT),
+        (
+            MESSAGES,
+            'N(content=[N(type="text", text="", name="f", input={})])',
+            "a content block of the type text has no text",
+        ),
         (
             MESSAGES,
             'N(content=[N(text="Hi", name="f", input={})])',
