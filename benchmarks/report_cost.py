@@ -16,7 +16,6 @@ from table import Row, compared
 from timing import best_times
 
 from llm_mock import create_mock_get_model
-from llm_mock.report.calls import keep_calls
 
 TESTS, CALLS_OF_A_TEST = 1_000, 10
 ROUNDS = 3
@@ -72,7 +71,7 @@ def _one_call(kept: bool) -> Any:
     def make() -> Any:
         mock = create_mock_get_model({"m": "Hello"})
         if kept:
-            keep_calls(mock, detailed=True)
+            mock.history.keep_log(detailed=True)
         model = mock("m")
         return lambda: model.prompt("Hi").text()
 

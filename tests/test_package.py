@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.metadata
 import re
 from pathlib import Path
@@ -86,3 +87,16 @@ def test_the_documentation_states_the_oldest_version_of_each_intercepted_library
     text = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|$", text, re.MULTILINE)
     assert dict(rows) == OLDEST
+
+
+PROGRAMS = [*(Path(__file__).parents[1] / "benchmarks").glob("*.py")]
+"""Programs that import the package, and that no test runs as a whole."""
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.name)
+def test_a_benchmark_imports_names_that_the_package_has(program: Path) -> None:
+    for node in ast.walk(ast.parse(program.read_text())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("llm_mock"):
+            module = importlib.import_module(str(node.module))
+            for alias in node.names:
+                assert hasattr(module, alias.name), f"{node.module}.{alias.name}"
