@@ -39,7 +39,7 @@ UNEXPECTED_ROLES = frozenset(
 UNKNOWN_ROLE = Rule("unknown-role", "a role that does not exist", REFERENCE)
 UNKNOWN_FIELD = Rule(
     "unknown-message-field",
-    "a message field that its role does not support, such as reasoning_content",
+    "a message field that the role of the message does not support, such as reasoning_content",
     "https://github.com/charmbracelet/crush/issues/1590",
 )
 MESSAGE_ORDER = Rule(
