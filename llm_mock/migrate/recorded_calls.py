@@ -357,7 +357,6 @@ class CallReader:
             # An argument may be empty or None in each call.
             return None
         self.checks_calls = True
-        self.expects_calls = True
         owner = self.find_call_owner(role)
         calls = format_history(owner)
         return parse_expression(calls)

@@ -473,3 +473,23 @@ def test_it(calls, sent):
     assert result.manual_changes == ()
     assert "def test_it(sent, mock_llm_responses, mock_llm_calls):\n" in result.after
     assert f'    assert {FIRST}["seed"] == 1\n    assert sent == ["mail"]\n' in result.after
+
+
+def test_fakes_that_keep_their_calls_in_two_ways_are_left(tmp_path: Path) -> None:
+    source = """
+def test_it():
+    calls = []
+    def create(**kwargs):
+        calls.append(kwargs)
+        return reply()
+    def parse(**kwargs):
+        calls.append(kwargs["{key}"])
+        return reply()
+    client = N(chat=N(completions=N(create=create, parse=parse)))
+    app.run(client)
+    assert len(calls) == 1
+"""
+    reason = "calls keeps some calls only, or keeps them in several ways"
+    assert migrate(tmp_path, source.replace("{key}", "model"))[1] == reason
+    in_one_way = source.replace('["{key}"]', "")
+    assert migrate(tmp_path, in_one_way)[1] == ""
