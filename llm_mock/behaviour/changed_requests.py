@@ -158,10 +158,10 @@ def _copy(
     _override(changed, is_text=False)
     sent = request.get_sent_request()
     if sent is not None:
-        method, url, headers, body = sent
+        method, url, headers, body, extra_body = sent
         # Changed at once: the application may reuse the body.
         new_body = change_body(copy.deepcopy(body))
-        new_sent = (method, change_url(url), headers, new_body)
+        new_sent = (method, change_url(url), headers, new_body, extra_body)
         _override(changed, body=new_body, get_sent_request=lambda: new_sent)
     return changed
 

@@ -67,6 +67,9 @@ class SentRequest(NamedTuple):
     """The headers; their names are in lower case."""
     body: JSONObject
     """The JSON body with exactly the fields that were sent."""
+    extra_body: JSONObject | None = None
+    """The fields of the body for which the method of OpenAI's or Anthropic's SDK has no argument,
+    as an application passes them in `extra_body`; None for another API."""
 
 
 class Call(dict[str, Any]):

@@ -22,6 +22,10 @@ LARGEST_FILE = 20_000_000
 """The maximum size of an attached file that is read for its hash, in bytes."""
 
 
+SentFields = tuple[str, str, dict[str, str], "JSONObject", "JSONObject | None"]
+"""The method, the URL, the headers, the body and its extra fields of an HTTP request."""
+
+
 class ToolDemand(NamedTuple):
     """The tool calls that a request asks for."""
 
@@ -118,8 +122,8 @@ class Request:
         """
         return None
 
-    def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
-        """Return method, URL, headers and body of a call over HTTP, without secrets; else None."""
+    def get_sent_request(self) -> SentFields | None:
+        """Return the fields of `SentRequest` for a call over HTTP, without secrets; else None."""
         return None
 
     def read_tool_demand(self) -> ToolDemand | None:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import libcst as cst
 
 ATTACHMENTS = "attachments"
+EXTRA_BODY = "extra_body"
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ class KeywordArguments:
     call: SingleCall
     calls: str = ""
     is_whole: bool = True
+
+
+@dataclass(frozen=True)
+class ExtraBody(KeywordArguments):
+    """The argument `extra_body` of a call, whose items the SDK puts into the body."""
+
+    @property
+    def source(self) -> str:
+        """The expression for the items that are no arguments themselves."""
+        return f"{self.call.source}.request.{EXTRA_BODY}"
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import libcst as cst
@@ -12,10 +11,12 @@ import libcst.matchers as m
 from llm_mock.migrate.argument_logs import ARGUMENTS, CALL
 from llm_mock.migrate.call_values import (
     ATTACHMENTS,
+    EXTRA_BODY,
     PARTS_OF_CALLS,
     AttachmentList,
     CallList,
     CallValue,
+    ExtraBody,
     Kept,
     KeptItems,
     KeywordArguments,
@@ -77,6 +78,7 @@ KWARGS = ("system", "schema")
 UNSUPPORTED_KEYWORDS = (
     "tools",
     ATTACHMENTS,
+    EXTRA_BODY,
     "fragments",
     "system_fragments",
     "stream",
@@ -85,7 +87,7 @@ UNSUPPORTED_KEYWORDS = (
     "response",
 )
 # Arguments of the methods of clients that are no part of the request body.
-CLIENT_OPTIONS = ("timeout", "extra_headers", "extra_query", "extra_body")
+CLIENT_OPTIONS = ("timeout", "extra_headers", "extra_query", EXTRA_BODY)
 # The SDK sends it, as base64, if the application asks for vectors without it.
 ADDED_ARGUMENT = "encoding_format"
 # The arguments of litellm that it sends to OpenAI as they are.
@@ -647,8 +649,13 @@ class CallReader:
         keywords = self.read(function.value)
         argument, *defaults = node.args
         name = get_string(argument.value)
-        # Any default but None would have to be repeated.
-        if not name or (defaults and to_source(defaults[0].value) != "None"):
+        default = "None"
+        if defaults:
+            default = to_source(defaults[0].value)
+        if isinstance(keywords, KeywordArguments) and default == "{}":
+            return _get_extra_body(keywords, name)
+        # Any other default would have to be repeated.
+        if not name or default != "None":
             return None
         if isinstance(keywords, KeptItems):
             return self.read_kept_item(keywords, name, node)
@@ -657,6 +664,9 @@ class CallReader:
         if keywords.calls and id(node) not in self.compared:
             # It may be missing in the last call only.
             raise new_no_equivalent(node, SEE_ALL)
+        extra = _get_extra_body(keywords, name)
+        if extra is not None:
+            return extra
         return _read_keyword(keywords, name, node, uses_get=True)
 
     def _read_membership_assertion(self, node: cst.Call) -> cst.BaseExpression | None:
@@ -664,6 +674,7 @@ class CallReader:
         keywords = self.read(container.value)
         if not isinstance(keywords, KeywordArguments):
             return None
+        refuse_client_option(get_string(name.value), node)
         function = cst.ensure_type(node.func, cst.Attribute)
         if function.attr.value == "assertIn":
             operator: cst.BaseCompOp = cst.In()
@@ -693,6 +704,8 @@ class CallReader:
         if kept is not None:
             return kept
         left = self.read(node.left)
+        if isinstance(left, ExtraBody) and not self.find_reads(target.comparator):
+            return _compare_extra_body(node, left)
         if not isinstance(left, cst.BaseExpression):
             return None
         if _is_schema(left):
@@ -886,10 +899,21 @@ def _read_item(
     is_of_model = not call.is_of_getter and not call.sdk
     if name == ATTACHMENTS and is_of_model:
         return AttachmentList(call)
-    if name == "extra_body" and call.sdk in CLIENTS:
-        # The SDK puts its items into the body, beside the other arguments.
-        return replace(keywords, is_whole=False)
+    extra = _get_extra_body(keywords, name)
+    if extra is not None:
+        return extra
     return _read_keyword(keywords, name, node)
+
+
+def _get_extra_body(keywords: KeywordArguments, name: str | None) -> ExtraBody | None:
+    """Return the argument of a name if it is `extra_body`, which litellm may send otherwise."""
+    call = keywords.call
+    if name != EXTRA_BODY:
+        return None
+    if call.sdk in CLIENTS or call.sdk == EMBEDDINGS:
+        # The SDK puts its items into the body, beside the other arguments.
+        return ExtraBody(call, keywords.calls, is_whole=False)
+    return None
 
 
 def _read_keyword(
@@ -930,7 +954,7 @@ def _read_body(
     return parse_expression(f'{body}["{name}"]')
 
 
-def refuse_client_option(name: str, node: cst.CSTNode) -> None:
+def refuse_client_option(name: str | None, node: cst.CSTNode) -> None:
     """Refuse an argument of a method of a client that is no part of the request body."""
     if name in CLIENT_OPTIONS:
         raise CannotRewrite(
@@ -955,6 +979,9 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     [target] = node.comparisons
     call = keywords.call
     name = get_string(node.left)
+    extra = _get_extra_body(keywords, name)
+    if extra is not None:
+        return _compare_with_nothing(node, extra)
     if call.sdk and name is not None:
         _check_membership(name, call.sdk, node)
         return _read_membership_of_body(node, keywords)
@@ -973,6 +1000,32 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
     return node.with_changes(comparisons=[new_target])
+
+
+def _compare_extra_body(node: cst.Comparison, extra: ExtraBody) -> cst.Comparison | None:
+    """Rewrite `kwargs["extra_body"] == {…}` and `kwargs.get("extra_body") is None`."""
+    [target] = node.comparisons
+    if to_source(target.comparator) == "None":
+        return _compare_with_nothing(node, extra)
+    if not isinstance(target.operator, cst.Equal):
+        return None
+    return node.with_changes(left=parse_expression(extra.source))
+
+
+def _compare_with_nothing(node: cst.Comparison, extra: ExtraBody) -> cst.Comparison:
+    """Rewrite a question whether a call has `extra_body`, which the SDK does not send as such."""
+    if extra.calls:
+        raise new_no_equivalent(node, SEE_ALL)
+    [target] = node.comparisons
+    operator: cst.BaseCompOp = cst.Equal()
+    # Those that ask for items.
+    if isinstance(target.operator, (cst.In, cst.IsNot, cst.NotEqual)):
+        operator = cst.NotEqual()
+    nothing = parse_expression("{}")
+    return node.with_changes(
+        left=parse_expression(extra.source),
+        comparisons=[cst.ComparisonTarget(operator, nothing)],
+    )
 
 
 def _read_membership_of_body(

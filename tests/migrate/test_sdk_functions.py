@@ -286,12 +286,45 @@ def test_all_arguments_are_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "assertion",
-    ['assert {}["extra_body"] == {{"seed": 1}}', 'assert "extra_body" not in {}'],
+    ("assertion", "new"),
+    [
+        ('assert {}["extra_body"] == {{"think": False}}', 'assert {} == {{"think": False}}'),
+        ('assert {}.get("extra_body") == {{"think": 1}}', 'assert {} == {{"think": 1}}'),
+        ('assert "extra_body" not in {}', "assert {} == {{}}"),
+        ('assert "extra_body" in {}', "assert {} != {{}}"),
+        ('assert {}.get("extra_body") is None', "assert {} == {{}}"),
+        ('assert {}["extra_body"] is not None', "assert {} != {{}}"),
+        ('assert {}["extra_body"] != None', "assert {} != {{}}"),
+    ],
 )
-def test_the_extra_body_itself_is_not_known(tmp_path: Path, assertion: str) -> None:
+def test_the_extra_body_itself(tmp_path: Path, assertion: str, new: str) -> None:
+    patch = f'"app.Completions.create", return_value={COMPLETION}'
+    after = assertion.format("call.call_args.kwargs")
+    body, reason = migrate(tmp_path, patch, after=after)
+    statement = new.format("mock_llm_calls.last_call.request.extra_body")
+    assert (body.splitlines()[-1], reason) == (statement, "")
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    [
+        'assert {0}["extra_body"] != {{"seed": 1}}',
+        'assert {0}["extra_body"] == {0}["metadata"]',
+        'assert {0}.get("extra_body", default) == default',
+        'assert not {0}["extra_body"]',
+        'self.assertIn("extra_body", {0})',
+        'assert len({0}["extra_body"]) == 1',
+    ],
+)
+def test_other_uses_of_the_extra_body_are_left(tmp_path: Path, assertion: str) -> None:
     patch = f'"app.Completions.create", return_value={COMPLETION}'
     assert migrate(tmp_path, patch, after=assertion.format("call.call_args.kwargs"))[1]
+
+
+@pytest.mark.parametrize("assertion", ['["extra_body"] == {}', '.get("extra_body") is None'])
+def test_the_extra_body_of_litellm_is_left(tmp_path: Path, assertion: str) -> None:
+    patch = f'"litellm.completion", return_value={COMPLETION}'
+    assert migrate(tmp_path, patch, after=f"assert call.call_args.kwargs{assertion}")[1]
 
 
 def test_a_name_for_the_arguments_of_litellm(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from llm_mock.support.redaction import redact
 if TYPE_CHECKING:
     from llm_mock.boundaries.http.event_stream import EventMessage
     from llm_mock.core.reply import Reply
-    from llm_mock.core.request import ToolDemand
+    from llm_mock.core.request import SentFields, ToolDemand
     from llm_mock.support.json_types import JSON
 
 KEY_HEADERS = ("x-api-key", "api-key", "x-goog-api-key")
@@ -233,12 +233,18 @@ class HTTPRequest(Request):
             fields["fingerprint"] = _compute_fingerprint(self.sent)
         return fields
 
-    def get_sent_request(self) -> tuple[str, str, dict[str, str], JSONObject] | None:
-        """Return method, URL, headers and body as they were sent, without secrets."""
+    def get_sent_request(self) -> SentFields | None:
+        """Return the fields of the HTTP request as it was sent, without secrets."""
         sent = self.sent
         if sent is None:
             return None
-        return sent.method, redact(sent.url), redact({**sent.headers}), self.body
+        # Imported late: this is read only if a test or a report asks for it.
+        from llm_mock.boundaries.http.extra_fields import find_extra_fields
+
+        url = redact(sent.url)
+        headers = redact({**sent.headers})
+        extra_body = find_extra_fields(self.api, self.body)
+        return sent.method, url, headers, self.body, extra_body
 
     def read_tool_demand(self) -> ToolDemand:
         """Return the tool calls that the request asks for."""

@@ -440,7 +440,7 @@ class TestCalls:
 
     def test_a_client_option_that_is_not_given(self, client):
         Assistant().answer("a question")
-        assert "extra_body" not in client.chat.completions.create.call_args[1]
+        assert "extra_headers" not in client.chat.completions.create.call_args[1]
 
     def test_a_client_option_by_get(self, client):
         Assistant().answer("a question")

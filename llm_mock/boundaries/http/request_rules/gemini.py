@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
-from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
+from llm_mock.boundaries.http.sdk_fields import has_sdk_field
 from llm_mock.boundaries.http.wire_error import WireError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llm_mock.boundaries.http.request_rules.rule import Check, Rule, RuleSet, Violation
-from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
+from llm_mock.boundaries.http.sdk_fields import has_sdk_field
 from llm_mock.boundaries.http.wire_error import WireError
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from llm_mock.boundaries.http.request_rules.openai_shared import (
     make_range_check,
 )
 from llm_mock.boundaries.http.request_rules.rule import Check, Memo, Rule, RuleSet, Violation
-from llm_mock.boundaries.http.request_rules.sdk_fields import has_sdk_field
+from llm_mock.boundaries.http.sdk_fields import has_sdk_field
 from llm_mock.boundaries.http.wire_error import WireError
 
 if TYPE_CHECKING:
