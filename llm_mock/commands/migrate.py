@@ -40,6 +40,16 @@ class _Totals:
     by_hand: int = 0
     errors: int = 0
 
+    def add(self, result: FileResult) -> None:
+        """Add a file with its rewritten tests and fixtures."""
+        self.rewritten += len(result.changed)
+        self.files += 1
+
+    def add_unwritten(self, result: FileResult) -> None:
+        """Add a file whose rewritten tests cannot be written."""
+        self.errors += 1
+        self.by_hand += len(result.changed)
+
     def __str__(self) -> str:
         text = f"{format_count(self.rewritten, 'test')} in {format_count(self.files, 'file')}"
         if self.by_hand:
@@ -224,12 +234,11 @@ def _report_file(
     totals: _Totals,
 ) -> None:
     result = file.result
-    if result.changed:
-        totals.rewritten += len(result.changed)
-        totals.files += 1
-        if write:
-            _write(file, totals)
-        elif check:
+    if result.changed and write:
+        _write(file, totals)
+    elif result.changed:
+        totals.add(result)
+        if check:
             tests = ", ".join(result.changed)
             click.echo(f"{format_path(result.path)}: {tests} can be rewritten.")
         else:
@@ -247,15 +256,16 @@ def _write(file: VerifiedFile, totals: _Totals) -> None:
         if read_file(result.path) != result.source:
             # By an editor, or by the tests themselves.
             print_message("Error", f"{path} changed meanwhile and stays. Run this again.")
-            totals.errors += 1
+            totals.add_unwritten(result)
             return
         # The new file replaces the old one, and must have its permissions.
         permissions = result.path.stat().st_mode & 0o777
         write_atomically(result.path, result.encoded, mode=permissions)
     except OSError as error:
         print_message("Error", describe_write_error(result.path, error))
-        totals.errors += 1
+        totals.add_unwritten(result)
         return
+    totals.add(result)
     for name, test in file.tests.items():
         click.echo(f"{path}: {name} verified: it passes, and notices {describe_noticed(test)}.")
     unverified = [name for name in result.changed if name not in file.tests]

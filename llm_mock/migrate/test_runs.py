@@ -53,6 +53,7 @@ class TestOutcome:
         problem: why it did not pass.
         calls: the number of calls that it made; None if it is unknown.
         unused: the number of queued replies that were left.
+        servers: the servers on this machine that it called and that are not mocked.
         fixtures: the fixtures that it used.
         noticed: the number of changes of calls that it noticed.
         changes: the number of changes that were made.
@@ -65,6 +66,7 @@ class TestOutcome:
     problem: str = ""
     calls: int | None = None
     unused: int = 0
+    servers: set[str] = field(default_factory=set)
     fixtures: set[str] = field(default_factory=set)
     noticed: int = 0
     changes: int = 0
@@ -282,6 +284,7 @@ def _add_entry(run: PytestRun, entry: JSONObject) -> None:
     run.ids[entry["id"]] = key
     result = run.results.setdefault(key, TestOutcome())
     result.fixtures.update(entry["fixtures"])
+    result.servers.update(entry["servers"])
     result.unused = max(result.unused, entry["unused"])
     if entry["calls"] is not None:
         result.calls = (result.calls or 0) + entry["calls"]

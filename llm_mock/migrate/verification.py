@@ -23,9 +23,15 @@ from llm_mock.support.text import format_count
 
 RewriteFile = Callable[[FileResult, Findings], FileResult]
 
-# The provider's status, or an argument that the method of a client does not have.
-_REFUSAL = re.compile(r"Error code: 4\d\d|create\(\) got an unexpected keyword argument")
-_NO_SERVER = re.compile(r"\w+\.APIConnectionError")
+_REFUSAL = re.compile(
+    # The provider's status, as SDKs and the failures of our own plugin tell it.
+    r"Error code: 4\d\d"
+    r"|refuses this call of the model"
+    # An argument that the method of a client does not have.
+    r"|create\(\) got an unexpected keyword argument"
+    # A name of a model from which litellm cannot tell the provider.
+    r"|LLM Provider NOT provided"
+)
 SEE_DRY_RUN = "Without --write the command shows the new test."
 
 
@@ -238,13 +244,17 @@ def _is_in_scope(test_path: Path, path: Path) -> bool:
     return path.parent in test_path.parents
 
 
-def _describe_failure(problem: str) -> str:
+def _describe_failure(test: TestOutcome) -> str:
     """Return why a rewritten test fails, as far as the message of its exception shows."""
+    problem = test.problem
     if _REFUSAL.search(problem):
         return f"the real SDK refuses what this test sends: {problem}"
-    if _NO_SERVER.match(problem):
-        hint = "a server on this machine is mocked if ini llm_mock_hosts names it"
-        return f"the rewritten test fails: {problem} ({hint})"
+    if test.servers:
+        servers = " ".join(sorted(test.servers))
+        return (
+            f"the rewritten test calls a server on this machine: {problem}. The mock answers for "
+            f"it if you add {servers} to ini llm_mock_hosts; then run this again"
+        )
     return f"the rewritten test fails: {problem}"
 
 
@@ -254,7 +264,7 @@ def _compare(old: TestOutcome, new: TestOutcome) -> str:
         reason = "the test does not pass as it is, so a change of it cannot be verified"
         return f"{reason}: {old.problem}"
     if not new.passed:
-        return _describe_failure(new.problem)
+        return _describe_failure(new)
     if old.calls is None or new.calls is None:
         return ""
     if old.calls != new.calls:

@@ -13,6 +13,7 @@ import importlib.machinery
 import inspect
 import json
 import os
+import re
 import signal
 import sys
 import types
@@ -20,6 +21,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -30,10 +33,15 @@ from llm_mock.plugin.mutate import PLUGIN as MUTATION_PLUGIN
 from llm_mock.support.json_types import JSONObject
 from llm_mock.support.text import format_path
 
+if TYPE_CHECKING:
+    from llm_mock.core.mock import Mock
+
 PACKAGE = str(Path(__file__).parents[1])
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 ENTRY = "llm_mock_migration"
 """The attribute of a report with what is known where the test runs, which may be in a worker."""
+_SERVER = re.compile(r"To have the mock answer, add (\S+) to ini llm_mock_hosts")
+"""A server on this machine, in the message about a call of it."""
 
 
 class _NewSource(importlib.machinery.SourceFileLoader):
@@ -154,6 +162,7 @@ class MigrationRun:
             "fixtures": list(getattr(item, "fixturenames", ())),
             "calls": None,
             "unused": 0,
+            "servers": [],
             "hidden": _find_hiding_fixture(item),
         }
         mock = current_mock_if_created() if call.when == "call" else None
@@ -161,6 +170,7 @@ class MigrationRun:
             entry["calls"] = len(mock.history.calls)
             queued = mock.configurator.replies.get_queued()
             entry["unused"] = sum(reply.remaining for reply in queued if not reply.optional)
+            entry["servers"] = _find_unmocked_servers(mock)
         setattr(report, ENTRY, entry)
 
     @reporting_hook()
@@ -193,6 +203,18 @@ def get_function_name(item: pytest.Item) -> str:
     return "::".join(names)
 
 
+def _find_unmocked_servers(mock: Mock) -> list[str]:
+    """Return the servers on this machine that a test called and that the project does not list."""
+    servers: list[str] = []
+    for message in [*mock.refusals, *mock.problems]:
+        servers += _SERVER.findall(message)
+    for request in mock.not_mocked:
+        _, _, url = request.partition(" ")
+        server = urlsplit(url).netloc
+        servers.append(server)
+    return sorted(set(servers))
+
+
 def _find_hiding_fixture(item: pytest.Item) -> str:
     """Return a hint at a fixture of the project that has the name of one of ours."""
     fixtures = getattr(item, "_fixtureinfo", None)  # private
@@ -221,13 +243,18 @@ def _find_problem(report: pytest.TestReport) -> str:
 
 
 def _get_message(report: pytest.TestReport | pytest.CollectReport) -> str:
-    """Return the first line of a failure."""
+    """Return the first line of a failure that says something."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(getattr(crash, "message", None) or report.longrepr).strip()
-    # The text of an error while collecting is a traceback.
-    first, _, _ = text.partition("\n")
-    _, _, last = text.rpartition("\n")
-    return first if crash is not None else last
+    if crash is None:
+        # The text of an error while collecting is a traceback.
+        _, _, last = text.rpartition("\n")
+        return last
+    first, _, rest = text.partition("\n")
+    # Some messages begin below the name of the exception.
+    if first.rstrip().endswith(":") and rest:
+        first = f"{first.rstrip()} {rest.strip().splitlines()[0]}"
+    return first
 
 
 @contextmanager

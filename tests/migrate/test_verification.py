@@ -140,8 +140,9 @@ OPENAI_TEST = """
         ),
         (
             "url='http://localhost:9/v1'",
-            "the rewritten test fails: openai.APIConnectionError: Connection error. (a server on "
-            "this machine is mocked if ini llm_mock_hosts names it). Without --write",
+            "the rewritten test calls a server on this machine: openai.APIConnectionError: "
+            "Connection error.. The mock answers for it if you add localhost:9 to ini "
+            "llm_mock_hosts; then run this again. Without --write",
         ),
     ],
 )
@@ -150,6 +151,46 @@ def test_what_a_real_client_refuses_is_said(folder: Path, options: str, reason: 
     write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
     [line, _] = migrate(".")[1]
     assert line.startswith(f"test_app.py:8: test_it: {reason}")
+
+
+def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
+    (folder / "pytest.ini").write_text("[pytest]\nllm_mock_hosts = localhost:9\n")
+    write(folder / "app.py", OPENAI_APP)
+    options = "url='http://localhost:9/v1'"
+    write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
+    assert migrate(".")[1][-1] == "Rewritten: 1 test in 1 file. Look at the changes."
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("model 'a' fails: LLM Provider NOT provided.", "the real SDK refuses what this"),
+        (
+            "api.openai.com refuses this call of the model 'a' with status 400: x",
+            "the real SDK refuses what this test sends: RuntimeError: api.openai.com refuses",
+        ),
+        ("\n\nNo key is set.\nSet one.", "the rewritten test fails: RuntimeError: No key is set."),
+    ],
+)
+def test_the_reason_says_who_refuses_the_test(folder: Path, message: str, shown: str) -> None:
+    app = f"""
+        import llm
+
+        def ask():
+            response = llm.get_model("gpt-4o").prompt("Hi")
+            if isinstance(response, llm.Response):
+                raise RuntimeError({message!r})
+            return response.text()
+    """
+    test = """
+        def test_it():
+            with patch("app.llm.get_model") as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hello"
+                assert app.ask() == "Hello"
+    """
+    write(folder / "app.py", app)
+    write(folder / "test_app.py", START, test)
+    assert f"test_it: {shown}" in migrate(".")[1][0]
 
 
 FIXTURE = """
@@ -534,6 +575,7 @@ def test_a_file_that_changes_meanwhile_stays(folder: Path) -> None:
         1,
         "Error: test_app.py changed meanwhile and stays. Run this again.",
     )
+    assert lines[-1] == "Rewritten: 0 tests in 0 files, 1 left to you. Look at the changes."
     text = (folder / "test_app.py").read_text()
     assert dedent(SIMPLE) in text
     assert "# Edited meanwhile." in text

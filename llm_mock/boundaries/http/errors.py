@@ -275,9 +275,11 @@ def _get_error_headers(response: object) -> dict[str, str]:
 
 def _parse_json_body(response: Any) -> object:
     try:
-        return response.json()
+        body = response.json()
     except Exception:  # there is no response, or its body is not JSON
         return None
+    # Another object is one of a mock.
+    return body if isinstance(body, (dict, list, str)) else None
 
 
 def _convert_connection_error(error: Exception) -> ConnectionFailure | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import anthropic
@@ -12,6 +13,7 @@ from google import genai
 
 from llm_mock import LLMMock
 
+Sender = Callable[..., None]
 EXTRA = {"think": False, "keep_alive": "5m"}
 ASKED: dict[str, Any] = {
     "model": "own-model",
@@ -50,7 +52,7 @@ def answers(mock_llm_responses: LLMMock) -> LLMMock:
 
 
 @pytest.mark.parametrize("send", [chat, respond, embed, send_message])
-def test_the_fields_that_no_argument_has(answers: LLMMock, send: Any) -> None:
+def test_the_fields_that_no_argument_has(answers: LLMMock, send: Sender) -> None:
     send()
     assert answers.last_call.request.extra_body == EXTRA
 
@@ -64,7 +66,9 @@ def test_the_fields_that_no_argument_has(answers: LLMMock, send: Any) -> None:
         (send_message, {"system": "Be brief", "stop_sequences": ["."]}),
     ],
 )
-def test_arguments_are_no_extra_fields(answers: LLMMock, send: Any, arguments: Any) -> None:
+def test_arguments_are_no_extra_fields(
+    answers: LLMMock, send: Sender, arguments: dict[str, object]
+) -> None:
     send(extra_body=None, **arguments)
     assert answers.last_call.request.extra_body == {}
 

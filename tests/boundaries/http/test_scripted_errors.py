@@ -301,6 +301,9 @@ def test_an_exception_with_a_mock_as_its_response_has_the_status_of_its_class(
     # A status that the test set in its mock is the one that counts.
     chosen = kind("Sorry", response=Mock(status_code=418, headers={}), body=None)
     assert fields(chosen)["status"] == 418
+    # So does its body, which no mock has.
+    chosen = kind("Sorry", response=double(status_code=418, headers={}), body=body)
+    assert fields(chosen) == {"status": 418, **body, "body": sent}
     plain.status_code = 419
     assert fields(plain)["status"] == 419
 
