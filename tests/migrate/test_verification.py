@@ -153,6 +153,26 @@ def test_what_a_real_client_refuses_is_said(folder: Path, options: str, reason: 
     assert line.startswith(f"test_app.py:8: test_it: {reason}")
 
 
+def test_requests_beside_the_old_mock_are_not_its_calls(folder: Path) -> None:
+    report = """
+    import httpx
+
+    def report():
+        httpx.post("https://us.i.posthog.com/batch/", json={})
+    """
+    write(folder / "app.py", OPENAI_APP, report)
+    test = OPENAI_TEST.format(options="") + "        app.report()\n"
+    write(folder / "test_app.py", START, test)
+    assert migrate(".")[1][-1] == "Rewritten: 1 test in 1 file. Look at the changes."
+
+
+def test_why_pytest_cannot_start_is_said(folder: Path) -> None:
+    write(folder / "pytest.ini", "[pytest]\naddopts = --unknown-option\n")
+    write(folder / "test_app.py", START, SIMPLE)
+    reason = "cannot be verified: pytest does not run it: pytest ended with exit code 4:"
+    assert reason in migrate(".")[1][0]
+
+
 def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
     (folder / "pytest.ini").write_text("[pytest]\nllm_mock_hosts = localhost:9\n")
     write(folder / "app.py", OPENAI_APP)
