@@ -45,6 +45,7 @@ from llm_mock.support.environment import PLACES
 OUR_FIXTURES = ("mock_llm_responses", "mock_llm_calls")
 # Fixtures that are removed with the patches made through them.
 PATCHING_FIXTURES = ("monkeypatch", "mocker")
+_NO_SPACE = cst.SimpleWhitespace("")
 _DOCSTRING = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
 
 
@@ -595,10 +596,16 @@ class _FunctionRewriter:
         *others, last = kept
         has_star = parameters.star_arg is not cst.MaybeSentinel.DEFAULT
         if not has_star and not parameters.kwonly_params:
-            # The magic trailing comma, or its absence, is kept.
-            comma = _get_last_comma(parameters)
-            last = last.with_changes(comma=comma)
-        separated = [_add_comma(parameter) for parameter in others]
+            last = _end_as(last, parameters.params)
+        separator = _find_separator(self.state.function)
+        before_others = parameters.params[:-1]
+        separated = []
+        for parameter in others:
+            if any(parameter is other for other in before_others):
+                separated.append(_add_comma(parameter))
+            else:
+                inner = parameter.with_changes(whitespace_after_param=_NO_SPACE, comma=separator)
+                separated.append(inner)
         return [*separated, last]
 
     def _collect_parameters(self, used: frozenset[str]) -> list[cst.Param]:
@@ -704,10 +711,34 @@ def _is_yield(node: cst.BaseStatement) -> bool:
     return m.matches(node, m.SimpleStatementLine([m.Expr(m.Yield(value=None))]))
 
 
-def _get_last_comma(parameters: cst.Parameters) -> cst.Comma | cst.MaybeSentinel:
-    if parameters.params:
-        return parameters.params[-1].comma
-    return cst.MaybeSentinel.DEFAULT
+def _end_as(last: cst.Param, before: Sequence[cst.Param]) -> cst.Param:
+    """Return the last parameter with what stood behind the one that was the last before."""
+    if not before:
+        return last.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    # Such as the magic trailing comma, or its absence.
+    end = before[-1]
+    return last.with_changes(
+        comma=end.comma,
+        whitespace_after_param=end.whitespace_after_param,
+    )
+
+
+def _find_separator(function: cst.FunctionDef) -> cst.Comma | cst.MaybeSentinel:
+    """Return the comma between two parameters, in the layout of the function."""
+    parameters = function.params.params
+    if not parameters or not isinstance(parameters[0].comma, cst.Comma):
+        return cst.MaybeSentinel.DEFAULT
+    if len(parameters) > 1:
+        whitespace = parameters[0].comma.whitespace_after
+    else:
+        # Behind the only one stands the parenthesis.
+        whitespace = function.whitespace_before_params
+    if isinstance(whitespace, cst.ParenthesizedWhitespace):
+        # Not the comment on a parameter.
+        whitespace = whitespace.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+    if whitespace.empty:
+        return cst.MaybeSentinel.DEFAULT
+    return cst.Comma(whitespace_after=whitespace)
 
 
 def _add_comma(parameter: cst.Param) -> cst.Param:

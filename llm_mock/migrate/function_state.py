@@ -15,7 +15,7 @@ from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import get_parameter_names
+from llm_mock.migrate.syntax import collect_texts, get_parameter_names
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -128,6 +128,7 @@ class FunctionState:
         self.is_fixture = name in context.fixtures
         parameters = get_parameter_names(function)
         self.table = SymbolTable(context.scope.copy_for_function(parameters))
+        self.table.texts = collect_texts(function)
         self.table.unrelated = unrelated
         self.containers = find_containers(function) - unrelated
         """The names that may stand for what fakes keep of their calls."""

@@ -112,8 +112,16 @@ def wrap_class(node: cst.BaseExpression, wrapped: str) -> cst.Call:
     call = cst.ensure_type(node, cst.Call)
     arguments = [argument for argument in call.args if argument.keyword is None]
     new = cst.ensure_type(parse_expression(f"patch(wraps={wrapped})"), cst.Call)
-    last = arguments[-1].with_changes(comma=_COMMA)
-    return call.with_changes(args=[*arguments[:-1], last, *new.args])
+    last = arguments[-1]
+    [wraps] = new.args
+    # A parenthesis on a line of its own stays there.
+    end = call.args[-1]
+    wraps = wraps.with_changes(comma=end.comma, whitespace_after_arg=end.whitespace_after_arg)
+    comma = _COMMA
+    if isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace):
+        comma = cst.Comma(whitespace_after=call.whitespace_before_args)
+    last = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
+    return call.with_changes(args=[*arguments[:-1], last, wraps])
 
 
 def gives_argument(node: cst.BaseExpression, scope: Scope) -> bool:

@@ -10,6 +10,7 @@ from llm_mock.migrate.replies import (
     ANY_MODEL,
     ConfiguredReply,
     PromptMethod,
+    format_reply,
     get_node,
     qualify,
     raise_problem,
@@ -32,7 +33,7 @@ from llm_mock.migrate.sdk_parts import SEE_REPLY, list_dicts
 from llm_mock.migrate.sdk_requests import new_request_parameter
 from llm_mock.migrate.sdk_responses import convert_events, convert_response
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
-from llm_mock.migrate.syntax import to_source
+from llm_mock.migrate.syntax import collect_texts, get_string, read_dict, to_source
 from llm_mock.migrate.value_types import find_only_value
 
 CONVERTERS = {
@@ -166,8 +167,7 @@ class _CreateMethod(PromptMethod):
             return self._convert_stream(value.values, self.table)
         node = find_only_value(get_node(value), self.table)
         if isinstance(node, cst.Dict):
-            # The application is given an object in its place, as in production.
-            return self._convert_double(PlainCode(node), self.table)
+            return self._convert_dict(value, node)
         dicts = None if node is None else list_dicts(node)
         if dicts and self._convert_stream is not None:
             return self._convert_stream(dicts, self.table)
@@ -177,6 +177,28 @@ class _CreateMethod(PromptMethod):
             SEE_REPLY,
             node,
         )
+
+    def _convert_dict(self, value: Value, node: cst.Dict) -> str | None:
+        """Return a dict, for which the application is given an object, as in production."""
+        reply = self._convert_double(PlainCode(node), self.table)
+        if not _has_own_id(node, self.table):
+            return reply
+        name = get_node(value)
+        source = to_source(node)
+        # The statement that makes it stays in the test.
+        if isinstance(name, cst.Name) and name.value in self.table.plain:
+            source = name.value
+        return format_reply([f"body={source}"], self.table)
+
+
+def _has_own_id(response: cst.Dict, table: SymbolTable) -> bool:
+    """Return whether the test names the id of a response again, such as in an assertion."""
+    items = read_dict(response) or {}
+    text = get_string(items.get("id"))
+    if text is None:
+        return False
+    own = collect_texts(response)[text]
+    return table.texts[text] > own
 
 
 class _EmbeddingMethod(_CreateMethod):

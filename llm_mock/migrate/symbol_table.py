@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -125,6 +126,8 @@ class SymbolTable:
         """The fixture whose names these are, if a test uses what it gives."""
         self.plain: dict[str, list[cst.BaseExpression]] = {}
         """The expressions without mocks that were assigned to names."""
+        self.texts: Counter[str] = Counter()
+        """The texts that are written in the function, each with how often."""
         self.unrelated: frozenset[str] = frozenset()
         """The names of mocks that do not replace `llm`, which are left alone."""
         self.clients: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections import Counter
 from collections.abc import Mapping
 from typing import TypeVar, cast
 
@@ -152,6 +153,16 @@ def get_string(node: cst.CSTNode | None) -> str | None:
         value = node.evaluated_value
         return value if isinstance(value, str) else None
     return None
+
+
+def collect_texts(node: cst.CSTNode) -> Counter[str]:
+    """Return the string literals in a node, each with how often it is written."""
+    texts: Counter[str] = Counter()
+    for literal in find_nodes(node, cst.SimpleString):
+        text = get_string(literal)
+        if text is not None:
+            texts[text] += 1
+    return texts
 
 
 def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:

@@ -170,14 +170,17 @@ def test_gemini_and_mistral_get_theirs(mock_llm_responses: LLMMock) -> None:
     assert completion.choices[0].message.content == "Hello!"
 
 
-def test_a_response_of_its_own_can_be_continued(mock_llm_responses: LLMMock) -> None:
+@pytest.mark.parametrize("kind", [{"object": "response"}, {}])
+def test_a_response_of_its_own_can_be_continued(
+    kind: dict[str, str], mock_llm_responses: LLMMock
+) -> None:
     item = {
         "id": "ig_1",
         "type": "image_generation_call",
         "status": "completed",
         "result": "aW1hZ2U=",
     }
-    body = {"id": "resp_1", "object": "response", "created_at": 1, "model": "gpt-5"}
+    body = {"id": "resp_1", **kind, "created_at": 1, "model": "gpt-5"}
     mock_llm_responses.add("*", Reply(body={**body, "status": "completed", "output": [item]}))
     mock_llm_responses.add("*", "A cat.")
     with openai.OpenAI(api_key="none") as client:

@@ -79,3 +79,41 @@ class TestPatchedClass:
     def test_its_mock_is_not_checked(self, mock_llm_responses):
         mock_llm_responses.set("*", "Hi")
         assert Assistant().answer("a question") == "Hi"
+
+
+def test_a_patch_of_several_lines(
+    monkeypatch,
+    mock_llm_responses,
+):
+    with patch(
+        "assistants.OpenAI",
+        wraps=openai.OpenAI
+    ) as client_class:
+        mock_llm_responses.set("*", "Hi")
+        assert Assistant().answer("a question") == "Hi"
+    client_class.assert_called_once_with(api_key="test")
+
+
+@patch(
+    "assistants.OpenAI",
+    wraps=openai.OpenAI,
+)
+def test_parameters_of_several_lines(
+    client_class,  # of the client
+    tmp_path,
+    mock_llm_responses,
+    mock_llm_calls,
+):
+    mock_llm_responses.set("*", "Hi")
+    assert Assistant().answer("a question") == "Hi"
+    client_class.assert_called_once_with(api_key="test")
+    mock_llm_calls.assert_called_once()
+
+
+@patch("assistants.OpenAI", wraps=openai.OpenAI)
+def test_all_parameters_on_the_second_line(
+    client_class, tmp_path, monkeypatch, mock_llm_responses
+):
+    mock_llm_responses.set("*", "Hi")
+    assert Assistant().answer("a question") == "Hi"
+    client_class.assert_called_once_with(api_key="test")

@@ -6,7 +6,7 @@ import json
 import httpx
 import openai
 from assistants import count_response, describe_response, respond_async, respond_in_parts, respond_patiently
-from assistants import respond_with_call, respond_with_output, respond_with_text
+from assistants import get_response_id, respond_with_call, respond_with_output, respond_with_text
 from llm_mock import Reply, ToolCall
 
 FAULTS = ("", "prompt", "system", "answer", "model", "retry", "twice", "no call")
@@ -44,6 +44,20 @@ def test_an_output(mock_llm_responses, mock_llm_calls):
 def test_a_text_and_its_output(mock_llm_responses):
     mock_llm_responses.set("*", "Hi")
     assert respond_with_output("a question") == "Hi"
+
+
+def test_an_id_that_the_application_returns(mock_llm_responses):
+    response = {
+        "id": "resp_7",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}],
+    }
+    mock_llm_responses.set("*", Reply(body=response))
+    assert get_response_id("a question") == "resp_7"
+
+
+def test_an_id_in_the_same_statement(mock_llm_responses):
+    mock_llm_responses.set("*", Reply(body={"id": "resp_8", "output_text": "Hi", "output": []}))
+    assert get_response_id("a question") == "resp_8"
 
 
 def test_a_function_call(mock_llm_responses):

@@ -114,6 +114,12 @@ def respond_with_text(text: str, client: object = None) -> str:
     return said(respond(text, client).output_text)
 
 
+def get_response_id(text: str) -> str:
+    response = respond(text)
+    # Old servers give a dict.
+    return response["id"] if isinstance(response, dict) else response.id
+
+
 def respond_with_output(text: str) -> str:
     return said(respond(text).output[0].content[0].text)
 

@@ -88,3 +88,37 @@ class TestPatchedClass:
     def test_its_mock_is_not_checked(self, client_class):
         client_class.return_value.chat.completions.create.return_value = new_response("Hi")
         assert Assistant().answer("a question") == "Hi"
+
+
+def test_a_patch_of_several_lines(
+    monkeypatch,
+):
+    with patch(
+        "assistants.OpenAI"
+    ) as client_class:
+        client_class.return_value.chat.completions.create.return_value = new_response("Hi")
+        assert Assistant().answer("a question") == "Hi"
+    client_class.assert_called_once_with(api_key="test")
+
+
+@patch(
+    "assistants.OpenAI",
+)
+def test_parameters_of_several_lines(
+    client_class,  # of the client
+    tmp_path,
+):
+    create = client_class.return_value.chat.completions.create
+    create.return_value = new_response("Hi")
+    assert Assistant().answer("a question") == "Hi"
+    client_class.assert_called_once_with(api_key="test")
+    create.assert_called_once()
+
+
+@patch("assistants.OpenAI")
+def test_all_parameters_on_the_second_line(
+    client_class, tmp_path, monkeypatch
+):
+    client_class.return_value.chat.completions.create.return_value = new_response("Hi")
+    assert Assistant().answer("a question") == "Hi"
+    client_class.assert_called_once_with(api_key="test")

@@ -9,7 +9,7 @@ import httpx
 import openai
 import pytest
 from assistants import count_response, describe_response, respond_async, respond_in_parts, respond_patiently
-from assistants import respond_with_call, respond_with_output, respond_with_text
+from assistants import get_response_id, respond_with_call, respond_with_output, respond_with_text
 from openai.types.responses import Response, ResponseOutputMessage, ResponseOutputText
 
 FAULTS = ("", "prompt", "system", "answer", "model", "retry", "twice", "no call")
@@ -59,6 +59,20 @@ def test_a_text_and_its_output(client):
         id="resp_1", output=[SimpleNamespace(content=[part], role="assistant")], output_text="Hi"
     )
     assert respond_with_output("a question") == "Hi"
+
+
+def test_an_id_that_the_application_returns(client):
+    response = {
+        "id": "resp_7",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}],
+    }
+    client.responses.create.return_value = response
+    assert get_response_id("a question") == "resp_7"
+
+
+def test_an_id_in_the_same_statement(client):
+    client.responses.create.return_value = {"id": "resp_8", "output_text": "Hi", "output": []}
+    assert get_response_id("a question") == "resp_8"
 
 
 def test_a_function_call(client):
