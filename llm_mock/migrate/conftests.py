@@ -86,7 +86,7 @@ def find_inherited(context: FileContext) -> Mapping[str, FileContext]:
                 fixtures[node.name.value] = node
         conftest = replace(
             context,
-            scope=Scope(module, fakes),
+            scope=Scope(module, fakes, path),
             path=path,
             fixtures=fixtures,
             unused_replies={},

@@ -78,7 +78,7 @@ def _find_calls(node: cst.CSTNode) -> list[cst.Call]:
 def _makes_mock(call: cst.Call, scope: Scope) -> bool:
     if scope.get_mock_class(call.func) is not None:
         return True
-    return is_namespace(scope.qualify(call.func))
+    return is_namespace(scope.qualify_type(call.func))
 
 
 def bind_arguments(

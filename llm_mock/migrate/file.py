@@ -195,7 +195,7 @@ class _FileRewriter:
             if function.owner is None and is_fixture(function.node)
         }
         context = FileContext(
-            Scope(self.module, fakes),
+            Scope(self.module, fakes, path),
             path,
             get_requested_models,
             resolve_model,

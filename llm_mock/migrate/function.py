@@ -604,7 +604,10 @@ class _FunctionRewriter:
             if any(parameter is other for other in before_others):
                 separated.append(_add_comma(parameter))
             else:
-                inner = parameter.with_changes(whitespace_after_param=_NO_SPACE, comma=separator)
+                inner = parameter.with_changes(
+                    whitespace_after_param=_NO_SPACE,
+                    comma=separator,
+                )
                 separated.append(inner)
         return [*separated, last]
 
@@ -726,16 +729,22 @@ def _end_as(last: cst.Param, before: Sequence[cst.Param]) -> cst.Param:
 def _find_separator(function: cst.FunctionDef) -> cst.Comma | cst.MaybeSentinel:
     """Return the comma between two parameters, in the layout of the function."""
     parameters = function.params.params
-    if not parameters or not isinstance(parameters[0].comma, cst.Comma):
+    if not parameters:
+        return cst.MaybeSentinel.DEFAULT
+    comma = parameters[0].comma
+    if not isinstance(comma, cst.Comma):
         return cst.MaybeSentinel.DEFAULT
     if len(parameters) > 1:
-        whitespace = parameters[0].comma.whitespace_after
+        whitespace = comma.whitespace_after
     else:
         # Behind the only one stands the parenthesis.
         whitespace = function.whitespace_before_params
     if isinstance(whitespace, cst.ParenthesizedWhitespace):
         # Not the comment on a parameter.
-        whitespace = whitespace.with_changes(first_line=cst.TrailingWhitespace(), empty_lines=[])
+        whitespace = whitespace.with_changes(
+            first_line=cst.TrailingWhitespace(),
+            empty_lines=[],
+        )
     if whitespace.empty:
         return cst.MaybeSentinel.DEFAULT
     return cst.Comma(whitespace_after=whitespace)

@@ -116,11 +116,18 @@ def wrap_class(node: cst.BaseExpression, wrapped: str) -> cst.Call:
     [wraps] = new.args
     # A parenthesis on a line of its own stays there.
     end = call.args[-1]
-    wraps = wraps.with_changes(comma=end.comma, whitespace_after_arg=end.whitespace_after_arg)
+    wraps = wraps.with_changes(
+        comma=end.comma,
+        whitespace_after_arg=end.whitespace_after_arg,
+    )
     comma = _COMMA
-    if isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace):
-        comma = cst.Comma(whitespace_after=call.whitespace_before_args)
-    last = last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace(""))
+    whitespace = call.whitespace_before_args
+    if isinstance(whitespace, cst.ParenthesizedWhitespace):
+        comma = cst.Comma(whitespace_after=whitespace)
+    last = last.with_changes(
+        comma=comma,
+        whitespace_after_arg=cst.SimpleWhitespace(""),
+    )
     return call.with_changes(args=[*arguments[:-1], last, wraps])
 
 

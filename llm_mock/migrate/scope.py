@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Container, Iterable
+from pathlib import Path
 from typing import Any, Protocol
 
 import libcst as cst
 
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.syntax import get_dotted_name, get_string
+from llm_mock.migrate.targets import resolve_type
 
 MOCK_CLASSES = ("Mock", "MagicMock", "NonCallableMock", "AsyncMock")
 PATCHERS = ("patch", "patch.object", "patch.dict", "patch.multiple")
@@ -50,10 +52,12 @@ class Scope:
     Args:
         module: the file.
         fakes: evaluates its helpers and classes.
+        path: its path, near which the application is.
     """
 
-    def __init__(self, module: cst.Module, fakes: FakeEvaluator) -> None:
+    def __init__(self, module: cst.Module, fakes: FakeEvaluator, path: Path) -> None:
         self.fakes = fakes
+        self.path = path
         self.imports: dict[str, str] = {}
         """The qualified name behind each imported name, such as `unittest.mock.patch`."""
         self.functions: dict[str, cst.FunctionDef] = {}
@@ -113,6 +117,10 @@ class Scope:
             return ""
         first, dot, rest = name.partition(".")
         return f"{self.imports.get(first, first)}{dot}{rest}"
+
+    def qualify_type(self, node: cst.CSTNode) -> str:
+        """Return the qualified name of a class, or of the class that it extends."""
+        return resolve_type(self.qualify(node), self.path)
 
     def get_mock_class(self, node: cst.CSTNode) -> str | None:
         """Return the class of `unittest.mock` that a node names, or None."""

@@ -307,7 +307,7 @@ class SymbolTable:
         if last_name == FACTORY:
             # Whatever module the project keeps it in.
             return new_legacy_mock(node)
-        if is_namespace(qualified_name):
+        if is_namespace(self.scope.qualify_type(function)):
             return self._new_namespace(node)
         value = self._call_other(function, node)
         return self._inline(node) if value is None else value

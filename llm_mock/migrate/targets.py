@@ -14,6 +14,8 @@ GETTERS = {"get_model": False, "get_async_model": True}
 LIBRARY = "llm"
 # Bounds modules that import a name from each other.
 MAX_MODULES = 5
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_NAMES = (ast.Name, ast.Attribute)
 
 
 def resolve_target(path: str, test_file: Path) -> tuple[str, str] | None:
@@ -136,6 +138,54 @@ def resolve_class(module: str, name: str, test_file: Path) -> str | None:
     imports = _collect_imports(source)
     owner = imports.get(first)
     return f"{owner}{dot}{rest}"
+
+
+def resolve_type(name: str, test_file: Path, depth: int = 0) -> str:
+    """Return the class that a class of the application is another name of, or extends.
+
+    Args:
+        name: the qualified name of the class.
+        test_file: the test, near which the application is.
+        depth: the number of classes that led here.
+
+    Returns:
+        The qualified name of a class that is not of the application, or the name itself.
+    """
+    owner, _, last = name.rpartition(".")
+    source = find_source(owner, test_file) if owner else None
+    if source is None or depth > MAX_MODULES:
+        return name
+    imported = resolve_name(owner, last, test_file)
+    if imported is not None:
+        return resolve_type(imported, test_file, depth + 1)
+    base = _collect_bases(source).get(last)
+    if base is None:
+        return name
+    first, dot, rest = base.partition(".")
+    # A name that is not imported is one of the module.
+    start = _collect_imports(source).get(first, f"{owner}.{first}")
+    if start.startswith("."):
+        start = _make_absolute(start, owner, source)
+    return resolve_type(f"{start}{dot}{rest}", test_file, depth + 1)
+
+
+@functools.cache
+def _collect_bases(source: Path) -> dict[str, str]:
+    """Return the other names and the first bases of the classes of a module, as written."""
+    bases: dict[str, str] = {}
+    for statement in _parse_module(source).body:
+        if isinstance(statement, ast.ClassDef) and statement.bases:
+            methods = [part for part in statement.body if isinstance(part, _FUNCTIONS)]
+            # They may give its objects more than their arguments.
+            if not methods:
+                first = statement.bases[0]
+                bases[statement.name] = ast.unparse(first)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.value, _NAMES):
+            source_name = ast.unparse(statement.value)
+            for target in statement.targets:
+                name = ast.unparse(target)
+                bases[name] = source_name
+    return bases
 
 
 @functools.cache

@@ -37,6 +37,32 @@ import openai
 import openai as sdk
 from anthropic import Anthropic
 from openai import AsyncAzureOpenAI, AsyncOpenAI, AzureOpenAI, OpenAI
+from openai.types import chat
+from kinds import Message, Reasoning
+
+class Completion(chat.ChatCompletion):
+    note: str = ""
+
+Choice = chat.chat_completion.Choice
+Renamed = Completion
+
+class Own:
+    def __init__(self, **values): ...
+
+class Extended(chat.ChatCompletion):
+    def model_post_init(self, context): ...
+"""
+KINDS = """
+from openai.types.chat import ChatCompletionMessage as Base
+from pydantic import BaseModel
+
+class Reasoning(BaseModel):
+    content: str
+
+class Middle(Base): ...
+
+class Message(Middle):
+    reasoning: Reasoning | None = None
 """
 
 COMPLETION = 'SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))])'
@@ -48,6 +74,7 @@ CLAUDE = {
 
 def migrate(folder: Path, **values: str) -> tuple[str, list[str]]:
     (folder / "app.py").write_text(APPLICATION)
+    (folder / "kinds.py").write_text(KINDS)
     replaced = {
         "mock": "Mock",
         "method": "chat.completions.create",
@@ -103,3 +130,35 @@ def test_another_class_is_left_alone(tmp_path: Path, target: str) -> None:
 
 def test_an_awaited_method_of_a_client_that_is_not_async_is_left(tmp_path: Path) -> None:
     assert migrate(tmp_path, mock="AsyncMock")[1] == ["create() of a synchronous client is awaited"]
+
+
+@pytest.mark.parametrize("kind", ["Completion", "Renamed"])
+def test_a_type_of_the_application_that_extends_one_of_the_sdk(tmp_path: Path, kind: str) -> None:
+    message = 'app.Message(content="Hi", role="assistant")'
+    response = f"app.{kind}(id='a', choices=[app.Choice(index=0, message={message})])"
+    after, reasons = migrate(tmp_path, response=response)
+    assert after.endswith(NEW.lstrip())
+    assert reasons == []
+
+
+@pytest.mark.parametrize(
+    ("response", "reason"),
+    [
+        ("app.Own(choices=[])", "the mock returns new_response(), which is not a response"),
+        (
+            "app.Extended(choices=[])",
+            "the mock returns new_response(), which is not a response",
+        ),
+        (
+            "app.Completion(choices=[app.Choice(message=app.Message("
+            "content='Hi', reasoning=app.Reasoning(content='Hm')))])",
+            "reasoning is app.Reasoning(content='Hm'), and the real one is a text",
+        ),
+    ],
+)
+def test_a_type_of_the_application_that_may_be_anything(
+    tmp_path: Path, response: str, reason: str
+) -> None:
+    after, [given] = migrate(tmp_path, response=response)
+    assert "mock_llm_responses" not in after
+    assert given.startswith(reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from llm_mock.boundaries.http.sdk_fields import has_sdk_field
+from llm_mock.boundaries.http.sdk_fields import find_sdk_fields
 from llm_mock.support.json_types import JSONObject
 
 _RULES = {
@@ -15,6 +15,8 @@ _RULES = {
 """The modules with the parameters of each API, by the name of the API."""
 _EMBEDDING_FIELDS = ("input", "model", "dimensions", "encoding_format", "user")
 _EMBEDDING_TYPES = (("openai.types.embedding_create_params", "EmbeddingCreateParams"),)
+_SENT_BY_SDKS = ("stream", "anthropic_version", "anthropic_beta")
+"""The fields that SDKs send without a field in those types."""
 
 
 def find_extra_fields(api: str, body: JSONObject) -> JSONObject | None:
@@ -38,8 +40,10 @@ def find_extra_fields(api: str, body: JSONObject) -> JSONObject | None:
         types = _EMBEDDING_TYPES
     else:
         return None
+    # The installed SDK may be older or newer than the rules.
+    arguments = find_sdk_fields(*types) or {*known}
     extra = {}
     for name, value in body.items():
-        if name not in known and not has_sdk_field(name, *types):
+        if name not in arguments and name not in _SENT_BY_SDKS:
             extra[name] = value
     return extra

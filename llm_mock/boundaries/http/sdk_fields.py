@@ -13,10 +13,15 @@ def has_sdk_field(name: str, *types: tuple[str, str]) -> bool:
         name: the field.
         types: the types, each as its module and its name. Nothing is imported.
     """
+    return name in find_sdk_fields(*types)
+
+
+def find_sdk_fields(*types: tuple[str, str]) -> set[str]:
+    """Return the fields that request types of imported SDKs have; empty without an SDK."""
+    fields: set[str] = set()
     for module_name, type_name in types:
         module: Any = sys.modules.get(module_name)
         # A `TypedDict` has the fields of its bases itself, any other class has its own.
         for base in getattr(getattr(module, type_name, None), "__mro__", ()):
-            if name in getattr(base, "__annotations__", {}):
-                return True
-    return False
+            fields.update(getattr(base, "__annotations__", {}))
+    return fields

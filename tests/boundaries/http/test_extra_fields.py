@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import anthropic
+import httpx
 import openai
 import pytest
 from google import genai
+from openai.types.chat import completion_create_params
 
 from llm_mock import LLMMock
 
@@ -75,6 +78,25 @@ def test_arguments_are_no_extra_fields(
 
 def test_an_argument_in_the_extra_body_is_not_extra(answers: LLMMock) -> None:
     chat(extra_body={"seed": 7, **EXTRA})
+    assert answers.last_call.request.extra_body == EXTRA
+
+
+def test_an_argument_that_the_sdk_does_not_have_is_extra(
+    answers: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = completion_create_params.CompletionCreateParamsBase.__annotations__
+    monkeypatch.delitem(arguments, "seed")
+    chat(extra_body={"seed": 7})
+    assert answers.last_call.request.extra_body == {"seed": 7}
+
+
+def test_a_client_without_an_sdk_is_compared_with_the_documentation(
+    answers: LLMMock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "openai.types.chat.completion_create_params")
+    body = {key: value for key, value in ASKED.items() if key != "extra_body"}
+    url = "https://models.example.com/v1/chat/completions"
+    httpx.post(url, json={**body, **EXTRA, "seed": 7, "stream": False})
     assert answers.last_call.request.extra_body == EXTRA
 
 
