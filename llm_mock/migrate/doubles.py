@@ -238,3 +238,20 @@ def iterate_doubles(values: Iterable[Value | None]) -> Iterator[TestDouble]:
             pending += [*value.attributes.values(), value.return_value, value.side_effect]
             pending += value.responses
             pending += value.logs
+
+
+def iterate_code(value: Value) -> Iterator[cst.BaseExpression]:
+    """Yield the expressions without mocks in a value, and in the doubles that it leads to."""
+    pending: list[Value | None] = [value]
+    for double in iterate_doubles([value]):
+        pending += double.attributes.values()
+        pending += double.responses
+        pending += [double.return_value, double.side_effect]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, SideEffectList):
+            pending += current.values
+        elif isinstance(current, ReturnByName):
+            pending += dict(current.values).values()
+        elif isinstance(current, PlainCode):
+            yield current.node

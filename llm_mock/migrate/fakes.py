@@ -21,6 +21,7 @@ from llm_mock.migrate.doubles import (
     SideEffectList,
     TestDouble,
     Value,
+    iterate_code,
 )
 from llm_mock.migrate.fake_streams import find_items, find_yielded, is_super_init
 from llm_mock.migrate.manual_changes import SEE_GUIDE, CannotRewrite
@@ -32,6 +33,7 @@ from llm_mock.migrate.symbol_table import (
     is_namespace,
 )
 from llm_mock.migrate.syntax import (
+    collect_names,
     find_nodes,
     get_arguments,
     get_first_line,
@@ -62,8 +64,10 @@ def makes_mocks(function: cst.FunctionDef, scope: Scope) -> bool:
             continue
         visited.add(name)
         if name in scope.functions:
-            calls = _find_calls(scope.functions[name])
-            if any(_makes_mock(call, scope) for call in calls):
+            helper = scope.functions[name]
+            calls = _find_calls(helper)
+            inner = scope.copy_with_imports(get_statements(helper))
+            if any(_makes_mock(call, inner) for call in calls):
                 return True
             pending += [call.func.value for call in calls if isinstance(call.func, cst.Name)]
         elif name in scope.classes:
@@ -187,19 +191,41 @@ def call_helper(
         caller: the symbol table of the calling function.
         closure: the symbol table of the function that defines the helper, if one does.
     """
+    body = get_statements(function)
+    scope = caller.scope
+    if closure is None:
+        scope = scope.copy_with_imports(body)
     table = SymbolTable(
-        caller.scope,
+        scope,
         closure.values if closure else None,
         caller.depth + 1,
     )
     table.values |= bind_arguments(function, node, caller)
     if closure is not None:
         table.functions = closure.functions
-    yielded = find_yielded(get_statements(function), table)
+    yielded = find_yielded(body, table)
     # The result of a decorated one, such as a context manager, is something else.
     if yielded is not None and not function.decorators:
-        return table.evaluate(yielded)
-    return _run_body(function, table, get_statements(function))
+        value = table.evaluate(yielded)
+    else:
+        value = _run_body(function, table, get_statements(function))
+    _refuse_imported_names(value, scope, caller.scope)
+    return value
+
+
+def _refuse_imported_names(value: Value, inner: Scope, outer: Scope) -> None:
+    """Refuse a value with code that needs an import of the helper, which the test does not have."""
+    hidden = dict(inner.imports.items() - outer.imports.items()).keys()
+    if not hidden:
+        return
+    for code in iterate_code(value):
+        names = hidden & collect_names(code)
+        if names:
+            raise CannotRewrite(
+                f"{to_source(code)} needs an import of its helper",
+                "Import it at the top of the file, then run this again.",
+                code,
+            )
 
 
 def new_function_double(function: cst.FunctionDef, closure: SymbolTable) -> TestDouble:

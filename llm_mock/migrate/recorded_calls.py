@@ -704,12 +704,23 @@ class CallReader:
         if kept is not None:
             return kept
         left = self.read(node.left)
+        if isinstance(left, SingleCall):
+            return _compare_call(node, left)
         if isinstance(left, ExtraBody) and not self.find_reads(target.comparator):
             return _compare_extra_body(node, left)
-        if not isinstance(left, cst.BaseExpression):
-            return None
+        if isinstance(left, cst.BaseExpression):
+            return self._compare_field(node, left)
+        return None
+
+    def _compare_field(
+        self,
+        node: cst.Comparison,
+        left: cst.BaseExpression,
+    ) -> cst.BaseExpression | None:
+        """Rewrite the comparison of a value in a record."""
         if _is_schema(left):
             return _rewrite_schema_comparison(node, left)
+        [target] = node.comparisons
         model = get_string(target.comparator)
         if to_source(left).endswith('["model_id"]') and model is not None:
             # A record has the id, also of a model that was requested by an alias.
@@ -1000,6 +1011,24 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     comparator = parse_expression(f'{call.source}["{section}"]')
     new_target = target.with_changes(comparator=comparator)
     return node.with_changes(comparisons=[new_target])
+
+
+def _compare_call(node: cst.Comparison, call: SingleCall) -> cst.Comparison | None:
+    """Rewrite `call_args is not None`, which asks whether there was a call."""
+    owner, dot, last = call.source.rpartition(".")
+    [target] = node.comparisons
+    if to_source(target.comparator) != "None" or last != "last_call":
+        return None
+    operators: dict[type[cst.BaseCompOp], cst.BaseCompOp] = {
+        cst.Is: cst.Equal(),
+        cst.IsNot: cst.NotEqual(),
+    }
+    operator = operators.get(type(target.operator))
+    if operator is None:
+        return None
+    nothing = cst.ComparisonTarget(operator, parse_expression("[]"))
+    calls = parse_expression(format_history(owner))
+    return node.with_changes(left=calls, comparisons=[nothing])
 
 
 def _compare_extra_body(node: cst.Comparison, extra: ExtraBody) -> cst.Comparison | None:

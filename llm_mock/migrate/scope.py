@@ -147,6 +147,28 @@ class Scope:
         inner.classes = dict(self.classes)
         return inner
 
+    def copy_with_imports(self, body: Iterable[cst.BaseStatement]) -> Scope:
+        """Return a copy with the imports of a function, or itself if the file has them all."""
+        hidden = [node for node in _list_imports(body) if self.find_hidden_imports(node)]
+        if not hidden:
+            return self
+        inner = copy.copy(self)
+        inner.imports = dict(self.imports)
+        for node in hidden:
+            inner.add_import(node)
+        return inner
+
+
+def _list_imports(body: Iterable[cst.BaseStatement]) -> list[cst.Import | cst.ImportFrom]:
+    """Return the imports among some statements, without those of inner blocks."""
+    found: list[cst.Import | cst.ImportFrom] = []
+    for statement in body:
+        if isinstance(statement, cst.SimpleStatementLine):
+            for part in statement.body:
+                if isinstance(part, (cst.Import, cst.ImportFrom)):
+                    found.append(part)
+    return found
+
 
 def _collect_bound_names(node: cst.Import | cst.ImportFrom) -> dict[str, str]:
     """Return the qualified names behind the names that an import binds."""

@@ -162,3 +162,73 @@ def test_a_type_of_the_application_that_may_be_anything(
     after, [given] = migrate(tmp_path, response=response)
     assert "mock_llm_responses" not in after
     assert given.startswith(reason)
+
+
+HELPER = """
+from types import SimpleNamespace
+from unittest.mock import Mock, patch
+import app
+
+def new_response(text):
+    {imported}
+    return Completion(choices=[SimpleNamespace(message=SimpleNamespace(content={content}))])
+
+def test_it():
+    client = Mock()
+    client.chat.completions.create.return_value = new_response("Hi")
+    with patch("app.OpenAI", return_value=client):
+        app.run()
+"""
+
+
+def migrate_helper(folder: Path, **values: str) -> tuple[str, list[str]]:
+    (folder / "app.py").write_text(APPLICATION)
+    (folder / "kinds.py").write_text(KINDS)
+    source = HELPER.format(**values).encode()
+    path = folder / "test_app.py"
+    result = rewrite_file(path, source, lambda test, target: (), lambda name: name)
+    return result.after, [change.reason for change in result.manual_changes]
+
+
+@pytest.mark.parametrize(
+    "imported",
+    [
+        "from openai.types.chat import ChatCompletion as Completion",
+        "from app import Completion",
+        "import json\n    from app import Renamed as Completion",
+    ],
+)
+def test_a_helper_may_import_the_types_of_a_response(tmp_path: Path, imported: str) -> None:
+    after, reasons = migrate_helper(tmp_path, imported=imported, content="text")
+    assert 'mock_llm_responses.set("*", "Hi")' in after
+    assert reasons == []
+
+
+@pytest.mark.parametrize(
+    ("imported", "content", "reason"),
+    [
+        (
+            "from app import Completion, GREETING",
+            "GREETING",
+            "GREETING needs an import of its helper",
+        ),
+        (
+            # Another meaning than in the file.
+            "from app import Completion, Mock",
+            "Mock",
+            "Mock needs an import of its helper",
+        ),
+        (
+            "from app import Own as Completion",
+            "text",
+            'Completion(choices=[SimpleNamespace(message=SimpleNamespace(content="Hi"))]) needs an '
+            "import of its helper",
+        ),
+    ],
+)
+def test_a_value_that_a_helper_imports_is_left(
+    tmp_path: Path, imported: str, content: str, reason: str
+) -> None:
+    after, [given] = migrate_helper(tmp_path, imported=imported, content=content)
+    assert "mock_llm_responses" not in after
+    assert given.startswith(reason)

@@ -327,6 +327,28 @@ def test_the_extra_body_of_litellm_is_left(tmp_path: Path, assertion: str) -> No
     assert migrate(tmp_path, patch, after=f"assert call.call_args.kwargs{assertion}")[1]
 
 
+@pytest.mark.parametrize(
+    ("assertion", "new"),
+    [
+        ("assert call.call_args is not None", "assert mock_llm_calls.calls != []"),
+        ("assert call.call_args is None", "assert mock_llm_calls.calls == []"),
+    ],
+)
+def test_whether_there_was_a_call(tmp_path: Path, assertion: str, new: str) -> None:
+    patch = f'"app.Completions.create", return_value={COMPLETION}'
+    body, reason = migrate(tmp_path, patch, after=assertion)
+    assert (body.splitlines()[-1], reason) == (new, "")
+
+
+@pytest.mark.parametrize(
+    "assertion",
+    ["call.call_args == None", "call.call_args is other", "call.call_args_list[0] is None"],
+)
+def test_other_comparisons_of_a_call_are_left(tmp_path: Path, assertion: str) -> None:
+    patch = f'"app.Completions.create", return_value={COMPLETION}'
+    assert migrate(tmp_path, patch, after=f"assert {assertion}")[1]
+
+
 def test_a_name_for_the_arguments_of_litellm(tmp_path: Path) -> None:
     patch = f'"litellm.completion", return_value={COMPLETION}'
     lines = "app.run(); _, options = call.call_args; assert options['tool_choice'] == 1"
