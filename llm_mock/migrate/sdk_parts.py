@@ -34,7 +34,7 @@ SEE_REPLY = (
 )
 # The attributes that lead to the text of a response.
 _EMPTY_TEXTS = (['""'], ["''"])
-_CONTENTS = ("choices", "message", "content", "output", "output_text")
+_CONTENTS = ("choices", "message", "content", "output", "output_text", "parsed", "output_parsed")
 
 
 def read_fields(value: Value | None, part: str, names: Container[str]) -> dict[str, Value]:
@@ -139,7 +139,8 @@ def refuse_empty(response: Value) -> None:
             if node is not None:
                 raise CannotRewrite(
                     f"the {name} of the response is {to_source(node)}",
-                    'A model that says nothing sends an empty text: Reply("").',
+                    'A model that says nothing sends an empty text: Reply(""). One that refuses has '
+                    'no parsed content: Reply(refusal="…").',
                     node,
                 )
 

@@ -164,6 +164,14 @@ def test_a_type_of_the_application_that_may_be_anything(
     assert given.startswith(reason)
 
 
+@pytest.mark.parametrize("method", ["chat.completions.parse", "beta.chat.completions.parse"])
+def test_a_message_that_is_not_parsed_is_left(tmp_path: Path, method: str) -> None:
+    response = "Mock(choices=[Mock(message=Mock(parsed=None))])"
+    after, reasons = migrate(tmp_path, method=method, response=response)
+    assert "client.chat" in after or "client.beta" in after
+    assert reasons == ["the parsed of the response is None"]
+
+
 HELPER = """
 from types import SimpleNamespace
 from unittest.mock import Mock, patch
