@@ -246,7 +246,8 @@ def _is_in_scope(test_path: Path, path: Path) -> bool:
 
 def _describe_failure(test: TestOutcome) -> str:
     """Return why a rewritten test fails, as far as the message of its exception shows."""
-    problem = test.problem
+    # The advice follows as the next sentence.
+    problem = test.problem.removesuffix(".")
     if _REFUSAL.search(problem):
         return f"the real SDK refuses what this test sends: {problem}"
     if test.servers:

@@ -141,7 +141,7 @@ OPENAI_TEST = """
         (
             "url='http://localhost:9/v1'",
             "the rewritten test calls a server on this machine: openai.APIConnectionError: "
-            "Connection error.. The mock answers for it if you add localhost:9 to ini "
+            "Connection error. The mock answers for it if you add localhost:9 to ini "
             "llm_mock_hosts; then run this again. Without --write",
         ),
     ],
@@ -189,7 +189,10 @@ def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
             "api.openai.com refuses this call of the model 'a' with status 400: x",
             "the real SDK refuses what this test sends: RuntimeError: api.openai.com refuses",
         ),
-        ("\n\nNo key is set.\nSet one.", "the rewritten test fails: RuntimeError: No key is set."),
+        (
+            "\n\nNo key is set.\nSet one.",
+            "the rewritten test fails: RuntimeError: No key is set. W",
+        ),
     ],
 )
 def test_the_reason_says_who_refuses_the_test(folder: Path, message: str, shown: str) -> None:
