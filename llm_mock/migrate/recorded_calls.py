@@ -652,14 +652,23 @@ class CallReader:
         default = "None"
         if defaults:
             default = to_source(defaults[0].value)
-        if isinstance(keywords, KeywordArguments) and default == "{}":
+        if isinstance(keywords, KeywordArguments):
+            return self._read_keyword_or_default(keywords, name, default, node)
+        if isinstance(keywords, KeptItems) and name and default == "None":
+            return self.read_kept_item(keywords, name, node)
+        return None
+
+    def _read_keyword_or_default(
+        self,
+        keywords: KeywordArguments,
+        name: str | None,
+        default: str,
+        node: cst.Call,
+    ) -> CallValue | cst.BaseExpression | None:
+        if default == "{}":
             return _get_extra_body(keywords, name)
         # Any other default would have to be repeated.
         if not name or default != "None":
-            return None
-        if isinstance(keywords, KeptItems):
-            return self.read_kept_item(keywords, name, node)
-        if not isinstance(keywords, KeywordArguments):
             return None
         if keywords.calls and id(node) not in self.compared:
             # It may be missing in the last call only.
@@ -990,12 +999,8 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
     [target] = node.comparisons
     call = keywords.call
     name = get_string(node.left)
-    extra = _get_extra_body(keywords, name)
-    if extra is not None:
-        return _compare_with_nothing(node, extra)
     if call.sdk and name is not None:
-        _check_membership(name, call.sdk, node)
-        return _read_membership_of_body(node, keywords)
+        return _read_membership_of_body(node, keywords, name)
     if keywords.calls:
         raise new_no_equivalent(node, SEE_ALL)
     if name == ATTACHMENTS and isinstance(target.operator, cst.In) and not call.is_of_getter:
@@ -1015,7 +1020,7 @@ def _read_membership(node: cst.Comparison, keywords: KeywordArguments) -> cst.Ba
 
 def _compare_call(node: cst.Comparison, call: SingleCall) -> cst.Comparison | None:
     """Rewrite `call_args is not None`, which asks whether there was a call."""
-    owner, dot, last = call.source.rpartition(".")
+    owner, _, last = call.source.rpartition(".")
     [target] = node.comparisons
     if to_source(target.comparator) != "None" or last != "last_call":
         return None
@@ -1060,12 +1065,17 @@ def _compare_with_nothing(node: cst.Comparison, extra: ExtraBody) -> cst.Compari
 def _read_membership_of_body(
     node: cst.Comparison,
     keywords: KeywordArguments,
+    name: str,
 ) -> cst.BaseExpression:
+    """Rewrite `"seed" in kwargs` for a call of an SDK."""
+    extra = _get_extra_body(keywords, name)
+    if extra is not None:
+        return _compare_with_nothing(node, extra)
+    _check_membership(name, keywords.call.sdk, node)
     [target] = node.comparisons
     if keywords.calls and isinstance(target.operator, cst.NotIn):
         # No call had the argument.
-        name = to_source(node.left)
-        condition = f"{name} not in call.request.body"
+        condition = f"{to_source(node.left)} not in call.request.body"
         return parse_expression(f"all({condition} for call in {keywords.calls})")
     body = parse_expression(f"{keywords.call.source}.request.body")
     new_target = target.with_changes(comparator=body)

@@ -139,8 +139,8 @@ def refuse_empty(response: Value) -> None:
             if node is not None:
                 raise CannotRewrite(
                     f"the {name} of the response is {to_source(node)}",
-                    'A model that says nothing sends an empty text: Reply(""). One that refuses has '
-                    'no parsed content: Reply(refusal="…").',
+                    'A model that says nothing sends an empty text: Reply(""). One that refuses '
+                    'has no parsed content: Reply(refusal="…").',
                     node,
                 )
 
