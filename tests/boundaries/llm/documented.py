@@ -34,12 +34,14 @@ DOCUMENTED = (
     Documented("sync prompt error", "refused", "raises a configured error at once"),
     Documented("callbacks", "failed", "raises a configured error at once"),
     Documented("what prompt takes", "lazy", "`lazy=True`"),
-    Documented("listings", "get_model gives the same one", "The same name gives the same model"),
     Documented(
-        "command line options of models", "1: *", "describes the options of the first model alone"
+        "listings", "get_model gives the same one", "returns the same model object in every call"
+    ),
+    Documented(
+        "command line options of models", "1: *", "describes only the options of the first model"
     ),
     Documented("look of *", "type", "A mocked model has its own class"),
-    Documented("look of *", "provider's own method", "The provider's own methods"),
+    Documented("look of *", "provider's own method", "does not have the methods and properties"),
 )
 
 
