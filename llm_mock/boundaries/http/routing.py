@@ -37,6 +37,17 @@ MODEL_PATHS = (
 Those that only one provider has are in its descriptor.
 """
 OPENAI_HOST = "api.openai.com"
+OPENAI_PATHS = (
+    "/audio/",
+    "/chat/completions",
+    "/conversations",
+    "/embeddings",
+    "/images/",
+    "/models",
+    "/moderations",
+    "/responses",
+)
+"""The beginnings of OpenAI's paths behind the version."""
 READERS = {
     "chat.completions": "openai_chat",
     "responses": "openai_responses",
@@ -69,8 +80,8 @@ def find_protocol(method: str, path: str, provider: str, host: str = "") -> Wire
 
 
 def lacks_version(host: str, path: str) -> bool:
-    """Return whether a path is none of OpenAI's, which all begin with the version."""
-    return host == OPENAI_HOST and not path.startswith("/v1/")
+    """Return whether a path is one of OpenAI's without the version, which its base URL has."""
+    return host == OPENAI_HOST and path.startswith(OPENAI_PATHS)
 
 
 def load_protocol(name: str) -> WireProtocol:

@@ -279,3 +279,23 @@ def test_an_embedding_that_was_not_configured_fails_a_strict_test(
         result.stdout.fnmatch_lines(
             ["*No vector was configured for what the embedding model 'e' was asked to embed: *"]
         )
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/chat/completions"),
+        ("POST", "/embeddings"),
+        ("GET", "/models"),
+        ("GET", "/responses/resp_1"),
+    ],
+)
+def test_openai_has_no_path_without_its_version(
+    method: str, path: str, mock_llm_responses: LLMMock
+) -> None:
+    mock_llm_responses.set("*", "Hi!")
+    answer = httpx.request(method, f"https://api.openai.com{path}", json={"model": "gpt-4o"})
+    assert answer.status_code == 404
+    assert answer.json()["error"]["message"] == f"Invalid URL ({method} {path})"
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert not mock_llm_responses.calls
