@@ -112,6 +112,17 @@ def test_every_block_runs(section: Section, pytester: pytest.Pytester) -> None:
         assert without_times(run_command(command, pytester.path)) == without_times(expected)
 
 
+def test_the_sections_about_frameworks_are_run_where_these_are_installed() -> None:
+    script = (ROOT / ".ci" / "frameworks").read_text()
+    named = re.findall(r"::test_every_block_runs\[([^]]+)\]", script)
+    needed = [
+        section.id
+        for section in EVERY_SECTION
+        if find_frameworks(section.values[0].kept | section.values[0].files)
+    ]
+    assert sorted(named) == sorted(map(str, needed))
+
+
 def find_frameworks(files: dict[str, str]) -> set[str]:
     """Return the frameworks that the texts of files import."""
     return {framework for text in files.values() for framework in FRAMEWORK.findall(text)}
