@@ -201,6 +201,14 @@ def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
         ),
         ({"after": 'assert kept.get("seed") is None'}, 'kept.get("seed") has no equivalent'),
         ({"after": 'assert not kept.get("seed")'}, 'kept.get("seed") has no equivalent'),
+        (
+            {"after": 'assert kept.get("extra_body", {}) == {}'},
+            'kept.get("extra_body", {}) == {} has no equivalent',
+        ),
+        (
+            {"after": 'assert kept["extra_body"] == {}'},
+            'kept["extra_body"] == {} has no equivalent',
+        ),
         ({"after": 'assert kept.get("seed") == SEED'}, 'kept.get("seed") has no equivalent'),
         (
             {"after": 'assert kept == {"n": 1}'},
