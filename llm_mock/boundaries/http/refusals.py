@@ -110,20 +110,21 @@ def refuse_call(request: HTTPRequest, host: str, violation: Violation, mock: Moc
     return error
 
 
-def note_malformed(sent: WireRequest, error: WireError, mock: Mock) -> None:
-    """Note a request whose body is malformed, so that a failing test shows it.
+def note_malformed(sent: WireRequest, error: WireError, mock: Mock, advice: str = "") -> None:
+    """Note a request that is malformed, so that a failing test shows it.
 
     Args:
         sent: the request.
         error: the provider's error.
         mock: the mock that notes it.
+        advice: what to write instead.
     """
     message = (
         f"{sent.host} refuses this request with status {error.status}: {error.message.strip()}"
     )
-    caller = _describe_caller().strip()
-    if caller:
-        message = f"{message}\n{caller}"
+    details = f"{_describe_caller()}{advice}".strip()
+    if details:
+        message = f"{message}\n{details}"
     error.headers[REFUSAL_HEADER] = make_refusal_key(message)
     mock.note_invalid_request(message)
 
@@ -131,12 +132,8 @@ def note_malformed(sent: WireRequest, error: WireError, mock: Mock) -> None:
 def refuse_path_without_version(sent: WireRequest, mock: Mock) -> WireResponse:
     """Refuse a request to OpenAI whose path does not begin with the version, as OpenAI does."""
     error = WireError(404, f"Invalid URL ({sent.method} {sent.path})")
-    message = (
-        f"{sent.host} refuses this request with status 404: {error.message}\n{_describe_caller()}"
-        f'The paths of OpenAI begin with /v1: base_url="https://{sent.host}/v1".'
-    )
-    error.headers[REFUSAL_HEADER] = make_refusal_key(message)
-    mock.note_invalid_request(message)
+    advice = f'The paths of OpenAI begin with /v1: base_url="https://{sent.host}/v1".'
+    note_malformed(sent, error, mock, advice)
     return error_response(get_descriptor("openai").errors, error)
 
 
