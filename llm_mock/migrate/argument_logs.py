@@ -11,6 +11,7 @@ import libcst.matchers as m
 
 from llm_mock.migrate.doubles import Argument, ArgumentLog, PlainCode, Record, TestDouble, Value
 from llm_mock.migrate.syntax import (
+    BINDINGS,
     collect_names,
     find_nodes,
     get_arguments,
@@ -46,17 +47,6 @@ _LOGGING_CALL = m.Call(m.Attribute(attr=m.Name("append") | m.Name("update")))
 _UPDATE_UNPACKED = m.Call(m.Attribute(attr=m.Name("update")), [m.Arg(star="**")])
 _KINDS = {"append": "append", "update": "merge"}
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
-_BINDINGS = (
-    cst.AnnAssign,
-    cst.AsName,
-    cst.AssignTarget,
-    cst.AugAssign,
-    cst.CompFor,
-    cst.Del,
-    cst.For,
-    cst.ImportAlias,
-    cst.NamedExpr,
-)
 
 
 def find_containers(function: cst.FunctionDef) -> frozenset[str]:
@@ -74,7 +64,7 @@ def find_containers(function: cst.FunctionDef) -> frozenset[str]:
             shared |= collect_names(node)
             continue
         pending += list_children(node)
-        if isinstance(node, _BINDINGS):
+        if isinstance(node, BINDINGS):
             bindings.update(_list_bound_names(node))
         if isinstance(node, cst.Call):
             for argument in node.args:

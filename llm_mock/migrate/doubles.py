@@ -224,6 +224,19 @@ Value: TypeAlias = PlainCode | Argument | SideEffectList | ReturnByName | TestDo
 
 def iterate_doubles(values: Iterable[Value | None]) -> Iterator[TestDouble]:
     """Yield the doubles among some values, and those that they lead to, each once."""
+    for value in _iterate_values(values):
+        if isinstance(value, TestDouble):
+            yield value
+
+
+def iterate_code(value: Value) -> Iterator[cst.BaseExpression]:
+    """Yield the expressions without mocks in a value, and in the doubles that it leads to."""
+    for part in _iterate_values([value]):
+        if isinstance(part, PlainCode):
+            yield part.node
+
+
+def _iterate_values(values: Iterable[Value | None]) -> Iterator[TestDouble | PlainCode]:
     pending: list[Value | None] = [*values]
     visited: set[int] = set()
     while pending:
@@ -232,26 +245,11 @@ def iterate_doubles(values: Iterable[Value | None]) -> Iterator[TestDouble]:
             pending += value.values
         elif isinstance(value, ReturnByName):
             pending += dict(value.values).values()
+        elif isinstance(value, PlainCode):
+            yield value
         elif isinstance(value, TestDouble) and id(value) not in visited:
             visited.add(id(value))
             yield value
             pending += [*value.attributes.values(), value.return_value, value.side_effect]
             pending += value.responses
             pending += value.logs
-
-
-def iterate_code(value: Value) -> Iterator[cst.BaseExpression]:
-    """Yield the expressions without mocks in a value, and in the doubles that it leads to."""
-    pending: list[Value | None] = [value]
-    for double in iterate_doubles([value]):
-        pending += double.attributes.values()
-        pending += double.responses
-        pending += [double.return_value, double.side_effect]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, SideEffectList):
-            pending += current.values
-        elif isinstance(current, ReturnByName):
-            pending += dict(current.values).values()
-        elif isinstance(current, PlainCode):
-            yield current.node

@@ -20,6 +20,7 @@ from llm_mock.migrate.fakes import apply_configuration
 from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import (
+    BINDINGS,
     NodeT,
     collect_names,
     find_nodes,
@@ -214,7 +215,7 @@ def _check_names(definition: cst.FunctionDef, parameter: CallParameter) -> None:
 def _find_bound_names(node: cst.CSTNode) -> set[str]:
     """Return the names that a node binds in any scope, and those it declares or deletes."""
     names: set[str] = set()
-    for binding in find_nodes(node, *_BINDINGS):
+    for binding in find_nodes(node, *BINDINGS, cst.Param):
         target = getattr(
             binding,
             "target",
@@ -228,20 +229,6 @@ def _find_bound_names(node: cst.CSTNode) -> set[str]:
         )
         names |= collect_names(target).difference(*map(collect_names, owners))
     return names
-
-
-_BINDINGS: tuple[type[cst.CSTNode], ...] = (
-    cst.AnnAssign,
-    cst.AsName,
-    cst.AssignTarget,
-    cst.AugAssign,
-    cst.CompFor,
-    cst.Del,
-    cst.For,
-    cst.ImportAlias,
-    cst.NamedExpr,
-    cst.Param,
-)
 
 
 def _new_table(double: FunctionDouble, parameter: CallParameter) -> SymbolTable:

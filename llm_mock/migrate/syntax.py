@@ -16,6 +16,18 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 # libcst renders a node only through a module.
 _EMPTY = cst.Module([])
 NodeT = TypeVar("NodeT", bound=cst.CSTNode)
+BINDINGS: tuple[type[cst.CSTNode], ...] = (
+    cst.AnnAssign,
+    cst.AsName,
+    cst.AssignTarget,
+    cst.AugAssign,
+    cst.CompFor,
+    cst.Del,
+    cst.For,
+    cst.ImportAlias,
+    cst.NamedExpr,
+)
+"""The nodes that bind names within the body of a function."""
 _LAYOUT_FIELDS = (
     "leading_lines",
     "lines_after_decorators",
