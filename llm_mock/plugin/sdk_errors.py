@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RETRY_COUNT = "x-stainless-retry-count"
 """The header with the number of attempts that failed."""
-SDKS = ("anthropic", "cohere", "groq", "mistralai", "ollama", "openai", "together")
+WRAPPED_SDKS = ("anthropic", "cohere", "groq", "mistralai", "ollama", "openai", "together")
 """The SDKs whose errors frameworks replace by their own."""
 
 
@@ -63,7 +63,7 @@ def _explain_template_error(error: BaseException, place: str) -> str:
     """
     raised = _get_qualified_name(error)
     for link in linked_errors(error):
-        if _get_package(link) in SDKS and _get_package(link) != _get_package(error):
+        if _get_package(link) in WRAPPED_SDKS and _get_package(link) != _get_package(error):
             of_sdk = _get_qualified_name(link)
             expected = of_sdk if isinstance(error, type(link)) else type(error).__name__
             return (
