@@ -51,6 +51,7 @@ def mutate() -> ModuleType:
         ("a = f'a{b}'", []),
         ("'docstring'", []),
         ("a: 'b'", []),
+        ("a: TypeAlias = 'b | c'", []),
         ("def f(a: 'b') -> 'c': ...", []),
         ("__all__ = ['a']", []),
         ("a = cast('b', c)", []),

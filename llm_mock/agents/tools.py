@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from llm_mock.agents.background import BackgroundLoop, LoopClosed
 from llm_mock.agents.servers import MCPServer, Server
@@ -17,7 +17,7 @@ from llm_mock.support.text import shorten_message
 if TYPE_CHECKING:
     import llm
 
-Execute = Callable[[JSONObject, float | None], Coroutine[Any, Any, "ToolAnswer"]]
+Execute: TypeAlias = Callable[[JSONObject, float | None], Coroutine[Any, Any, "ToolAnswer"]]
 """Calls a tool on the background loop.
 
 The arguments are those of the tool, and the timeout in seconds (None: the server's own)."""

@@ -9,7 +9,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from llm_mock.core.value_types import AttachmentLike, ToolCallLike, ToolLike, ToolResultLike
@@ -22,7 +22,7 @@ LARGEST_FILE = 20_000_000
 """The maximum size of an attached file that is read for its hash, in bytes."""
 
 
-SentFields = tuple[str, str, dict[str, str], "JSONObject", "JSONObject | None"]
+SentFields: TypeAlias = "tuple[str, str, dict[str, str], JSONObject, JSONObject | None]"
 """The method, the URL, the headers, the body and its extra fields of an HTTP request."""
 
 
