@@ -232,7 +232,8 @@ def test_a_run_that_takes_too_long_fails(
     run: Run, mock_llm_responses: ResponseConfigurator
 ) -> None:
     slow = CLIServer("slow", [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
-    mock_llm_responses.add("m", calls(ToolCall("slow_execute", {})))
+    # On a busy machine the time may be over before the first call.
+    mock_llm_responses.add("m", calls(ToolCall("slow_execute", {})), optional=True)
     mock_llm_responses.add("m", "Never said", optional=True)
     start = time.monotonic()
     result = run(Agent("m", cli_servers=[slow], timeout=0.3), "Go")
