@@ -206,8 +206,9 @@ def _run(
     for name, path in variables.items():
         environment[name] = str(path)
     environment[RUN_VARIABLE] = str(plan_file)
-    # The data of a coverage measurement that the project configures.
-    environment["COVERAGE_FILE"] = str(folder / "coverage")
+    # The coverage data of the project stays, unless somebody measures all processes.
+    if "COVERAGE_PROCESS_START" not in environment:
+        environment["COVERAGE_FILE"] = str(folder / "coverage")
     output = folder / "output"
     code = _wait([*command, *map(str, paths)], environment, output, results)
     run = _read_results(results)

@@ -43,6 +43,16 @@ APP = """
     def get_usage():
         return get_model("gpt-4o-mini").prompt("Hi").usage()
 """
+MEASURED = """
+    import coverage
+
+    measurement = coverage.Coverage()
+    measurement.start()
+
+    def pytest_unconfigure():
+        measurement.stop()
+        measurement.save()
+"""
 START = """
     from unittest.mock import Mock, patch
 
@@ -648,8 +658,13 @@ def test_a_fixture_of_the_project_that_hides_ours_is_named(folder: Path) -> None
     assert "(The fixture mock_llm_responses in conftest.py hides that of llm_mock" in lines[0]
 
 
-def test_tests_run_under_xdist_and_with_the_options_of_the_project(folder: Path) -> None:
+def test_tests_run_under_xdist_and_with_the_options_of_the_project(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("xdist")
+    pytest.importorskip("coverage")
+    monkeypatch.delenv("COVERAGE_PROCESS_START", raising=False)
+    write(folder / "conftest.py", MEASURED)
     write(folder / "pytest.ini", "[pytest]\naddopts = -p xdist -n 2 -x\n")
     write(folder / "test_app.py", START, "def test_fails(): assert False", SIMPLE)
     code, lines = migrate(".")
@@ -657,6 +672,7 @@ def test_tests_run_under_xdist_and_with_the_options_of_the_project(folder: Path)
     assert lines[0].startswith("test_app.py: test_greeting verified: it passes, and notices 3 of 6")
     # Nothing of the run is kept for the next one.
     assert not (folder / ".pytest_cache").exists()
+    assert not (folder / ".coverage").exists()
 
 
 def test_a_change_that_one_parameter_of_the_new_test_notices_is_noticed(folder: Path) -> None:
