@@ -181,23 +181,31 @@ class _CreateMethod(PromptMethod):
     def _convert_dict(self, value: Value, node: cst.Dict) -> str | None:
         """Return a dict, for which the application is given an object, as in production."""
         reply = self._convert_double(PlainCode(node), self.table)
-        if not _has_own_id(node, self.table):
+        written = get_node(value)
+        assert written is not None
+        if not _has_own_id(node, written, self.table):
             return reply
-        name = get_node(value)
-        source = to_source(node)
-        # The statement that makes it stays in the test.
-        if isinstance(name, cst.Name) and name.value in self.table.plain:
-            source = name.value
-        return format_reply([f"body={source}"], self.table)
+        # The statement that assigns it to a name stays.
+        return format_reply([f"body={to_source(written)}"], self.table)
 
 
-def _has_own_id(response: cst.Dict, table: SymbolTable) -> bool:
-    """Return whether the test names the id of a response again, such as in an assertion."""
-    items = read_dict(response) or {}
+def _has_own_id(node: cst.Dict, written: cst.BaseExpression, table: SymbolTable) -> bool:
+    """Return whether the test names the id of a response again, such as in an assertion.
+
+    Args:
+        node: the response.
+        written: the response, or the name that stands for it.
+        table: the values of the test's names.
+    """
+    items = read_dict(node)
+    assert items is not None
     text = get_string(items.get("id"))
     if text is None:
         return False
-    own = collect_texts(response)[text]
+    if isinstance(written, cst.Name) and written.value not in table.plain:
+        # A constant of the file is not written in the test.
+        return text in table.texts
+    own = collect_texts(node)[text]
     return table.texts[text] > own
 
 

@@ -546,6 +546,42 @@ def test_a_name_of_a_dict_that_is_changed_is_left(
     assert ("the mock returns response, which is not a response" in reason) != is_known
 
 
+WITH_ID = '{"id": "r1", "choices": [{"message": {"content": "Hi"}}]}'
+TEST_OF_ID = """
+from unittest.mock import patch
+import app
+
+RESPONSE = {response}
+
+def test_it():
+    {line}
+    with patch("litellm.completion", return_value={value}):
+        app.run()
+    assert app.last == {expected}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "expected", "reply"),
+    [
+        ("pass", WITH_ID, "'r1'", f"Reply(body={WITH_ID})"),
+        ("pass", WITH_ID, "'r2'", '"Hi"'),
+        (f"response = {WITH_ID}", "response", "'r1'", "Reply(body=response)"),
+        (f"response = {WITH_ID}", "response", "'r2'", '"Hi"'),
+        ("pass", "RESPONSE", "'r1'", "Reply(body=RESPONSE)"),
+        ("pass", "RESPONSE", "'r2'", '"Hi"'),
+        ("pass", WITH_ID.replace('"r1"', "5"), "5", '"Hi"'),
+    ],
+)
+def test_a_response_whose_id_is_asserted_is_sent_as_it_is(
+    tmp_path: Path, line: str, value: str, expected: str, reply: str
+) -> None:
+    source = TEST_OF_ID.format(response=WITH_ID, line=line, value=value, expected=expected)
+    result = rewrite(tmp_path, source)
+    assert result.manual_changes == ()
+    assert f'    mock_llm_responses.set("*", {reply})\n' in result.after
+
+
 NO_REPLY = (
     "no reply is configured, so the model replies with another Mock. Configure one: "
     'mock_llm_responses.set("*", reply).'
