@@ -79,14 +79,6 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
     if client is None:
         return []
     raise_problem(client)
-    other = find_other_configuration(client)
-    if other is not None:
-        path, value = other
-        raise CannotRewrite(
-            f"the mock of a client has the attribute {path}",
-            "The client is a real one now: configure it as the application does.",
-            get_node(value),
-        )
     replies: dict[str, ConfiguredReply] = {}
     for path, method in find_methods(client):
         kind = _EmbeddingMethod if path == EMBEDDINGS else _CreateMethod
@@ -95,6 +87,15 @@ def collect_client_replies(patched: PatchedClient, table: SymbolTable) -> list[C
             continue
         if replies.setdefault(reply.model, reply) != reply:
             raise CannotRewrite("two methods of a client have different replies")
+    # Behind the methods: an attribute may be what a method that is not understood returns.
+    other = find_other_configuration(client)
+    if other is not None:
+        path, value = other
+        raise CannotRewrite(
+            f"the mock of a client has the attribute {path}",
+            "The client is a real one now: configure it as the application does.",
+            get_node(value),
+        )
     return list(replies.values())
 
 

@@ -165,6 +165,86 @@ def test_one_that_is_an_attribute_of_itself(tmp_path: Path) -> None:
     )
 
 
+FAKE = """():
+    class Completions:
+        {attribute}
+
+        def __init__(self, response):
+            {state}
+
+        def create(self, **options):
+            {line}
+
+    class Client:
+        {client}
+
+        def __init__(self, response):
+            self.chat = SimpleNamespace(completions=Completions(response))
+
+    client = Client(new_response())
+    app.run(client)
+
+
+def test_other"""
+IN_FAKE = {
+    "attribute": "number: int",
+    "state": "self.response = response",
+    "line": "return self.response",
+    "client": "pass",
+}
+
+
+def migrate_fake(folder: Path, values: dict[str, str]) -> tuple[str, list[str]]:
+    """Return the reply of a client of a fake class, and the reasons if it is left."""
+    result = run(folder, FAKE.format(**IN_FAKE | values)[2:] + "(): pass", "openai", "")
+    reply = result.after.partition('mock_llm_responses.set("*", ')[2].partition(")\n")[0]
+    return reply, [change.reason for change in result.manual_changes]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"state": "self.response: object = response"},
+        {"state": "self._response = response", "line": "return self._response"},
+        {"attribute": "number = 5"},
+        {
+            "attribute": "response = new_response()",
+            "state": "self.number = 5",
+        },
+        {
+            "attribute": "response: object = new_response()",
+            "state": "self.number = 5",
+        },
+        {"client": "_timeout = 5"},
+    ],
+    ids=str,
+)
+def test_the_state_of_a_fake_class(tmp_path: Path, values: dict[str, str]) -> None:
+    assert migrate_fake(tmp_path, values) == ('"Hi"', [])
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        (
+            {"line": "return new_response()"},
+            "the mock of a client has the attribute chat.completions.response.choices",
+        ),
+        ({"client": "timeout = 5"}, "the mock of a client has the attribute timeout"),
+        (
+            {"line": "print(options)\n            return self.response"},
+            "create does more than make a mock: print(options)",
+        ),
+    ],
+    ids=str,
+)
+def test_another_part_of_a_fake_class_is_a_problem(
+    tmp_path: Path, values: dict[str, str], reason: str
+) -> None:
+    assert migrate_fake(tmp_path, values) == ("", [reason])
+
+
 PATCHED = """:
     {line}
     with patch.object({owner}, "create", return_value={response}) as create:
