@@ -96,7 +96,8 @@ def _list_bound_names(node: cst.CSTNode) -> frozenset[str]:
 def is_empty_container(node: cst.BaseExpression | None) -> bool:
     """Return whether a container has nothing yet, or nothing but `None` at each key."""
     if node is None:
-        return False
+        # `calls: list` only declares it.
+        return True
     if not isinstance(node, cst.Dict):
         return m.matches(node, _EMPTY)
     return all(m.matches(element, _NONE_ITEM) for element in node.elements)

@@ -175,6 +175,47 @@ def test_a_list_is_read(tmp_path: Path, line: str, after: str, new: str) -> None
     assert (result, reason) == (f"assert {new}", "")
 
 
+@pytest.mark.parametrize("declaration", ["kept = None", "kept: dict", "kept: dict | None = None"])
+def test_a_name_of_the_test_is_read(tmp_path: Path, declaration: str) -> None:
+    source = f"""
+def test_it():
+    {declaration}
+    def fake(**kwargs):
+        nonlocal kept
+        kept = kwargs
+        return reply()
+    with patch("{MEMBER}", fake):
+        app.run()
+    assert kept["seed"] == 1
+"""
+    assert migrate(tmp_path, source) == (f'assert {BODY}["seed"] == 1', "")
+
+
+@pytest.mark.parametrize("line", ["app.last = 5", "kept.update(n=5)", "app.log(n=5)"])
+@pytest.mark.parametrize("parameters", ["*args", "**kwargs", "*args, **kwargs"])
+def test_a_fake_still_does_what_has_nothing_to_do_with_its_call(
+    tmp_path: Path, parameters: str, line: str
+) -> None:
+    source = FUNCTION.format(
+        empty="{}", parameters=parameters, line=line, target=MEMBER, after="assert kept"
+    )
+    result = rewrite(tmp_path, f"{HEAD}{source}")
+    assert f"    def fake(request):\n        {line}\n" in result.after
+    assert "    assert kept\n" in result.after
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if app.IS_CACHED:\n            return reply()\n        kept.append(kwargs["seed"])',
+        'kept.append(kwargs["model"])\n        kept.append(kwargs["seed"])',
+    ],
+)
+def test_what_a_fake_keeps_of_some_calls_or_twice_stays(tmp_path: Path, line: str) -> None:
+    after = "assert kept == [1]"
+    assert migrate_function(tmp_path, empty="[]", line=line, after=after) == (after, "")
+
+
 def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
     after = "model, others = kept[0]\n    assert model == 'm'\n    assert 'seed' not in others"
     result = migrate_function(
