@@ -672,6 +672,16 @@ def test_generators_that_are_called(tmp_path: Path, parameter: str, argument: st
     assert new == ('mock_llm_responses.add("*", Reply(chunks=["Hi"]), times=2)', "")
 
 
+def test_a_generator_that_yields_behind_a_loop(tmp_path: Path) -> None:
+    lines = """def stream(**options):
+            for text in ["a", "b"]:
+                yield Mock(choices=[{"delta": {"content": text}}])
+            yield Mock(choices=[{"delta": {"content": "c"}}])
+        call.side_effect = stream"""
+    new = migrate(tmp_path, '"litellm.completion"', lines)
+    assert new == ('mock_llm_responses.set("*", Reply(chunks=["a", "b", "c"]))', "")
+
+
 @pytest.mark.parametrize(
     ("decorator", "argument", "reason"),
     [
