@@ -127,7 +127,7 @@ def _list_evaluated(node: cst.BaseExpression) -> list[cst.BaseExpression]:
         return [node]
     elements = get_elements(node.value)
     index = get_index(node)
-    if not elements or index is None:
+    if not elements:
         return [node]
     is_last = get_int(index) in (-1, len(elements) - 1)
     return elements if is_last else [node]
@@ -163,7 +163,7 @@ def take_logs(
             others += body[position:]
             break
         part = get_small_statement(node)
-        if part is None or not recorder.take(part):
+        if not recorder.take(part):
             others.append(node)
     return others
 
@@ -193,7 +193,7 @@ class _Recorder:
         self.pair = _get_pair(parameters)
         self.nonlocals: set[str] = set()
 
-    def take(self, part: cst.BaseSmallStatement) -> bool:
+    def take(self, part: cst.BaseSmallStatement | None) -> bool:
         """Note what a statement keeps; return False if it does anything else."""
         if isinstance(part, cst.Nonlocal):
             return self._take_names(part)

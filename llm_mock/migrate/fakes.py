@@ -308,7 +308,7 @@ def _run_body(
         if isinstance(part, cst.Return) and part.value is not None:
             value = table.evaluate(part.value)
             return ReturnByName((*choices, ("*", value))) if choices else value
-        if not _configures(part, table):
+        if not apply_configuration(part, table):
             raise _new_problem(function, node)
     raise CannotRewrite(f"{function.name.value} returns nothing", node=function)
 
@@ -324,10 +324,6 @@ def _add_log(
         return False
     table.values[name] = ArgumentLog()
     return True
-
-
-def _configures(node: cst.BaseSmallStatement | None, table: SymbolTable) -> bool:
-    return node is not None and apply_configuration(node, table)
 
 
 def _new_problem(function: cst.FunctionDef, node: cst.BaseStatement) -> CannotRewrite:
@@ -414,7 +410,7 @@ def _get_compared_name(test: cst.BaseExpression, table: SymbolTable) -> str | No
     return get_string(comparison.comparator)
 
 
-def apply_configuration(node: cst.BaseSmallStatement, table: SymbolTable) -> bool:
+def apply_configuration(node: cst.BaseSmallStatement | None, table: SymbolTable) -> bool:
     """Apply a statement that makes or configures a mock; return False for any other."""
     if isinstance(node, cst.Pass):
         return True
@@ -608,7 +604,7 @@ def _initialize(
         inner = get_small_statement(part)
         if is_super_init(inner):
             continue
-        if inner is None or not apply_configuration(inner, table):
+        if not apply_configuration(inner, table):
             line = get_first_line(part)
             raise CannotRewrite(
                 f"{class_name}.__init__ does more than assign values: {line}",

@@ -186,7 +186,7 @@ def get_elements(node: cst.BaseExpression) -> list[cst.BaseExpression] | None:
     return [element.value for element in node.elements]
 
 
-def get_int(node: cst.CSTNode) -> int | None:
+def get_int(node: cst.CSTNode | None) -> int | None:
     """Return the value of an integer literal with an optional minus, else None."""
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
         inner = get_int(node.expression)
