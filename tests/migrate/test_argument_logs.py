@@ -285,6 +285,14 @@ def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
             "",
         ),
         (
+            {
+                "empty": "None\n    count = 0",
+                "line": "nonlocal kept, count\n        kept = kwargs\n        count += 1",
+                "after": 'assert kept["n"]',
+            },
+            "fake uses kept in another way: nonlocal kept, count",
+        ),
+        (
             {"target": "litellm.completion", "after": 'assert kept["model"] == "m"'},
             'litellm may not send what kept["model"] reads',
         ),
@@ -323,6 +331,40 @@ def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
             {"empty": "None", "line": "kept = kwargs", "after": "assert kept is None"},
             "fake uses kwargs as a whole",
         ),
+        ({"line": "app.seen.update(**kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": "app.get().calls.append(kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": "app.log(**kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": "print(kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": "app.last = kwargs"}, "fake uses kwargs as a whole"),
+        ({"line": "kept.first = kwargs"}, "fake uses kwargs as a whole"),
+        ({"line": "kept.append(item=kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": 'kept.update(kwargs, n=kwargs["m"])'}, "fake uses kwargs as a whole"),
+        ({"line": "kept.insert(kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": "kept.insert(0, kwargs)"}, "fake uses kwargs as a whole"),
+        ({"line": "kept.clear(); kept.update(kwargs)"}, "fake uses kwargs as a whole"),
+        (
+            {"line": "kept.clear()\n        kept.update(kwargs)"},
+            "fake uses kept in another way: kept.clear()",
+        ),
+        ({"line": "kept[0] = kwargs"}, "fake uses kwargs as a whole"),
+        ({"line": 'app.kept["n"] = kwargs'}, "fake uses kwargs as a whole"),
+        ({"line": "app.last = kept = kwargs"}, "fake uses kwargs as a whole"),
+        (
+            {
+                "empty": '{"calls": []}',
+                "line": 'kept["calls"].append(kwargs)',
+                "after": 'assert kept["calls"]',
+            },
+            "fake uses kwargs as a whole",
+        ),
+        (
+            {
+                "line": 'kept["n"] = [kwargs for kwargs in kwargs["messages"]]',
+                "after": 'assert kept["n"]',
+            },
+            "fake uses kwargs as a whole",
+        ),
+        ({"after": "get = kept.get"}, "the fake has no attribute get"),
     ],
     ids=str,
 )
@@ -369,6 +411,36 @@ def test_what_is_not_sure_is_left(tmp_path: Path, values: dict[str, str], reason
             None,
             "timeout is not sent in the body of the request",
         ),
+        (
+            "self.calls.append(kwargs)\n        self.calls.append(kwargs)",
+            "assert client.chat.completions.calls",
+            None,
+            "client.chat.completions.calls keeps some calls only, or keeps them in several ways",
+        ),
+        (
+            "self.name = kwargs",
+            "assert client.chat.completions.name['seed'] == 1",
+            f'assert {BODY}["seed"] == 1',
+            "",
+        ),
+        (
+            "self.name.append(kwargs)",
+            "assert client.chat.completions.name",
+            None,
+            "create does more than make a mock: self.name.append(kwargs)",
+        ),
+        (
+            "self.create.append(kwargs)",
+            "pass",
+            None,
+            "create does more than make a mock: self.create.append(kwargs)",
+        ),
+        (
+            "self.name.last.append(kwargs)",
+            "pass",
+            None,
+            "create does more than make a mock: self.name.last.append(kwargs)",
+        ),
     ],
 )
 def test_the_attribute_of_a_fake_client(
@@ -378,6 +450,25 @@ def test_the_attribute_of_a_fake_client(
     assert told == reason
     if new is not None:
         assert result == new.replace("['model']", '["model"]')
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [
+        ("self.calls.append(time.time())", "Remove it: mock_llm_calls.calls has each call"),
+        ("self.calls.extend([time.time()])", "Remove it: mock_llm_calls.calls has each call"),
+        ("self.calls.update(now=time.time())", "Remove it: mock_llm_calls.calls has each call"),
+        ("self.calls.clear()", "MIGRATION_GUIDE.md shows such tests"),
+        ("calls = self.calls.append(time.time()); print(calls)", "MIGRATION_GUIDE.md shows"),
+    ],
+)
+def test_a_fake_that_keeps_something_else_is_told_of_the_calls(
+    tmp_path: Path, line: str, advice: str
+) -> None:
+    result = rewrite(tmp_path, HEAD + CLIENT.format(line=line, after="pass"))
+    [change] = result.manual_changes
+    assert change.reason == f"create does more than make a mock: {line}"
+    assert change.advice.startswith(advice)
 
 
 def test_a_call_that_a_fake_does_not_keep_is_counted(tmp_path: Path) -> None:
@@ -428,6 +519,31 @@ def test_what_another_fake_keeps_stays(tmp_path: Path, partial: bool) -> None:
     assert "kept" not in result.after
 
 
+LAMBDA = """
+REPLIES = [reply(), reply()]
+
+def test_it(monkeypatch):
+    kept = []
+    monkeypatch.setattr("{member}", lambda **kwargs: {expression})
+    app.run()
+    {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "after", "new"),
+    [
+        ("kept.append(kwargs) or reply()", 'kept[0]["seed"] == 1', f'{FIRST}["seed"] == 1'),
+        ("(kept.append(kwargs), reply())[1]", 'kept[0]["seed"] == 1', f'{FIRST}["seed"] == 1'),
+        ("(kept.append(kwargs), reply())[-1]", 'kept[0]["seed"] == 1', f'{FIRST}["seed"] == 1'),
+        ("REPLIES[0]", "kept == []", "kept == []"),
+    ],
+)
+def test_a_lambda_is_read(tmp_path: Path, expression: str, after: str, new: str) -> None:
+    source = LAMBDA.format(member=MEMBER, expression=expression, after=f"assert {after}")
+    assert migrate(tmp_path, source) == (f"assert {new}", "")
+
+
 @pytest.mark.parametrize(
     "expression",
     [
@@ -435,16 +551,14 @@ def test_what_another_fake_keeps_stays(tmp_path: Path, partial: bool) -> None:
         "(kept.append(kwargs), app.log(kwargs), reply())[-1]",
         "(kept.append(kwargs), reply(), 5)[1]",
         "app.log(kwargs) or reply()",
+        "kept.append(kwargs) and reply()",
+        "(kept.append(kwargs), reply())[1:]",
+        "(kept.append(kwargs), reply())[0]",
+        "(kept.append(kwargs), reply(), None)[-2]",
     ],
 )
 def test_a_lambda_that_does_more_is_left(tmp_path: Path, expression: str) -> None:
-    source = f"""
-def test_it(monkeypatch):
-    kept = []
-    monkeypatch.setattr("{MEMBER}", lambda **kwargs: {expression})
-    app.run()
-    assert not kept
-"""
+    source = LAMBDA.format(member=MEMBER, expression=expression, after="assert not kept")
     result, reason = migrate(tmp_path, source)
     assert result == "assert not kept"
     assert reason
@@ -524,21 +638,34 @@ def test_it(calls, sent):
     assert f'    assert {FIRST}["seed"] == 1\n    assert sent == ["mail"]\n' in result.after
 
 
-def test_fakes_that_keep_their_calls_in_two_ways_are_left(tmp_path: Path) -> None:
-    source = """
+TWO_FAKES = """
 def test_it():
-    calls = []
+    calls = {empty}
     def create(**kwargs):
-        calls.append(kwargs)
+        {first}
         return reply()
     def parse(**kwargs):
-        calls.append(kwargs["{key}"])
+        {second}
         return reply()
     client = N(chat=N(completions=N(create=create, parse=parse)))
     app.run(client)
-    assert len(calls) == 1
+    assert calls
 """
-    reason = "calls keeps some calls only, or keeps them in several ways"
-    assert migrate(tmp_path, source.replace("{key}", "model"))[1] == reason
-    in_one_way = source.replace('["{key}"]', "")
-    assert migrate(tmp_path, in_one_way)[1] == ""
+TWO_WAYS = "calls keeps some calls only, or keeps them in several ways"
+
+
+@pytest.mark.parametrize(
+    ("empty", "first", "second", "reason"),
+    [
+        ("[]", "calls.append(kwargs)", "calls.append(kwargs)", ""),
+        ("{}", "calls.update(kwargs)", "calls.update(**kwargs)", ""),
+        ("[]", "calls.append(kwargs)", 'calls.append(kwargs["model"])', TWO_WAYS),
+        ("{}", "calls.update(kwargs)", 'calls["all"] = kwargs', TWO_WAYS),
+        ("{}", 'calls["one"] = kwargs', 'calls["all"] = kwargs', TWO_WAYS),
+    ],
+)
+def test_fakes_that_keep_their_calls_in_two_ways_are_left(
+    tmp_path: Path, empty: str, first: str, second: str, reason: str
+) -> None:
+    source = TWO_FAKES.format(empty=empty, first=first, second=second)
+    assert migrate(tmp_path, source)[1] == reason
