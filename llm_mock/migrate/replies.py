@@ -160,10 +160,7 @@ def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[Configure
         CannotRewrite: a reply is unknown.
     """
     if isinstance(getter.double, LegacyMock):
-        statements = getter.double.statements
-        if statements:
-            return [ConfiguredReply(ANY_MODEL, "legacy", statements)]
-        return []
+        return _collect_legacy_replies(getter.double)
     if isinstance(getter.double.side_effect, PlainCode):
         return [_convert_getter_error(getter, getter.double.side_effect.node)]
     replies = []
@@ -172,6 +169,18 @@ def collect_replies(getter: PatchedGetter, table: SymbolTable) -> list[Configure
         if reply is not None:
             replies.append(reply)
     return replies
+
+
+def _collect_legacy_replies(mock: LegacyMock) -> list[ConfiguredReply]:
+    if mock.attributes or not mock.is_unconfigured:
+        raise CannotRewrite(
+            "the test uses the project's own mock other than by set_response and call_history",
+            "Configure the replies instead: mock_llm_responses.set(model, reply), or "
+            "mock_llm_responses.set_error(model, error).",
+        )
+    if not mock.statements:
+        return []
+    return [ConfiguredReply(ANY_MODEL, "legacy", mock.statements)]
 
 
 def _convert_getter_error(getter: PatchedGetter, node: cst.BaseExpression) -> ConfiguredReply:

@@ -1,6 +1,6 @@
 """Uses of a project's own mock that are not understood."""
 
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 from private_mock import create_mock_get_model
@@ -105,6 +105,43 @@ def test_an_attribute_of_its_own():
     with patch("reviews.get_model", mock):
         summarize("a")
     assert mock.replies
+
+
+def test_an_error_that_is_set():
+    mock = create_mock_get_model({"gpt-4o-mini": "Short"})
+    mock.side_effect = ValueError("too long")
+    with patch("reviews.get_model", mock), pytest.raises(ValueError):
+        summarize("a")
+
+
+def test_an_attribute_that_is_set():
+    mock = create_mock_get_model({"gpt-4o-mini": "Short"})
+    mock.delay = 5
+    with patch("reviews.get_model", mock):
+        summarize("a")
+
+
+def test_a_model_of_its_own():
+    mock = create_mock_get_model({"gpt-4o-mini": "Short"})
+    mock.return_value.prompt.return_value.text.return_value = "Long"
+    with patch("reviews.get_model", mock):
+        summarize("a")
+
+
+def test_calls_of_a_model_of_its_own():
+    mock = create_mock_get_model({"gpt-4o-mini": "Short"})
+    with patch("reviews.get_model", mock):
+        summarize("a")
+    assert mock.return_value.prompt.call_count == 1
+
+
+def test_arguments_that_a_model_of_its_own_keeps():
+    mock = create_mock_get_model({"gpt-4o-mini": "Short"})
+    prompts = []
+    mock.return_value.prompt = lambda text: prompts.append(text) or Mock(text=lambda: "Long")
+    with patch("reviews.get_model", mock):
+        summarize("a")
+    assert prompts == ["Summarize: a"]
 
 
 def test_our_fixture(mock_llm_calls, mock_llm_responses):
