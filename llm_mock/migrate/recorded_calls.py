@@ -121,10 +121,10 @@ _LITERALS = (
 class MockRole(NamedTuple):
     """The part of `llm` that a mock replaces: `get_model` itself, or the prompt of a model."""
 
-    is_getter: bool
     getter: PatchedGetter
-    model: str
+    model: str = ANY_MODEL
     path: str = ""
+    is_getter: bool = False
 
     def has_calls_of(self, other: MockRole) -> bool:
         """Return whether the calls of another role are recorded beside those of this one."""
@@ -192,17 +192,14 @@ class CallReader:
             if isinstance(getter, PatchedClient):
                 path = find_method_path(getter, double)
                 if path is not None:
-                    return MockRole(False, getter, ANY_MODEL, path)
+                    return MockRole(getter, path=path)
                 continue
             if double is getter.double:
-                return MockRole(True, getter, ANY_MODEL)
-            if isinstance(getter.double, LegacyMock):
-                # Its calls are read from call_history instead.
-                continue
+                return MockRole(getter, is_getter=True)
             for model, model_double in find_models(getter):
                 methods = find_prompt_methods(model_double)
                 if any(double is method for method in methods):
-                    return MockRole(False, getter, model)
+                    return MockRole(getter, model)
         return None
 
     def get_advice(self, double: Value, otherwise: str = SEE_CALLS) -> str:
@@ -212,10 +209,9 @@ class CallReader:
             double: the mock.
             otherwise: the advice if it is not the class of a client.
         """
-        for getter in self.getters:
-            if isinstance(getter, PatchedClient) and getter.double is double:
-                return SEE_CLIENT
-        return otherwise
+        # A patched get_model has a role, so that only classes of clients are left.
+        is_client_class = any(getter.double is double for getter in self.getters)
+        return SEE_CLIENT if is_client_class else otherwise
 
     def find_recorder(self, log: ArgumentLog, node: cst.BaseExpression) -> MockRole | None:
         """Return the part of `llm` or of an SDK whose calls a log keeps, or None.
@@ -250,20 +246,12 @@ class CallReader:
             if isinstance(getter, PatchedClient):
                 client = getter.get_client() or TestDouble()
                 for path, method in find_methods(client):
-                    role = MockRole(
-                        False,
-                        getter,
-                        ANY_MODEL,
-                        path,
-                    )
-                    yield method, role
-                continue
-            if isinstance(getter.double, LegacyMock):
-                continue
-            for model, model_double in find_models(getter):
-                role = MockRole(False, getter, model)
-                for method in find_prompt_methods(model_double):
-                    yield method, role
+                    yield method, MockRole(getter, path=path)
+            else:
+                for model, model_double in find_models(getter):
+                    role = MockRole(getter, model)
+                    for method in find_prompt_methods(model_double):
+                        yield method, role
 
     def _read_log(
         self,
@@ -277,8 +265,6 @@ class CallReader:
         if role is None:
             return None
         owner = self.find_call_owner(role)
-        self.checks_calls = True
-        self.expects_calls = True
         [record, *_] = log.records
         calls = format_history(owner)
         last_call = f"{owner}.last_call"
@@ -358,7 +344,6 @@ class CallReader:
         if not is_whole:
             # An argument may be empty or None in each call.
             return None
-        self.checks_calls = True
         owner = self.find_call_owner(role)
         calls = format_history(owner)
         return parse_expression(calls)
@@ -366,9 +351,7 @@ class CallReader:
     def is_argument(self, node: cst.Name) -> bool:
         """Return whether a fake assigns an argument of each call to a name."""
         log = self._find_log(node)
-        if log is None:
-            return False
-        return any(record.kind == "assign" for record in log.records)
+        return log is not None and any(record.kind == "assign" for record in log.records)
 
     def _is_fake(self, node: cst.BaseExpression) -> bool:
         """Return whether a node is a name that stands for a double, or an attribute of one."""

@@ -158,6 +158,19 @@ def test_a_dict_is_read(tmp_path: Path, empty: str, line: str, after: str, new: 
         ("kept.append({'all': kwargs})", "kept[0]['all']['seed'] == 1", f'{FIRST}["seed"] == 1'),
         ("kept.append(kwargs['model'])", "'m' in kept", "'m' in MODELS"),
         ("kept.append(kwargs['model'])", "kept[-1] == 'm'", "LAST['model'] == 'm'"),
+        ("kept.append(kwargs)", "{'n': 1} not in kept", "{'n': 1} not in BODIES"),
+        ("kept.append(kwargs)", "1 < kept[0]['n'] < 3", f'1 < {FIRST}["n"] < 3'),
+        ("kept.append(kwargs)", "kept[0].get('extra_body', {})['n'] == 1", f'{FIRST}["n"] == 1'),
+        (
+            "kept.append({'m': kwargs['model']})",
+            "[each['m'] for each in kept] == ['m']",
+            "[each.request.body[\"model\"] for each in CALLS] == ['m']",
+        ),
+        (
+            "kept.append((args, kwargs))",
+            "all('seed' in each[1] for each in kept)",
+            "all('seed' in each.request.body for each in CALLS)",
+        ),
     ],
 )
 def test_a_list_is_read(tmp_path: Path, line: str, after: str, new: str) -> None:
@@ -167,6 +180,7 @@ def test_a_list_is_read(tmp_path: Path, line: str, after: str, new: str) -> None
     names = {
         "CALLS": "mock_llm_calls.calls",
         "MESSAGES": f'{FIRST}["messages"]',
+        "BODIES": "[call.request.body for call in mock_llm_calls.calls]",
         "MODELS": '[call.request.body["model"] for call in mock_llm_calls.calls]',
         "LAST['model']": 'mock_llm_calls.calls[-1].request.body["model"]',
     }
@@ -214,6 +228,128 @@ def test_a_fake_still_does_what_has_nothing_to_do_with_its_call(
 def test_what_a_fake_keeps_of_some_calls_or_twice_stays(tmp_path: Path, line: str) -> None:
     after = "assert kept == [1]"
     assert migrate_function(tmp_path, empty="[]", line=line, after=after) == (after, "")
+
+
+UNKNOWN = "the use of the mock kept is unknown: "
+
+
+@pytest.mark.parametrize(
+    ("line", "assertion", "reason"),
+    [
+        ("kept.append(kwargs)", "assert kept[0:1]", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept['n']", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept[0][n]", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept[0].get('n', 5) == 5", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept[0].get(n) == 5", UNKNOWN),
+        ("kept.append(kwargs)", "assert len(kept[0]) == 1", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept != []", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept != [{'n': 1}]", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept is None", UNKNOWN),
+        ("kept.append(kwargs)", "assert kept is not None", UNKNOWN),
+        ("kept.append(kwargs)", "assert n in kept[0]", "n in kept[0] has no equivalent"),
+        ("kept.append((args, kwargs))", "assert kept == [((), {})]", UNKNOWN),
+        ("kept.append((args, kwargs))", "assert ((), {}) in kept", UNKNOWN),
+        (
+            "kept.append((args, kwargs))",
+            "assert all('n' in options for _, options in kept)",
+            "kept has no equivalent",
+        ),
+    ],
+)
+def test_an_unknown_read_of_a_list_is_left(
+    tmp_path: Path, line: str, assertion: str, reason: str
+) -> None:
+    result = migrate_function(
+        tmp_path, empty="[]", parameters="*args, **kwargs", line=line, after=assertion
+    )
+    if reason == UNKNOWN:
+        reason += assertion
+    assert result == (assertion, reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "new", "after"),
+    [
+        (
+            "kept.append(kwargs['model'])",
+            "kept.append(request.body['model'])",
+            "assert [each for each in kept] == ['m']",
+        ),
+        (
+            "kept.append(kwargs['model'])",
+            "kept.append(request.body['model'])",
+            "for each in kept:\n        assert each == 'm'",
+        ),
+        (
+            "kept.append({'m': kwargs['model']})",
+            "kept.append({'m': request.body['model']})",
+            "assert kept[0].get('m', 'n') == 'm'",
+        ),
+        (
+            "kept.append({'m': kwargs['model']})",
+            "kept.append({'m': request.body['model']})",
+            "assert kept[0] == {'m': 'm'}",
+        ),
+    ],
+)
+def test_a_function_keeps_what_is_not_read_from_calls(
+    tmp_path: Path, line: str, new: str, after: str
+) -> None:
+    source = FUNCTION.format(
+        empty="[]", parameters="**kwargs", line=line, target=MEMBER, after=after
+    )
+    result = rewrite(tmp_path, f"{HEAD}{source}")
+    assert f"    def fake(request):\n        {new}\n" in result.after
+    assert result.after.endswith(f"    app.run()\n    {after}\n")
+
+
+CASE = f"""
+class TestIt(unittest.TestCase):
+    def test_it(self):
+        kept = {{empty}}
+        def fake(**kwargs):
+            {{line}}
+            return reply()
+        with patch("{MEMBER}", fake):
+            app.run()
+        self.{{assertion}}
+"""
+CASE_BODY = "self.llm_mock.calls[0].request.body"
+
+
+@pytest.mark.parametrize(
+    ("line", "assertion", "new"),
+    [
+        ("kept.append(kwargs)", 'assertIn("n", kept[0])', f'assertIn("n", {CASE_BODY})'),
+        (
+            "kept.append(kwargs)",
+            'assertNotIn("n", kept[0], "text")',
+            f'assertNotIn("n", {CASE_BODY}, "text")',
+        ),
+        (
+            "kept.append(kwargs)",
+            'assertIsNone(kept[0].get("n"))',
+            f'assertIsNone({CASE_BODY}.get("n"))',
+        ),
+        ("kept.append(kwargs)", 'assertIn({"n": 1}, kept)', None),
+        (
+            "kept.update(kwargs)",
+            'assertIn("n", kept)',
+            'assertIn("n", self.llm_mock.last_call.request.body)',
+        ),
+        ("kept.update(kwargs)", 'assertNotIn("n", kept)', None),
+    ],
+)
+def test_an_assertion_of_unittest(
+    tmp_path: Path, line: str, assertion: str, new: str | None
+) -> None:
+    empty = "[]" if "append" in line else "{}"
+    source = CASE.format(empty=empty, line=line, assertion=assertion)
+    result, reason = migrate(tmp_path, f"import unittest\n{source}")
+    if new is None:
+        assert (result, reason) == (f"self.{assertion}", f"{UNKNOWN}self.{assertion}")
+    else:
+        assert (result, reason) == (f"self.{new}", "")
 
 
 def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
@@ -387,6 +523,67 @@ def test_what_is_not_sure_is_left(tmp_path: Path, values: dict[str, str], reason
             "assert mock_llm_calls.calls",
             "",
         ),
+        *(
+            (
+                "self.calls.append(kwargs)",
+                f"calls = client.chat.completions.calls\n    {after}",
+                after.replace("calls", "mock_llm_calls.calls"),
+                "",
+            )
+            for after in (
+                "assert calls, f'{calls}'",
+                "assert not calls",
+                "assert calls == []",
+            )
+        ),
+        (
+            "self.calls.append(kwargs)",
+            "calls = client.chat.completions.calls\n"
+            "    app.run(client)\n    assert len(calls) == 2",
+            "assert len(mock_llm_calls.calls) == 2",
+            "",
+        ),
+        *(
+            (
+                "self.calls.append(kwargs)",
+                "last = client.chat.completions.calls[-1]\n"
+                f"    app.run(client)\n    assert {expression}",
+                f"assert {expression}".replace("client.chat.completions.calls[0]", FIRST),
+                "",
+            )
+            for expression in (
+                "client.chat.completions.calls[0]['seed'].last",
+                "app.check(last=client.chat.completions.calls[0]['seed'])",
+            )
+        ),
+        (
+            "self.calls.append(kwargs)",
+            "call = client.chat.completions.calls[0]\n    assert call",
+            None,
+            "the use of the mock call is unknown: assert call",
+        ),
+        (
+            "self.calls.append(kwargs['model'])",
+            "assert [each for each in client.chat.completions.calls] == ['m']",
+            None,
+            "client.chat.completions.calls has no equivalent",
+        ),
+        *(
+            (
+                "self.model = kwargs['model']",
+                f"assert {before}client.chat.completions.model{after}",
+                f"assert {before}{BODY}['model']{after}",
+                "",
+            )
+            for before, after in [("", ""), ("not ", ""), ("", " is None"), ("", " is not None")]
+        ),
+        (
+            "self.last_call = kwargs",
+            "assert client.chat.completions.last_call is client",
+            None,
+            "the use of the mock client is unknown: "
+            "assert client.chat.completions.last_call is client",
+        ),
         (
             "self.model = kwargs['model']",
             "assert client.chat.completions.model == 'm'",
@@ -449,7 +646,7 @@ def test_the_attribute_of_a_fake_client(
     result, told = migrate(tmp_path, CLIENT.format(line=line, after=after))
     assert told == reason
     if new is not None:
-        assert result == new.replace("['model']", '["model"]')
+        assert result == new.replace("['model']", '["model"]').replace("['seed']", '["seed"]')
 
 
 @pytest.mark.parametrize(
@@ -500,7 +697,9 @@ def test_it(monkeypatch):
         return reply()
     monkeypatch.setattr("app.client.chat.completions.create", fake)
     app.run()
+    assert sent, f"{sent}"
     assert sent == ["mail"]
+    assert not sent[1:]
     assert kept[0]["seed"] == 1
 """
 
@@ -512,7 +711,9 @@ def test_what_another_fake_keeps_stays(tmp_path: Path, partial: bool) -> None:
     for line in (
         "sent = []",
         'monkeypatch.setattr(app, "send", lambda text: sent.append(text))',
+        'assert sent, f"{sent}"',
         'assert sent == ["mail"]',
+        "assert not sent[1:]",
         f'assert {FIRST}["seed"] == 1',
     ):
         assert f"    {line}\n" in result.after
@@ -586,6 +787,72 @@ def test_it():
     assert migrate(tmp_path, source) == ("\n".join(lines), "")
 
 
+@pytest.mark.parametrize(
+    ("line", "after", "new", "reason"),
+    [
+        ("kept.append(options)", "'seed' in kept[0]", "'seed' in CALL[\"options\"]", ""),
+        ("kept.append((args, options))", "kept[0][0][0] == 'a'", "CALL[\"prompt\"] == 'a'", ""),
+        (
+            "kept.append(options)",
+            "kept[0]['attachments'][0].url == 'a'",
+            'CALL["kwargs"]["attachments"][0].get("url") == \'a\'',
+            "",
+        ),
+        (
+            "kept.append(options)",
+            "kept[0]['attachments'][0].content == 'a'",
+            None,
+            f"{UNKNOWN}assert kept[0]['attachments'][0].content == 'a'",
+        ),
+        (
+            "kept.append(options)",
+            "kept[0]['attachments'][n] == 'a'",
+            None,
+            f"{UNKNOWN}assert kept[0]['attachments'][n] == 'a'",
+        ),
+        (
+            "kept.append(options)",
+            "kept == [{'seed': 1}]",
+            None,
+            f"{UNKNOWN}assert kept == [{{'seed': 1}}]",
+        ),
+    ],
+)
+def test_the_options_of_llm(
+    tmp_path: Path, line: str, after: str, new: str | None, reason: str
+) -> None:
+    source = f"""
+def test_it():
+    kept = []
+    def prompt(*args, **options):
+        {line}
+        return Mock(text=lambda: "Hi")
+    with patch("app.get_model") as get_model:
+        get_model.return_value.prompt = prompt
+        app.run()
+    assert {after}
+"""
+    expected = after if new is None else new.replace("CALL", "mock_llm_calls.calls[0]")
+    assert migrate(tmp_path, source) == (f"assert {expected}", reason)
+
+
+@pytest.mark.parametrize("operator", ["in", "not in"])
+def test_whether_any_call_of_llm_had_an_option_is_left(tmp_path: Path, operator: str) -> None:
+    source = f"""
+def test_it():
+    kept = {{}}
+    def prompt(text, **options):
+        kept.update(options)
+        return Mock(text=lambda: "Hi")
+    with patch("app.get_model") as get_model:
+        get_model.return_value.prompt = prompt
+        app.run()
+    assert "seed" {operator} kept
+"""
+    reason = f'"seed" {operator} kept has no equivalent'
+    assert migrate(tmp_path, source) == (f'assert "seed" {operator} kept', reason)
+
+
 def test_an_optional_prompt_of_llm_stays_in_a_function(tmp_path: Path) -> None:
     source = """
 def test_it():
@@ -636,6 +903,77 @@ def test_it(calls, sent):
     assert result.manual_changes == ()
     assert "def test_it(sent, mock_llm_responses, mock_llm_calls):\n" in result.after
     assert f'    assert {FIRST}["seed"] == 1\n    assert sent == ["mail"]\n' in result.after
+
+
+def test_calls_beside_a_client_that_is_never_made(tmp_path: Path) -> None:
+    source = f"""
+def test_it():
+    kept = []
+    def fake(**kwargs):
+        kept.append(kwargs)
+        return reply()
+    with patch("{MEMBER}", fake), patch("anthropic.Anthropic"):
+        app.run()
+    assert len(kept) == 1
+"""
+    assert migrate(tmp_path, source) == ("assert len(mock_llm_calls.calls) == 1", "")
+
+
+VECTORS = """
+def test_it():
+    kept = []
+    def fake(self, **kwargs):
+        kept.append(kwargs)
+        return N(data=[N(embedding=[0.1])])
+    with patch("openai.resources.embeddings.Embeddings.create", fake):
+        app.run()
+    assert {expression}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "new", "reason"),
+    [
+        ('kept[0]["input"] == "a"', f'{FIRST}["input"] == "a"', ""),
+        ('"seed" not in kept[0]', f'"seed" not in {FIRST}', ""),
+        (
+            '"encoding_format" not in kept[0]',
+            None,
+            "the SDK itself sends encoding_format if the application does not",
+        ),
+    ],
+)
+def test_the_arguments_for_vectors(
+    tmp_path: Path, expression: str, new: str | None, reason: str
+) -> None:
+    result = migrate(tmp_path, VECTORS.format(expression=expression))
+    assert result == (f"assert {new or expression}", reason)
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        # No part of the records has the calls of two models only.
+        ("kept.append(text)", "len(kept)"),
+        ("pass", 'len(mock_llm_calls.get_model("a").call_history)'),
+    ],
+)
+def test_a_list_of_one_model_or_two(tmp_path: Path, line: str, new: str) -> None:
+    source = f"""
+def test_it():
+    kept = []
+    def one(text, **options):
+        kept.append(text)
+        return Mock(text=lambda: "Hi")
+    def other(text, **options):
+        {line}
+        return Mock(text=lambda: "Ho")
+    models = {{"a": Mock(prompt=one), "b": Mock(prompt=other)}}
+    with patch("app.get_model", side_effect=lambda name: models[name]):
+        app.run()
+    assert len(kept) == 1
+"""
+    assert migrate(tmp_path, source) == (f"assert {new} == 1", "")
 
 
 TWO_FAKES = """
