@@ -784,7 +784,7 @@ def _format_body(keywords: KeywordArguments) -> cst.BaseExpression | None:
     """Return the expression for all arguments of a call; None if the body has others as well."""
     call = keywords.call
     is_partial = not keywords.is_whole or keywords.calls
-    if is_partial or call.sdk in ("", LITELLM):
+    if is_partial or call.sdk in ("", LITELLM, EMBEDDINGS):
         return None
     return parse_expression(f"{call.source}.request.body")
 

@@ -941,6 +941,8 @@ def test_it():
             None,
             "the SDK itself sends encoding_format if the application does not",
         ),
+        ('kept == [{"input": "a"}]', None, f'{UNKNOWN}assert kept == [{{"input": "a"}}]'),
+        ('kept[0] == {"input": "a"}', None, f'{UNKNOWN}assert kept[0] == {{"input": "a"}}'),
     ],
 )
 def test_the_arguments_for_vectors(
