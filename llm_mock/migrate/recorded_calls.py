@@ -319,7 +319,7 @@ class CallReader:
         # The prompt is no option, and has no default value.
         is_optional_prompt = not call.sdk and f'.get("{kept.first}"' in source
         if is_optional_prompt or ARGUMENTS in collect_names(result):
-            old_source = source.replace(ARGUMENTS, "kwargs")
+            old_source = _format_old(value)
             raise CannotRewrite(f"a fake keeps {old_source}, which has no equivalent", SEE_CALLS)
         return result
 
@@ -970,7 +970,7 @@ def refuse_client_option(name: str | None, node: cst.CSTNode) -> None:
 def new_litellm_problem(node: cst.CSTNode) -> CannotRewrite:
     """Return the error for an argument of litellm, which renames, converts and drops some."""
     return CannotRewrite(
-        f"litellm may not send what {to_source(node)} reads",
+        f"litellm may not send what {_format_old(node)} reads",
         "Assert on the request: mock_llm_calls.last_call.model_id has the model without its "
         "provider, mock_llm_calls.last_call.request.body the rest.",
         node,
@@ -1084,7 +1084,12 @@ def _check_membership(name: str, sdk: str, node: cst.Comparison) -> None:
 
 def new_no_equivalent(node: cst.BaseExpression, advice: str = SEE_CALLS) -> CannotRewrite:
     """Return the error for an expression that llm_mock cannot express in the same form."""
-    return CannotRewrite(f"{to_source(node)} has no equivalent", advice, node)
+    return CannotRewrite(f"{_format_old(node)} has no equivalent", advice, node)
+
+
+def _format_old(node: cst.CSTNode) -> str:
+    """Return the source of an expression of the test, or of what a fake keeps of a call."""
+    return to_source(node).replace(ARGUMENTS, "kwargs")
 
 
 def _is_used_as_record(name: str, node: cst.CSTNode, *, has_items: bool) -> bool:

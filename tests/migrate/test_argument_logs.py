@@ -433,6 +433,14 @@ def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
             'litellm may not send what kept["model"] reads',
         ),
         (
+            {
+                "target": "litellm.completion",
+                "line": 'kept["n"] = kwargs["seed"]',
+                "after": 'assert kept["n"] == 1',
+            },
+            'litellm may not send what kwargs["seed"] reads',
+        ),
+        (
             {"target": "litellm.completion", "after": 'assert "seed" not in kept'},
             'litellm may not send what "seed" not in kept reads',
         ),
@@ -815,6 +823,18 @@ def test_it():
             "kept == [{'seed': 1}]",
             None,
             f"{UNKNOWN}assert kept == [{{'seed': 1}}]",
+        ),
+        (
+            "kept.append(options['schema'])",
+            "kept[0] is app.Review",
+            None,
+            "kwargs['schema'] has no equivalent",
+        ),
+        (
+            "kept.append(options['tools'])",
+            "kept[0] == []",
+            None,
+            "kwargs['tools'] has no equivalent",
         ),
     ],
 )
