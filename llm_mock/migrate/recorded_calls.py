@@ -324,13 +324,13 @@ class CallReader:
         return result
 
     def read_calls(self, node: cst.BaseExpression) -> cst.BaseExpression | None:
-        """Return the calls of which a fake keeps something; None for any other expression.
+        """Return the calls that a name or a fake keeps; None for any other expression.
 
-        What it keeps is empty, or None, before the first of them.
+        What a fake keeps is empty, or None, before the first of them.
         """
         if isinstance(node, cst.Name) and node.value in self.names:
             value = self.names[node.value]
-            if not isinstance(value, CallList) or value.kept is None:
+            if not isinstance(value, CallList):
                 return None
             return parse_expression(value.source)
         log = self._find_log(node)

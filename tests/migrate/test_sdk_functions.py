@@ -332,6 +332,8 @@ def test_the_extra_body_of_litellm_is_left(tmp_path: Path, assertion: str) -> No
     [
         ("assert call.call_args is not None", "assert mock_llm_calls.calls != []"),
         ("assert call.call_args is None", "assert mock_llm_calls.calls == []"),
+        ("calls = call.call_args_list\n    assert calls", "assert mock_llm_calls.calls"),
+        ("calls = call.call_args_list\n    assert not calls", "assert not mock_llm_calls.calls"),
     ],
 )
 def test_whether_there_was_a_call(tmp_path: Path, assertion: str, new: str) -> None:
