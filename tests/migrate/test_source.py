@@ -119,3 +119,89 @@ def test_a_comment_is_only_lost_with_a_removed_definition_or_import(name: str) -
 )
 def test_the_form_of_the_text_stays(change: Callable[[str], bytes]) -> None:
     assert migrate(change(SOURCE)).encoded == change(EXPECTED.decode())
+
+
+SIGNATURE = """\
+from unittest.mock import patch
+
+import reviews
+
+
+@patch("reviews.get_model")
+def test_it({parameters}):
+    get_model.return_value.prompt.return_value.text.return_value = "Hi"
+    assert reviews.greet("a") == "Hi"
+"""
+WITH_CALLS = f"{SIGNATURE}    get_model.return_value.prompt.assert_called_once()\n"
+WITH_MOCKER = """\
+import reviews
+
+
+def test_it({parameters}):
+    get_model = mocker.patch("reviews.get_model")
+    get_model.return_value.prompt.return_value.text.return_value = "Hi"
+    assert reviews.greet("a") == "Hi"
+"""
+
+
+def rewrite_parameters(source: str, parameters: str) -> str:
+    result = migrate(source.format(parameters=parameters).encode())
+    assert result.manual_changes == ()
+    _, _, after = result.encoded.decode().partition("def test_it(")
+    return after.partition("):\n")[0]
+
+
+LINES = ",\n    "
+
+
+@pytest.mark.parametrize(
+    ("parameters", "new", "separator"),
+    [
+        (" get_model ", " {mocks} ", ", "),
+        ("get_model, tmp_path,", "tmp_path, {mocks},", ", "),
+        ("get_model,tmp_path", "tmp_path, {mocks}", ", "),
+        ("get_model,  tmp_path", "tmp_path,  {mocks}", ",  "),
+        ("get_model, path , tmp_path", "path , tmp_path, {mocks}", ", "),
+        ("get_model, name='x'", "{mocks}, name='x'", ", "),
+        ("get_model, path, *, name='x'", "path, {mocks}, *, name='x'", ", "),
+        ("get_model, *fixtures", "{mocks}, *fixtures", ", "),
+        ("\n    get_model\n", "\n    {mocks}\n", ", "),
+        ("\n    get_model, path\n", "\n    path, {mocks}\n", ", "),
+        ("\n    get_model, path  # both\n", "\n    path, {mocks}  # both\n", ", "),
+        ("\n    get_model,\n    path\n", "\n    path,\n    {mocks}\n", LINES),
+        (
+            "\n    get_model,  # the mock\n    path,  # a path\n",
+            "\n    path,  # a path\n    {mocks},\n",
+            LINES,
+        ),
+        (
+            "\n    get_model,  # the mock\n    path  # a path\n",
+            "\n    path,  # a path\n    {mocks}\n",
+            LINES,
+        ),
+        (
+            "\n    get_model,\n    path,\n    # two\n    other,\n",
+            "\n    path,\n    # two\n    other,\n    {mocks},\n",
+            LINES,
+        ),
+    ],
+)
+def test_parameters_keep_their_layout(parameters: str, new: str, separator: str) -> None:
+    one, two = "mock_llm_responses", f"mock_llm_responses{separator}mock_llm_calls"
+    assert rewrite_parameters(SIGNATURE, parameters) == new.format(mocks=one)
+    assert rewrite_parameters(WITH_CALLS, parameters) == new.format(mocks=two)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "{last}",
+        "path, {last}",
+        "\n    path, {last}  # both\n",
+        "\n    path,  # a path\n    {last},  # the mock\n",
+        "\n    path,  # a path\n    {last}  # the mock\n",
+    ],
+)
+def test_a_new_last_parameter_ends_as_the_one_that_it_replaces(parameters: str) -> None:
+    new = rewrite_parameters(WITH_MOCKER, parameters.format(last="mocker"))
+    assert new == parameters.format(last="mock_llm_responses")
