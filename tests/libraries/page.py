@@ -99,7 +99,7 @@ def make_notes(libraries: list[Library]) -> list[str]:
     notes = []
     for library in libraries:
         variables = [f"`{name}={value}`" for name, value in library.variables.items()]
-        parts = [f"It needs {' and '.join(variables)}."] if variables else []
+        parts = [f"Set {' and '.join(variables)}."] if variables else []
         if library.refused:
             parts.append(library.refused)
         if library.setting:

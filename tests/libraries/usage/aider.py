@@ -16,9 +16,9 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "tools": "It reads its edits from the text of an answer, not from tool calls or JSON.",
-    "structured": "It reads its edits from the text of an answer, not from tool calls or JSON.",
-    "asynchronous": "It is synchronous.",
+    "tools": "The library reads edits only from the text of an answer.",
+    "structured": "The library reads edits only from the text of an answer.",
+    "asynchronous": "The library is synchronous.",
 }
 
 

@@ -18,8 +18,8 @@ REQUEST: dict[str, Any] = {
 }
 TOOLS = {"tools": [{"toolSpec": {"name": "weather", "inputSchema": {"json": SCHEMA}}}]}
 LACKS = {
-    "structured": "It does not validate answers.",
-    "asynchronous": "It has no asynchronous client.",
+    "structured": "The library does not validate answers.",
+    "asynchronous": "The library has no asynchronous client.",
 }
 
 

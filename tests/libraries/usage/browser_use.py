@@ -13,8 +13,8 @@ REQUIREMENTS = "browser-use>=0.13.14"
 ENVIRONMENT = "apps"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
-LACKS = {"streamed": "Its models do not stream."}
-UNTRIED = {"tools": "Its tools need a browser, and our tests start no browser."}
+LACKS = {"streamed": "The models of the library do not stream."}
+UNTRIED = {"tools": "The tools of the library need a browser, and our tests start no browser."}
 MESSAGES = [UserMessage(content=PROMPT)]
 
 

@@ -13,12 +13,12 @@ ASKS = "OpenAI (embeddings)"
 MODEL = "text-embedding-3-small"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "streamed": "It supports only embeddings.",
-    "tools": "It supports only embeddings.",
-    "structured": "It supports only embeddings.",
-    "asynchronous": "Its in-process client is synchronous.",
+    "streamed": "The library supports only embeddings.",
+    "tools": "The library supports only embeddings.",
+    "structured": "The library supports only embeddings.",
+    "asynchronous": "The in-process client of the library is synchronous.",
 }
-UNTRIED = {"retried": "The test for retries covers only chat requests."}
+UNTRIED = {"retried": "Our test for retries covers only chat requests."}
 REPLIES = {"plain": []}
 
 

@@ -25,8 +25,8 @@ MODEL = "claude-opus-4-5"
 SERVED = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY")
 VARIABLES = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false"}
 SETTING = (
-    "It starts a process that calls the [server](server.md). Pass `ANTHROPIC_BASE_URL` and "
-    "`ANTHROPIC_API_KEY` of `llm_mock_server.environment()` to this process."
+    "The library starts a process that calls the [server](server.md). Pass `ANTHROPIC_BASE_URL` "
+    "and `ANTHROPIC_API_KEY` from `llm_mock_server.environment()` to this process."
 )
 NAME = "mcp__cities__weather"
 REPLIES = {"tools": [*(call(NAME, city=city) for city in CITIES), ANSWER]}

@@ -12,8 +12,8 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
 LACKS = {
-    "streamed": "It does not stream.",
-    "tools": "It does not call tools.",
+    "streamed": "The library does not stream.",
+    "tools": "The library does not call tools.",
 }
 
 

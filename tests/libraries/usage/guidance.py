@@ -11,8 +11,8 @@ ENVIRONMENT = "sdks"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o-mini"
 LACKS = {
-    "tools": "It calls tools only with models whose tokens it controls.",
-    "asynchronous": "Its programs are synchronous.",
+    "tools": "The library calls tools only with models whose tokens the library controls.",
+    "asynchronous": "The programs of the library are synchronous.",
 }
 
 

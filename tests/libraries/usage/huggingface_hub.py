@@ -16,7 +16,7 @@ MODEL = "meta-llama/Llama-3.3-70B-Instruct"
 MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}
 VARIABLES = {"HF_TOKEN": "hf_test"}
-LACKS = {"retried": "It does not retry requests to models."}
+LACKS = {"retried": "The library does not retry requests to models."}
 
 
 def make_client() -> InferenceClient:

@@ -15,10 +15,12 @@ ENVIRONMENT = "apps"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
 LACKS = {
-    "plain": "All its answers are structured.",
-    "tools": "It does not call tools.",
+    "plain": "All answers of the library are structured.",
+    "tools": "The library does not call tools.",
 }
-UNTRIED = {"streamed": "It streams partial objects; `tests/frameworks` tests these streams."}
+UNTRIED = {
+    "streamed": "The library streams partial objects. `tests/frameworks` tests these streams.",
+}
 REQUEST: dict[str, Any] = {"model": MODEL, "messages": [{"role": "user", "content": PROMPT}]}
 SUNNY = {"city": "It is sunny.", "degrees": 21}
 REPLIES = {"asynchronous": [SUNNY], "retried": [templates.rate_limit(), SUNNY]}

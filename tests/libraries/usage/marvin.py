@@ -11,13 +11,13 @@ ENVIRONMENT = "sdks"
 ASKS = "OpenAI"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test"}
-UNTRIED = {"streamed": "It streams its own events instead of the text of an answer."}
+UNTRIED = {"streamed": "The library streams its own events instead of the text of an answer."}
 FAULTS = {
-    "plain": "It imports a name that pydantic-ai 2 no longer has.",
-    "tools": "It imports a name that pydantic-ai 2 no longer has.",
-    "structured": "It imports a name that pydantic-ai 2 no longer has.",
-    "asynchronous": "It imports a name that pydantic-ai 2 no longer has.",
-    "retried": "It imports a name that pydantic-ai 2 no longer has.",
+    "plain": "The library imports a name that pydantic-ai 2 no longer has.",
+    "tools": "The library imports a name that pydantic-ai 2 no longer has.",
+    "structured": "The library imports a name that pydantic-ai 2 no longer has.",
+    "asynchronous": "The library imports a name that pydantic-ai 2 no longer has.",
+    "retried": "The library imports a name that pydantic-ai 2 no longer has.",
 }
 
 

@@ -14,9 +14,9 @@ ASKS = "OpenAI (Chat Completions, embeddings)"
 MODEL = "gpt-4o"
 VARIABLES = {"OPENAI_API_KEY": "test", "MEM0_TELEMETRY": "False"}
 LACKS = {
-    "streamed": "It does not stream.",
-    "tools": "It does not call tools.",
-    "structured": "It returns only text.",
+    "streamed": "The library does not stream.",
+    "tools": "The library does not call tools.",
+    "structured": "The library returns only text.",
 }
 MEMORY = {"memory": [{"id": "0", "text": ANSWER}]}
 REPLIES = {

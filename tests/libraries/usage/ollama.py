@@ -14,10 +14,10 @@ ASKS = "Ollama, on this machine"
 MODEL = "llama3.2"
 HOSTS = ("127.0.0.1:11434",)
 SETTING = (
-    'It needs `llm_mock_hosts = ["127.0.0.1:11434"]`, because an Ollama server on this machine '
-    "counts as a part of the application."
+    'Set `llm_mock_hosts = ["127.0.0.1:11434"]`, because by default the mock does not intercept '
+    "requests to servers on this machine."
 )
-LACKS = {"retried": "It does not retry."}
+LACKS = {"retried": "The library does not retry."}
 MESSAGES: list[Any] = [{"role": "user", "content": PROMPT}]
 
 

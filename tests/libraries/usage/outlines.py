@@ -13,7 +13,7 @@ REQUIREMENTS = "outlines>=1.3 openai"
 ENVIRONMENT = "sdks"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
-LACKS = {"tools": "It does not call tools."}
+LACKS = {"tools": "The library does not call tools."}
 
 
 def make_model() -> Any:

@@ -12,7 +12,7 @@ REQUIREMENTS = "smolagents[openai]>=1.26"
 ENVIRONMENT = "sdks"
 ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o"
-LACKS = {"asynchronous": "Its models do not support asynchronous calls."}
+LACKS = {"asynchronous": "The models of the library do not support asynchronous calls."}
 # Its agents answer by a tool.
 REPLIES = {
     "tools": [

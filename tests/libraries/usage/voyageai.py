@@ -11,11 +11,11 @@ ENVIRONMENT = "sdks"
 ASKS = "Voyage (embeddings)"
 MODEL = "voyage-3"
 LACKS = {
-    "streamed": "It supports only embeddings.",
-    "tools": "It supports only embeddings.",
-    "structured": "It supports only embeddings.",
+    "streamed": "The library supports only embeddings.",
+    "tools": "The library supports only embeddings.",
+    "structured": "The library supports only embeddings.",
 }
-UNTRIED = {"retried": "The test for retries covers only chat requests."}
+UNTRIED = {"retried": "Our test for retries covers only chat requests."}
 REPLIES = {"plain": [], "asynchronous": []}
 TEXTS = ["It rains.", ANSWER]
 

@@ -10,7 +10,10 @@ from tests.libraries.scenario import PROMPT
 REQUIREMENTS = "xai-sdk"
 ENVIRONMENT = "sdks"
 ASKS = "xAI (gRPC)"
-REFUSED = "It uses gRPC, and the mock refuses gRPC. Call xAI's API through openai instead."
+REFUSED = (
+    "The library uses gRPC, and the mock refuses gRPC calls. Use the `openai` SDK to call xAI's "
+    "API."
+)
 
 
 def refused() -> object:
