@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("libcst")
 
 from llm_mock.migrate.manual_changes import CannotRewrite
-from llm_mock.migrate.targets import resolve_target
+from llm_mock.migrate.targets import MAX_MODULES, resolve_target, resolve_type
 
 PROJECT = {
     "plain.py": "from llm import get_model, get_async_model\n",
@@ -34,6 +34,19 @@ PROJECT = {
     "package/inner/__init__.py": "from ..client import get_model\n",
     "package/inner/deep.py": "from ..client import get_model\nfrom ... import plain\n",
     "src/in_source.py": "from llm import get_model\n",
+    "kinds.py": (
+        "import sdk\nfrom sdk import Completion\n\nclass Own(Completion): ...\n"
+        "class Second(Own, sdk.Other): ...\nclass WithMethod(Completion):\n    def get(self): ...\n"
+        "class Alone: ...\nRenamed = Also = sdk.types.Completion\nMade = Completion()\n"
+    ),
+    "facade.py": "from kinds import Second as Kind\n",
+    "package/kinds.py": "from .. import kinds\n\nclass Own(kinds.Own): ...\n",
+    # A chain that is one class longer than what is followed.
+    **{
+        f"chain_{number}.py": f"import chain_{number + 1} as up\n\nclass Kind(up.Kind): ...\n"
+        for number in range(MAX_MODULES + 2)
+    },
+    "chain_of_import.py": "from chain_1 import Kind\n",
 }
 GET_MODEL = ("llm", "get_model")
 
@@ -95,6 +108,32 @@ def test_a_path_is_followed_to_llm(
     project: Path, path: str, expected: tuple[str, str] | None
 ) -> None:
     assert resolve_target(path, project / "tests" / "unit" / "test_app.py") == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("kinds.Own", "sdk.Completion"),
+        ("kinds.Second", "sdk.Completion"),
+        ("kinds.WithMethod", "kinds.WithMethod"),
+        ("kinds.Alone", "kinds.Alone"),
+        ("kinds.Renamed", "sdk.types.Completion"),
+        ("kinds.Also", "sdk.types.Completion"),
+        ("kinds.Made", "kinds.Made"),
+        ("kinds.Completion", "sdk.Completion"),
+        ("kinds.Missing", "kinds.Missing"),
+        ("facade.Kind", "sdk.Completion"),
+        ("package.kinds.Own", "sdk.Completion"),
+        ("sdk.Completion", "sdk.Completion"),
+        ("Completion", "Completion"),
+        # The last module of the chain extends the class of one that is not the project's.
+        ("chain_1.Kind", f"chain_{MAX_MODULES + 2}.Kind"),
+        ("chain_0.Kind", f"chain_{MAX_MODULES + 1}.Kind"),
+        ("chain_of_import.Kind", f"chain_{MAX_MODULES + 1}.Kind"),
+    ],
+)
+def test_a_type_is_followed_to_that_of_the_sdk(project: Path, path: str, expected: str) -> None:
+    assert resolve_type(path, project / "tests" / "unit" / "test_app.py") == expected
 
 
 @pytest.mark.parametrize(
