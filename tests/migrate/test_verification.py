@@ -303,9 +303,9 @@ LEFT = {
             with patch("app.get_model") as get_model:
                 get_model.return_value.prompt.return_value.text.return_value = "Hello"
                 get_model.return_value.prompt.return_value.usage.return_value = None
-                assert app.get_usage() is None
+                assert app.get_usage() is None, "No usage.\\nOf 1 call."
         """,
-        "test_it: the rewritten test fails: assert ",
+        "test_it: the rewritten test fails: AssertionError: No usage. Without --write",
     ),
     "fails for one of its parameters": (
         """
