@@ -168,6 +168,7 @@ LINES = ",\n    "
         ("\n    get_model\n", "\n    {mocks}\n", ", "),
         ("\n    get_model, path\n", "\n    path, {mocks}\n", ", "),
         ("\n    get_model, path  # both\n", "\n    path, {mocks}  # both\n", ", "),
+        ("\n    get_model,path  # both\n", "\n    path, {mocks}  # both\n", ", "),
         ("\n    get_model,\n    path\n", "\n    path,\n    {mocks}\n", LINES),
         (
             "\n    get_model,  # the mock\n    path,  # a path\n",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from textwrap import dedent
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
@@ -161,6 +163,30 @@ def test_what_a_real_client_refuses_is_said(folder: Path, options: str, reason: 
     write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
     [line, _] = migrate(".")[1]
     assert line.startswith(f"test_app.py:8: test_it: {reason}")
+
+
+class RefusingHandler(BaseHTTPRequestHandler):
+    """Answers `POST` with status 501, as it has no method for it."""
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
+def test_the_address_of_another_server_on_this_machine_is_said(folder: Path) -> None:
+    write(folder / "app.py", OPENAI_APP)
+    with ThreadingHTTPServer(("127.0.0.1", 0), RefusingHandler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"127.0.0.1:{server.server_port}"
+        options = f"url='http://{address}/v1'"
+        write(folder / "test_app.py", START, OPENAI_TEST.format(options=options))
+        # The runs take the server for one that has nothing to do with them.
+        with pytest.MonkeyPatch.context() as patch:
+            patch.delenv("PYTEST_CURRENT_TEST", raising=False)
+            patch.delenv("PYTEST_XDIST_WORKER", raising=False)
+            [line, _] = migrate(".")[1]
+        server.shutdown()
+    assert "test_it: the rewritten test calls a server on this machine: openai." in line
+    assert f"The mock answers for it if you add {address} to ini llm_mock_hosts" in line
 
 
 def test_requests_beside_the_old_mock_are_not_its_calls(folder: Path) -> None:
