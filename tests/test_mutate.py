@@ -119,6 +119,13 @@ def test_a_number_is_tested_by_the_tests_that_read_it_in_its_file(
     assert coverage_map.readers_of(file, {name}) == tests
 
 
+def test_what_one_parameter_executes_is_tested_by_all(mutate: ModuleType) -> None:
+    coverage_map = mutate.CoverageMap([])
+    coverage_map.durations = dict.fromkeys(["a.py::b[1]", "a.py::b[2]", "a.py::bc", "a.py::c"], 1.0)
+    assert coverage_map.with_parameters({"a.py::b[2]"}) == {"a.py::b[1]", "a.py::b[2]"}
+    assert coverage_map.with_parameters({"a.py::c"}) == {"a.py::c"}
+
+
 def test_the_function_around_a_line_is_the_innermost(
     mutate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

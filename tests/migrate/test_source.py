@@ -206,3 +206,47 @@ def test_parameters_keep_their_layout(parameters: str, new: str, separator: str)
 def test_a_new_last_parameter_ends_as_the_one_that_it_replaces(parameters: str) -> None:
     new = rewrite_parameters(WITH_MOCKER, parameters.format(last="mocker"))
     assert new == parameters.format(last="mock_llm_responses")
+
+
+WITH_CLASS = """\
+from unittest.mock import Mock, patch
+
+import assistants
+
+
+def test_it():
+    with {patch} as cls:
+        create = cls.return_value.chat.completions.create
+        create.return_value.choices[0].message.content = "Hi"
+        assert assistants.Assistant().answer("a question") == "Hi"
+    cls.assert_called_once_with(api_key="test")
+"""
+WRAPS = "wraps=openai.OpenAI"
+
+
+@pytest.mark.parametrize(
+    ("patch", "new"),
+    [
+        ('patch("assistants.OpenAI")', f'patch("assistants.OpenAI", {WRAPS})'),
+        ('patch("assistants.OpenAI", )', f'patch("assistants.OpenAI", {WRAPS}, )'),
+        ('patch( "assistants.OpenAI" )', f'patch( "assistants.OpenAI", {WRAPS} )'),
+        ('patch("assistants.OpenAI" )', f'patch("assistants.OpenAI", {WRAPS} )'),
+        (
+            'patch("assistants.OpenAI", return_value=Mock())',
+            f'patch("assistants.OpenAI", {WRAPS})',
+        ),
+        (
+            'patch(\n        "assistants.OpenAI"\n    )',
+            f'patch(\n        "assistants.OpenAI",\n        {WRAPS}\n    )',
+        ),
+        (
+            'patch.object(\n        assistants,\n        "OpenAI",\n    )',
+            f'patch.object(\n        assistants,\n        "OpenAI",\n        {WRAPS},\n    )',
+        ),
+    ],
+)
+def test_a_patch_of_a_class_keeps_its_layout(patch: str, new: str) -> None:
+    result = migrate(WITH_CLASS.format(patch=patch).encode())
+    assert result.manual_changes == ()
+    _, _, after = result.encoded.decode().partition("    with ")
+    assert after.partition(" as cls:")[0] == new

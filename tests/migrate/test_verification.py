@@ -220,7 +220,11 @@ def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("message", "shown"),
     [
-        ("model 'a' fails: LLM Provider NOT provided.", "the real SDK refuses what this"),
+        (
+            "model 'a' fails: LLM Provider NOT provided.",
+            "the real SDK refuses what this test sends: RuntimeError: model 'a' fails: LLM "
+            "Provider NOT provided. Without",
+        ),
         (
             "api.openai.com refuses this call of the model 'a' with status 400: x",
             "the real SDK refuses what this test sends: RuntimeError: api.openai.com refuses",
@@ -229,6 +233,7 @@ def test_a_listed_server_on_this_machine_is_mocked(folder: Path) -> None:
             "\n\nNo key is set.\nSet one.",
             "the rewritten test fails: RuntimeError: No key is set. W",
         ),
+        ("Of the model:", "the rewritten test fails: RuntimeError: Of the model:. W"),
     ],
 )
 def test_the_reason_says_who_refuses_the_test(folder: Path, message: str, shown: str) -> None:
