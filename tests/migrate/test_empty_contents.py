@@ -82,6 +82,7 @@ def test_a_tool_call_beside_an_empty_text(
             'Reply(tool_calls=[ToolCall("f", "{}")])',
         ),
         (RESPONSES, f'N(output=[N(type="message", name="", arguments="", {TEXT})])', '"Hi"'),
+        (COMPLETIONS, "N(choices=[N(message=N(content=app.texts[0]()))])", "app.texts[0]()"),
     ],
 )
 def test_a_text_beside_empty_fields(tmp_path: Path, target: str, response: str, reply: str) -> None:
@@ -124,6 +125,27 @@ NO_THINKING = "a content block of the type thinking has no thinking"
     ],
 )
 def test_a_content_that_is_not_clear_is_left(
+    tmp_path: Path, target: str, response: str, reason: str
+) -> None:
+    assert migrate(tmp_path, target, response) == ("", reason)
+
+
+@pytest.mark.parametrize(
+    ("target", "response", "reason"),
+    [
+        (COMPLETIONS, "N(choices=None)", "the choices of the response is None"),
+        (COMPLETIONS, "N(choices=[N(message=None)])", "the message of the response is None"),
+        (
+            COMPLETIONS,
+            "N(choices=[N(message=N(content=None))])",
+            "the content of the response is None",
+        ),
+        (RESPONSES, "N(output=None)", "the output of the response is None"),
+        (RESPONSES, "N(output_text=None)", "the output_text of the response is None"),
+        (RESPONSES, "N(output_parsed=None)", "the output_parsed of the response is None"),
+    ],
+)
+def test_a_response_without_a_content_is_left(
     tmp_path: Path, target: str, response: str, reason: str
 ) -> None:
     assert migrate(tmp_path, target, response) == ("", reason)

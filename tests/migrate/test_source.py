@@ -208,6 +208,13 @@ def test_a_new_last_parameter_ends_as_the_one_that_it_replaces(parameters: str) 
     assert new == parameters.format(last="mock_llm_responses")
 
 
+def test_a_comment_between_parameters_is_not_repeated() -> None:
+    source = f"{WITH_MOCKER}    get_model.return_value.prompt.assert_called_once()\n"
+    new = rewrite_parameters(source, "\n    path,\n    # two\n    mocker,\n")
+    lines = ["path", "# two\n    mock_llm_responses", "mock_llm_calls"]
+    assert new == "".join(f"\n    {line}," for line in lines) + "\n"
+
+
 WITH_CLASS = """\
 from unittest.mock import Mock, patch
 
