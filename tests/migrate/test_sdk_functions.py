@@ -599,8 +599,15 @@ def test_a_call_needs_a_reply(tmp_path: Path, target: str, assertion: str) -> No
     assert migrate(tmp_path, f'"{target}"', after=assertion.format(method))[1] == NO_REPLY
 
 
-def test_a_function_without_a_reply_is_left(tmp_path: Path) -> None:
-    assert migrate(tmp_path, '"litellm.completion"')[1] == NO_REPLY
+@pytest.mark.parametrize(
+    "patch",
+    [
+        '"litellm.completion"',
+        '"anthropic.resources.messages.Messages.create", return_value=Mock(id="1")',
+    ],
+)
+def test_a_function_without_a_reply_is_left(tmp_path: Path, patch: str) -> None:
+    assert migrate(tmp_path, patch)[1] == NO_REPLY
 
 
 @pytest.mark.parametrize(
