@@ -145,15 +145,20 @@ def test_parallel_tests_no_interference(pytester: pytest.Pytester) -> None:
 def test_mock_performance() -> None:
     # Else the garbage collector scans what all tests before left, while the time is measured.
     gc.disable()
-    start = time.process_time()
     try:
-        for _ in range(1000):
-            model = create_mock_get_model()("test")
-            model.prompt("test")
-        seconds = time.process_time() - start  # what others do at the same time does not count
+        # On a busy machine, the processor itself is slower for a while.
+        is_fast = any(measure_thousand_calls() < 0.1 for _ in range(10))
     finally:
         gc.enable()
-    assert seconds < 0.1
+    assert is_fast
+
+
+def measure_thousand_calls() -> float:
+    start = time.process_time()
+    for _ in range(1000):
+        model = create_mock_get_model()("test")
+        model.prompt("test")
+    return time.process_time() - start  # what others do at the same time does not count
 
 
 def test_unconfigured_model(mock_llm_calls: LLMMock) -> None:
