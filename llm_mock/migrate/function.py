@@ -602,7 +602,7 @@ class _FunctionRewriter:
         separated = []
         for parameter in others:
             if any(parameter is other for other in before_others):
-                separated.append(_add_comma(parameter))
+                separated.append(parameter)
             else:
                 inner = parameter.with_changes(
                     whitespace_after_param=_NO_SPACE,
@@ -801,12 +801,3 @@ def _find_separator(function: cst.FunctionDef) -> cst.Comma | cst.MaybeSentinel:
     if whitespace.empty:
         return cst.MaybeSentinel.DEFAULT
     return cst.Comma(whitespace_after=whitespace)
-
-
-def _add_comma(parameter: cst.Param) -> cst.Param:
-    """Return a parameter with the comma for another one that follows."""
-    comma = parameter.comma
-    # A trailing comma has no space behind it.
-    if isinstance(comma, cst.Comma) and not comma.whitespace_after.empty:
-        return parameter
-    return parameter.with_changes(comma=cst.MaybeSentinel.DEFAULT)

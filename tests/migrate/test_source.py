@@ -165,6 +165,7 @@ LINES = ",\n    "
         ("get_model, name='x'", "{mocks}, name='x'", ", "),
         ("get_model, path, *, name='x'", "path, {mocks}, *, name='x'", ", "),
         ("get_model, *fixtures", "{mocks}, *fixtures", ", "),
+        ("get_model, path,other", "path,other, {mocks}", ", "),
         ("\n    get_model\n", "\n    {mocks}\n", ", "),
         ("\n    get_model, path\n", "\n    path, {mocks}\n", ", "),
         ("\n    get_model, path  # both\n", "\n    path, {mocks}  # both\n", ", "),
