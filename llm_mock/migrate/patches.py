@@ -443,9 +443,8 @@ def _evaluate_string_part(
 ) -> str | None:
     if isinstance(part, cst.FormattedStringText):
         return part.value
-    if isinstance(part, cst.FormattedStringExpression):
-        return _evaluate_string(part.expression, table)
-    return None
+    inserted = cst.ensure_type(part, cst.FormattedStringExpression)
+    return _evaluate_string(inserted.expression, table)
 
 
 def _join(parts: list[str | None]) -> str | None:
