@@ -373,7 +373,10 @@ class _FileRewriter:
         has_blocked = False
         for fixture in self.context.fixtures:
             result = self.results.get(fixture)
-            if result is None or result.node is None or result.given_value is None:
+            if result is None or result.node is None:
+                continue
+            # A blocked test may have the replies of a fixture, but not its mock.
+            if result.given_value is None and not result.configures_nothing:
                 continue
             blocked_users = sorted(users.get(fixture, set()) & self.problems.keys())
             if not blocked_users:

@@ -52,6 +52,49 @@ BUSY_FIXTURE = """
     def test_the_answer(model):
         model.prompt.return_value.text.return_value = 'Hello'
 """
+SILENT = """
+    from unittest.mock import Mock, patch
+
+    import pytest
+
+    import app
+
+
+    @pytest.fixture
+    def silence():
+        with patch("app.get_model") as get_model:
+            get_model.return_value = Mock()
+            yield
+
+
+    def test_it(silence):
+        app.ask()
+
+
+    @patch("app.get_model")
+    def test_its_own(get_model, silence):
+        get_model.return_value.prompt.return_value.text.return_value = "Hi"
+        assert app.greet() == "Hi"
+"""
+REPLYING = """
+    from unittest.mock import Mock, patch
+
+    import pytest
+
+    import app
+
+
+    @pytest.fixture
+    def reply():
+        with patch("app.get_model") as get_model:
+            get_model.return_value.prompt.return_value.text.return_value = "Hi"
+            yield
+
+
+    def test_it(reply):
+        with patch("llm.Model.prompt"):
+            app.ask()
+"""
 NEW_FIXTURE = """
     @pytest.fixture(autouse=True)
     def model():
@@ -84,6 +127,31 @@ def test_it_stays_for_the_test_that_needs_it(tmp_path: Path) -> None:
     assert result.after == source[:start] + dedent(NEW_TEST).strip() + source[end:]
     [change] = result.manual_changes
     assert (change.name, change.line) == ("test_the_identity", 22)
+
+
+def test_one_that_gives_nothing_stays_for_the_test_that_needs_its_patch(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("from llm import get_model\n")
+    source = dedent(SILENT)
+    result = rewrite_file(
+        tmp_path / "test_app.py", source.encode(), lambda test, target: (), lambda name: name
+    )
+    new_test = 'def test_its_own(mock_llm_responses):\n    mock_llm_responses.set("*", "Hi")\n'
+    start = source.index("@patch")
+    end = source.index("    assert app.greet()")
+    assert result.after == source[:start] + new_test + source[end:]
+    assert [change.name for change in result.manual_changes] == ["test_it"]
+
+
+def test_one_that_only_replies_does_so_for_the_test_that_stays(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("from llm import get_model\n")
+    result = rewrite_file(
+        tmp_path / "test_app.py",
+        dedent(REPLYING).encode(),
+        lambda test, target: (),
+        lambda name: name,
+    )
+    assert result.changed == ("reply",)
+    assert [change.name for change in result.manual_changes] == ["test_it"]
 
 
 def test_one_that_does_something_else_stays_without_its_patch(tmp_path: Path) -> None:
