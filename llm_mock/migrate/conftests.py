@@ -198,9 +198,10 @@ def _collect_names(value: Value | None) -> frozenset[str]:
 
 def _is_other_name(name: str, known: Scope, conftest: Scope) -> bool:
     """Return whether a name of a conftest.py is not the same builtin or import elsewhere."""
-    definitions = (known.functions, known.classes, known.constants)
-    if any(name in defined for defined in definitions):
-        return True
+    for scope in (known, conftest):
+        definitions = (scope.functions, scope.classes, scope.constants)
+        if any(name in defined for defined in definitions):
+            return True
     meaning = conftest.imports.get(name)
     if meaning != known.imports.get(name):
         return True

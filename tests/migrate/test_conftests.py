@@ -145,18 +145,43 @@ def test_a_patch_for_several_tests_may_reach_a_new_test(
         )
 
 
-def test_a_broken_conftest_gives_no_fixtures(folder: Path) -> None:
-    write(folder / "tests" / "conftest.py", "from unittest.mock import (")
+@pytest.mark.parametrize(
+    "source",
+    [
+        b"from unittest.mock import (",
+        b"mock = '\xff'\n",
+        b"# coding: mock\n",
+        b"# coding: utf-8\nmock = '\xff'\n",
+    ],
+)
+@pytest.mark.parametrize(("broken", "valid"), [("tests", "."), (".", "tests")])
+def test_a_broken_conftest_gives_no_fixtures(
+    folder: Path, broken: str, valid: str, source: bytes
+) -> None:
+    (folder / broken / "conftest.py").write_bytes(source)
+    write_conftest(folder / valid)
     path = folder / "tests" / "test_app.py"
-    source = write(path, TEST)
-    assert rewrite(path).after == source
+    write(path, TEST)
+    assert rewrite(path).after == dedent(NEW_TEST).lstrip()
 
 
 @pytest.mark.parametrize(
-    ("tokens", "is_left"), [("TOKENS", True), ("int(time.time())", True), ("len('abc')", False)]
+    ("tokens", "own", "unknown"),
+    [
+        ("TOKENS", "", "TOKENS"),
+        ("TOKENS", "TOKENS = 7", "TOKENS"),
+        ("int(time.time())", "", "time"),
+        ("int(time.time())", "import time", ""),
+        ("len('abc')", "", ""),
+        ("len('abc')", "def len(text):\n    return 7", "len"),
+        ("len('abc')", "class len: ...", "len"),
+        ("len('abc')", "len = service.count", "len"),
+        # The conftest.py has another value of this builtin.
+        ("id", "", "id"),
+    ],
 )
 def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
-    folder: Path, tokens: str, is_left: bool
+    folder: Path, tokens: str, own: str, unknown: str
 ) -> None:
     write(folder / "service.py", "from openai import OpenAI\n")
     write(
@@ -168,6 +193,7 @@ def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
         import pytest
 
         TOKENS = 5
+        id = 6
 
 
         @pytest.fixture
@@ -183,13 +209,12 @@ def test_a_name_of_the_conftest_in_a_reply_is_not_known_to_its_tests(
         """,
     )
     path = folder / "tests" / "test_service.py"
-    write(path, "import service\n\n\ndef test_it(create):\n    service.run()\n")
+    write(path, f"import service\n{own}\n\n\ndef test_it(create):\n    service.run()\n")
     result = rewrite(path)
-    assert (result.changed == ()) == is_left
-    name = tokens.partition(".")[0].rpartition("(")[2]
+    assert (result.changed == ()) == bool(unknown)
     reasons = [change.reason for change in result.manual_changes]
-    expected = f"it uses the fixture create of a conftest.py, which uses {name}, which this file"
-    assert [reason.startswith(expected) for reason in reasons] == [True] * is_left
+    expected = f"it uses the fixture create of a conftest.py, which uses {unknown}, which this file"
+    assert [reason.startswith(expected) for reason in reasons] == [True] * bool(unknown)
 
 
 def test_a_fixture_that_gives_a_function_is_no_mock_of_a_model(folder: Path) -> None:
