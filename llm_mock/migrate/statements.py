@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Sequence
-from typing import cast
+from typing import TypeVar, cast
 
 import libcst as cst
 import libcst.matchers as m
@@ -58,6 +58,7 @@ from llm_mock.migrate.syntax import (
 )
 
 _METHOD_OF_NAME = m.Call(m.Attribute(m.Name()))
+_UNPACKED = "the arguments of a call are unpacked"
 
 
 class StatementRewriter:
@@ -248,6 +249,7 @@ class StatementRewriter:
         part: cst.BaseSmallStatement,
     ) -> list[Part] | None:
         """Rewrite a statement that only concerns mocks; return None for any other."""
+        part = _drop_annotation(part)
         if isinstance(part, (cst.Import, cst.ImportFrom)):
             return [LocalDefinition(node, self.table.scope.add_import(part))]
         if self._add_log(part):
@@ -265,7 +267,7 @@ class StatementRewriter:
             rewritten = None
         if rewritten is not None:
             return rewritten
-        if isinstance(part, (cst.Assign, cst.AnnAssign)) and self._is_read(part.value):
+        if isinstance(part, cst.Assign) and self._is_read(part.value):
             return None
         return self._rewrite_configuration(node, part)
 
@@ -430,8 +432,6 @@ class StatementRewriter:
             if self.state.getters:
                 raise CannotRewrite("the fixture gives another value than the mock")
             return None
-        if not self.state.getters and value is None:
-            return None
         self.state.replies.update()
         slot = self._add_slot(Slot.replace(node))
         parts: list[Part] = [slot]
@@ -466,9 +466,10 @@ class StatementRewriter:
             return None
         if not isinstance(first.target, cst.Tuple):
             return None
-        names = _list_assigned_names(part)
+        elements = first.target.elements
+        names = [_get_unpacked_name(element) for element in elements]
         if len(names) != len(value.items):
-            raise CannotRewrite("the arguments of a call are unpacked", node=part)
+            raise CannotRewrite(_UNPACKED)
         lines = []
         for position, name in enumerate(names):
             if name == "_":
@@ -506,9 +507,8 @@ class StatementRewriter:
             KeywordArguments(value),
         )
         for element, argument in zip(target.elements, arguments, strict=True):
-            if not isinstance(element.value, cst.Name):
-                raise CannotRewrite("the arguments of a call are unpacked", node=part)
-            self.reader.bind(element.value.value, argument)
+            name = _get_unpacked_name(element)
+            self.reader.bind(name, argument)
         return True
 
     def _is_read(self, node: cst.BaseExpression | None) -> bool:
@@ -552,7 +552,7 @@ class StatementRewriter:
         return False
 
     def _forget_assigned(self, node: cst.CSTNode) -> None:
-        part = get_small_statement(node)
+        part = _drop_annotation(get_small_statement(node))
         if isinstance(part, cst.Expr) and m.matches(part.value, _METHOD_OF_NAME):
             self._forget_value(cst.ensure_type(part.value, cst.Call).func)
         if not isinstance(part, cst.Assign):
@@ -584,6 +584,28 @@ class StatementRewriter:
             SEE_CALLS,
             node,
         )
+
+
+PartT = TypeVar("PartT", bound="cst.BaseSmallStatement | None")
+
+
+def _drop_annotation(part: PartT) -> PartT | cst.Assign:
+    """Return `name = value` for `name: type = value`, and any other statement as it is."""
+    if not isinstance(part, cst.AnnAssign) or part.value is None:
+        return part
+    target = cst.AssignTarget(part.target)
+    return cst.Assign([target], part.value)
+
+
+def _get_unpacked_name(element: cst.BaseElement) -> str:
+    """Return the name of one value of a pair.
+
+    Raises:
+        CannotRewrite: `*` gives it several values, or it is unpacked itself.
+    """
+    if isinstance(element, cst.Element) and isinstance(element.value, cst.Name):
+        return element.value.value
+    raise CannotRewrite(_UNPACKED)
 
 
 def _list_assigned_names(part: cst.BaseSmallStatement) -> list[str]:

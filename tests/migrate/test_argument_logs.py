@@ -352,17 +352,42 @@ def test_an_assertion_of_unittest(
         assert (result, reason) == (f"self.{new}", "")
 
 
-def test_what_is_kept_of_a_call_is_unpacked(tmp_path: Path) -> None:
-    after = "model, others = kept[0]\n    assert model == 'm'\n    assert 'seed' not in others"
-    result = migrate_function(
+@pytest.mark.parametrize(
+    ("lines", "new", "reason"),
+    [
+        (
+            ["model, others = kept[0]", "assert model == 'm'", "assert 'seed' not in others"],
+            [f'model = {FIRST}["model"]', "assert model == 'm'", f"assert 'seed' not in {FIRST}"],
+            "",
+        ),
+        (
+            ["model, _ = kept[0]", "assert model == 'm'"],
+            [f'model = {FIRST}["model"]', "assert model == 'm'"],
+            "",
+        ),
+        (["_, others = kept[0]", "assert 'n' in others"], [f"assert 'n' in {FIRST}"], ""),
+        (["_, _ = kept[0]", "assert kept"], ["assert mock_llm_calls.calls"], ""),
+        (["pair = kept[0]", "assert 'n' in pair[1]"], [f"assert 'n' in {FIRST}"], ""),
+        (["model, n = pair = kept[0]"], [], "the use of the mock kept is unknown: model, n"),
+        (["first = pair = kept[0]"], [], "the use of the mock kept is unknown: first = pair"),
+        (["model, others, n = kept[0]"], [], "the arguments of a call are unpacked"),
+        (["model, *others = kept[0]"], [], "the arguments of a call are unpacked"),
+        (["model, (n, m) = kept[0]"], [], "the arguments of a call are unpacked"),
+    ],
+)
+def test_what_is_kept_of_a_call_is_unpacked(
+    tmp_path: Path, lines: list[str], new: list[str], reason: str
+) -> None:
+    result, actual_reason = migrate_function(
         tmp_path,
         empty="[]",
         parameters="model, **kwargs",
         line="kept.append((model, kwargs))",
-        after=after,
+        after="\n    ".join(lines),
     )
-    lines = [f'model = {FIRST}["model"]', "assert model == 'm'", f"assert 'seed' not in {FIRST}"]
-    assert result == ("\n".join(lines), "")
+    assert result == "\n".join(lines if reason else new)
+    assert actual_reason.startswith(reason)
+    assert bool(actual_reason) == bool(reason)
 
 
 @pytest.mark.parametrize(
