@@ -210,8 +210,6 @@ class FunctionState:
 
     def add_getter(self, getter: PatchedGetter) -> None:
         """Add a patched function, with the models that are requested from it."""
-        if getter in self.getters:
-            return
         target = getter.target
         # A run of the old tests knows more than their assertions.
         models = self.context.get_requested_models(self.name, target)

@@ -130,6 +130,46 @@ def test_a_name_may_have_an_annotation(
     assert migrate(tmp_path, source) == expected
 
 
+TWICE = """
+    def test_it():
+        patcher = patch({patch})
+        with patcher as get_model:
+            {line}
+            app.ask()
+        with patcher as get_model:
+            {line}
+            app.ask()
+            {after}
+"""
+
+
+def test_a_patch_may_start_twice(tmp_path: Path) -> None:
+    target = '"app.get_model", **{"return_value.prompt.return_value.text.return_value": "Hi"}'
+    source = TWICE.format(patch=target, line="pass", after="pass")
+    new = new_test('mock_llm_responses.set("*", "Hi")', "app.ask()", "app.ask()")
+    assert migrate(tmp_path, source.replace("            pass\n", "")) == new
+
+
+def test_a_patch_may_give_another_reply_when_it_starts_again(tmp_path: Path) -> None:
+    source = TWICE.format(patch='"app.get_model"', line=TEXT, after="pass")
+    first, _, second = source.replace("            pass\n", "").rpartition('"Hi"')
+    new = new_test(
+        'mock_llm_responses.set("*", "Hi")',
+        "app.ask()",
+        'mock_llm_responses.set("*", "Bye")',
+        "app.ask()",
+    )
+    assert migrate(tmp_path, f'{first}"Bye"{second}') == new
+
+
+def test_each_start_of_a_patch_counts_its_own_calls(tmp_path: Path) -> None:
+    after = "get_model.return_value.prompt.assert_called_once()"
+    source = TWICE.format(patch='"app.get_model"', line=TEXT, after=after)
+    assert explain(tmp_path, source) == [
+        "several mocks replace models whose ids are not in the source"
+    ]
+
+
 def test_the_name_of_a_mock_may_be_one_of_a_text_later(tmp_path: Path) -> None:
     source = """
         def test_it():
