@@ -12,6 +12,7 @@ import libcst.matchers as m
 from llm_mock.migrate.doubles import Argument, ArgumentLog, PlainCode, Record, TestDouble, Value
 from llm_mock.migrate.syntax import (
     BINDINGS,
+    SCOPES,
     collect_names,
     find_nodes,
     get_arguments,
@@ -46,7 +47,6 @@ _UNPACKED = m.Dict([m.StarredDictElement()])
 _LOGGING_CALL = m.Call(m.Attribute(attr=m.Name("append") | m.Name("update")))
 _UPDATE_UNPACKED = m.Call(m.Attribute(attr=m.Name("update")), [m.Arg(star="**")])
 _KINDS = {"append": "append", "update": "merge"}
-_SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
 def find_containers(function: cst.FunctionDef) -> frozenset[str]:
@@ -60,7 +60,7 @@ def find_containers(function: cst.FunctionDef) -> frozenset[str]:
     pending = list_children(function.body)
     while pending:
         node = pending.pop()
-        if isinstance(node, _SCOPES):
+        if isinstance(node, SCOPES):
             shared |= collect_names(node)
             continue
         pending += list_children(node)

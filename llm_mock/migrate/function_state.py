@@ -15,7 +15,7 @@ from llm_mock.migrate.recorded_calls import CallReader
 from llm_mock.migrate.scope import Scope, collect_parametrized_values
 from llm_mock.migrate.sdk_clients import new_handed_client
 from llm_mock.migrate.symbol_table import SymbolTable
-from llm_mock.migrate.syntax import collect_texts, get_parameter_names
+from llm_mock.migrate.syntax import collect_texts, find_local_names
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -126,8 +126,8 @@ class FunctionState:
         self.function = function
         self.context = context
         self.is_fixture = name in context.fixtures
-        parameters = get_parameter_names(function)
-        self.table = SymbolTable(context.scope.copy_for_function(parameters))
+        names = find_local_names(function)
+        self.table = SymbolTable(context.scope.copy_for_function(names))
         self.table.texts = collect_texts(function)
         self.table.unrelated = unrelated
         self.containers = find_containers(function) - unrelated

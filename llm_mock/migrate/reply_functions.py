@@ -22,6 +22,7 @@ from llm_mock.migrate.symbol_table import FunctionDouble, SymbolTable
 from llm_mock.migrate.syntax import (
     BINDINGS,
     NodeT,
+    collect_bound_names,
     collect_names,
     find_nodes,
     get_first_line,
@@ -216,18 +217,7 @@ def _find_bound_names(node: cst.CSTNode) -> set[str]:
     """Return the names that a node binds in any scope, and those it declares or deletes."""
     names: set[str] = set()
     for binding in find_nodes(node, *BINDINGS, cst.Param):
-        target = getattr(
-            binding,
-            "target",
-            binding,
-        )
-        # `calls.last = text` and `calls[text] = 1` bind no name.
-        owners = find_nodes(
-            target,
-            cst.Attribute,
-            cst.Subscript,
-        )
-        names |= collect_names(target).difference(*map(collect_names, owners))
+        names |= collect_bound_names(binding)
     return names
 
 

@@ -130,18 +130,18 @@ class Scope:
         """Return `patch`, `patch.object`, … if a node names one of them, or None."""
         return _strip_mock_module(self.qualify(node), PATCHERS)
 
-    def copy_for_function(self, parameters: Container[str]) -> Scope:
+    def copy_for_function(self, names: Container[str]) -> Scope:
         """Return a copy to which a function can add its own imports and classes.
 
         Args:
-            parameters: the parameters of the function, which hide functions of the file: a test
-                gets the value of a fixture by the name of its function.
+            names: the parameters and local names of the function, which hide functions of the
+                file: a test gets the value of a fixture by the name of its function.
         """
         # Constants are shared: a test cannot change those of its file.
         inner = copy.copy(self)
         inner.functions = {}
         for name, function in self.functions.items():
-            if name not in parameters:
+            if name not in names:
                 inner.functions[name] = function
         inner.imports = dict(self.imports)
         inner.classes = dict(self.classes)

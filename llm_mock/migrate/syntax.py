@@ -28,6 +28,8 @@ BINDINGS: tuple[type[cst.CSTNode], ...] = (
     cst.NamedExpr,
 )
 """The nodes that bind names within the body of a function."""
+SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+"""The nodes that have names of their own."""
 _LAYOUT_FIELDS = (
     "leading_lines",
     "lines_after_decorators",
@@ -126,6 +128,36 @@ def find_nodes(node: cst.CSTNode, *types: type[NodeT]) -> list[NodeT]:
             found.append(current)
         pending += list_children(current)
     return found
+
+
+def collect_bound_names(binding: cst.CSTNode) -> frozenset[str]:
+    """Return the names that a node of `BINDINGS` or a parameter binds."""
+    target = getattr(
+        binding,
+        "target",
+        binding,
+    )
+    # `calls.last = text` and `calls[text] = 1` bind no name.
+    owners = find_nodes(
+        target,
+        cst.Attribute,
+        cst.Subscript,
+    )
+    return collect_names(target).difference(*map(collect_names, owners))
+
+
+def find_local_names(function: cst.FunctionDef) -> set[str]:
+    """Return the names that a function binds by parameters and statements of its own."""
+    names = set(get_parameter_names(function))
+    pending = list_children(function.body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, SCOPES):
+            continue
+        pending += list_children(node)
+        if isinstance(node, BINDINGS):
+            names |= collect_bound_names(node)
+    return names
 
 
 def reads_attribute(name: str, node: cst.CSTNode) -> bool:

@@ -192,3 +192,48 @@ def test_the_name_of_a_mock_may_be_one_of_a_text_later(tmp_path: Path) -> None:
         parameters="mock_llm_responses, mock_llm_calls",
     )
     assert migrate(tmp_path, source) == new
+
+
+@pytest.mark.parametrize("name", ["values", "events"])
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["{} = []", "def add(event): {}.append(event)", "app.subscribe(add)"],
+        ["{} = app.load()"],
+        ["_, {} = app.load()"],
+    ],
+)
+def test_a_fixture_that_gives_another_value_beside_its_patch_stays(
+    tmp_path: Path, name: str, lines: list[str]
+) -> None:
+    setup = "\n            ".join(line.format(name) for line in lines)
+    source = f"""
+        @pytest.fixture
+        def events():
+            {setup}
+            with patch("app.get_model") as get_model:
+                {TEXT}
+                yield {name}
+
+        def test_it(events):
+            app.ask()
+            assert events == ["asked"]
+    """
+    assert explain(tmp_path, source) == ["the fixture gives another value than the mock"]
+
+
+def test_a_name_of_an_inner_function_hides_no_helper(tmp_path: Path) -> None:
+    source = """
+        def new_model(text):
+            return Mock(**{"prompt.return_value.text.return_value": text})
+
+        def test_it():
+            def notice(event):
+                new_model = event.model
+                app.log(new_model)
+            app.subscribe(notice)
+            with patch("app.get_model", return_value=new_model("Hi")):
+                app.ask()
+    """
+    after = migrate(tmp_path, source)
+    assert after.endswith('\n    mock_llm_responses.set("*", "Hi")\n    app.ask()\n')
