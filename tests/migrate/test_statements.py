@@ -170,6 +170,178 @@ def test_each_start_of_a_patch_counts_its_own_calls(tmp_path: Path) -> None:
     ]
 
 
+def test_a_name_may_stand_for_one_patch_after_the_other(tmp_path: Path) -> None:
+    source = """
+        def test_it():
+            patcher = patch("app.get_model")
+            with patcher as get_model:
+                get_model.return_value.prompt.return_value.text.return_value = "Hi"
+                app.ask()
+            patcher = patch("app.OpenAI")
+            with patcher as client_class:
+                client = client_class.return_value
+                client.chat.completions.create.return_value = {}
+                app.run()
+    """
+    new = new_test(
+        'mock_llm_responses.set("*", "Hi")',
+        "app.ask()",
+        "app.run()",
+    )
+    assert migrate(tmp_path, source.format(COMPLETION)) == new
+
+
+@pytest.mark.parametrize("name", ["mock_llm", "mock_get_model", "mock_llm_calls"])
+@pytest.mark.parametrize(
+    ("lines", "new"),
+    [
+        (
+            [
+                '{}.set_response("m", None, "Hi")',
+                'assert app.ask() == "Hi"',
+                'assert {}.call_history[0]["prompt"] == "a"',
+            ],
+            [
+                'mock_llm_responses.set("m", "Hi")',
+                'assert app.ask() == "Hi"',
+                'assert mock_llm_responses.calls[0]["prompt"] == "a"',
+            ],
+        ),
+        (
+            ["app.ask()", "assert len({}.call_history) == 1"],
+            ["app.ask()", "assert len(mock_llm_responses.calls) == 1"],
+        ),
+    ],
+)
+def test_the_fixture_of_a_private_mock_is_known_by_its_use(
+    tmp_path: Path, name: str, lines: list[str], new: list[str]
+) -> None:
+    source = new_test(*(line.format(name) for line in lines), parameters=name)
+    assert migrate(tmp_path, source) == new_test(*new)
+
+
+def test_the_replies_of_a_private_mock_stay_in_their_order(tmp_path: Path) -> None:
+    source = """
+        def test_it():
+            mock = create_mock_get_model({"m": "Hi"})
+            with patch("app.get_model", mock):
+                mock.set_response("m", None, "Bye")
+                same = mock
+                app.ask()
+    """
+    new = ['mock_llm_responses.set("m", "Hi")', 'mock_llm_responses.set("m", "Bye")', "app.ask()"]
+    assert migrate(tmp_path, source) == new_test(*new)
+
+
+OTHERS = {
+    "a fixture that gives nothing": """
+        @pytest.fixture
+        def prepared():
+            yield
+
+        def test_it(prepared):
+            {test}
+    """,
+    "a fixture with a list of its own": """
+        @pytest.fixture
+        def events():
+            events = []
+            def add(event):
+                events.append(event)
+            app.subscribe(add)
+            yield events
+
+        def test_it(events):
+            {test}
+            assert events == ["asked"]
+    """,
+    "a mock of something else": """
+        def test_it():
+            other = Mock()
+            {test}
+    """,
+    "a fixture that makes a mock of something else": """
+        @pytest.fixture
+        def other(monkeypatch):
+            other = Mock()
+            monkeypatch.setenv("MODE", "test")
+            return other
+
+        def test_it(other):
+            {test}
+            other.get.return_value = 5
+    """,
+}
+
+
+@pytest.mark.parametrize("source", OTHERS.values(), ids=OTHERS)
+def test_what_does_not_replace_a_model_stays(tmp_path: Path, source: str) -> None:
+    lines = ['with patch("app.get_model") as get_model:', f"    {TEXT}", "    app.ask()"]
+    new_lines = ['mock_llm_responses.set("*", "Hi")', "app.ask()"]
+    old, new = (
+        dedent(source).lstrip().replace("{test}", "\n    ".join(body))
+        for body in (lines, new_lines)
+    )
+    before, parenthesis, after = new.rpartition("def test_it(")[2].partition(")")
+    parameters = f"{before}, mock_llm_responses" if before else "mock_llm_responses"
+    head = new.rpartition("def test_it(")[0]
+    assert migrate(tmp_path, old) == f"{head}def test_it({parameters}{parenthesis}{after}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "response = get_model.return_value.prompt.return_value\n    response.text = 'Hi'",
+        f"{TEXT}\n    get_model.return_value.prompt.return_value.__iter__ = Mock()",
+        f"{TEXT}\n    get_model.return_value.model_id = '*'",
+    ],
+)
+def test_a_response_may_have_attributes(tmp_path: Path, line: str) -> None:
+    source = f"""
+@patch("app.get_model")
+def test_it(get_model):
+    {line}
+    app.ask()
+"""
+    after = migrate(tmp_path, source).replace("'", '"')
+    assert after == new_test('mock_llm_responses.set("*", "Hi")', "app.ask()")
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("Mock(**{KEY: 'Hi'})", "the arguments of Mock are not literal"),
+        ("made()", "the use of the mock made in made() is unknown"),
+        ("models()", "the use of the mock models in models() is unknown"),
+        ("models[:1]", "the use of the mock models in models[:1] is unknown"),
+    ],
+)
+def test_a_value_that_is_unknown_is_named(tmp_path: Path, model: str, reason: str) -> None:
+    source = f"""
+        def test_it():
+            made = Mock(side_effect=app.new_model)
+            models = [Mock(), Mock()]
+            with patch("app.get_model", return_value={model}):
+                app.ask()
+    """
+    assert explain(tmp_path, source) == [reason]
+
+
+def test_the_calls_of_a_class_are_not_compared_with_those_of_a_method(tmp_path: Path) -> None:
+    source = f"""
+        def test_it():
+            with patch("app.OpenAI") as client_class:
+                create = client_class.return_value.chat.completions.create
+                create.return_value = {COMPLETION}
+                app.run()
+                assert client_class.call_count == create.call_count
+    """
+    reason = (
+        "the use of the mock create is unknown: assert client_class.call_count == create.call_count"
+    )
+    assert explain(tmp_path, source) == [reason]
+
+
 def test_the_name_of_a_mock_may_be_one_of_a_text_later(tmp_path: Path) -> None:
     source = """
         def test_it():
@@ -237,3 +409,52 @@ def test_a_name_of_an_inner_function_hides_no_helper(tmp_path: Path) -> None:
     """
     after = migrate(tmp_path, source)
     assert after.endswith('\n    mock_llm_responses.set("*", "Hi")\n    app.ask()\n')
+
+
+def test_a_patch_that_two_fixtures_give_is_one(tmp_path: Path) -> None:
+    source = f"""
+        @pytest.fixture
+        def get_model():
+            with patch("app.get_model") as get_model:
+                {TEXT}
+                yield get_model
+
+        @pytest.fixture
+        def model(get_model):
+            return get_model.return_value
+
+        def test_it(get_model, model):
+            app.ask()
+            model.prompt.assert_called_once()
+    """
+    new = """
+        @pytest.fixture
+        def get_model(mock_llm_responses):
+            mock_llm_responses.set("*", "Hi")
+
+        def test_it(get_model, mock_llm_calls):
+            app.ask()
+            mock_llm_calls.assert_called_once()
+    """
+    assert migrate(tmp_path, source) == dedent(new).lstrip()
+
+
+def test_a_reply_function_of_a_fixture_has_no_other_value(tmp_path: Path) -> None:
+    source = """
+        @pytest.fixture
+        def model():
+            model = Mock()
+            def answer(text):
+                return Mock(text=lambda: text.upper())
+            model.prompt = answer
+            return model
+
+        def test_it(model):
+            with patch("app.get_model", return_value=model):
+                app.ask()
+            model = app.load()
+            app.run(model)
+    """
+    assert explain(tmp_path, source) == [
+        "the fixture model replies to prompts, and is used for something else, too"
+    ]
