@@ -348,7 +348,7 @@ def test_many_kinds_that_hold_each_other_end_soon() -> None:
 
 def test_a_deeper_search_has_as_many_steps_as_the_first() -> None:
     links = {f"link{number}": {"$ref": f"#/$defs/link{number + 1}"} for number in range(5)}
-    impossible = {"type": "string", "enum": list(range(3_000))}
+    impossible = {"type": "string", "const": 1, "examples": [1] * 3_000}
     schema = {
         "anyOf": [impossible, {"$ref": "#/$defs/link0"}],
         "$defs": {**links, "link5": {"const": "found"}},
