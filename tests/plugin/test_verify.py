@@ -125,27 +125,33 @@ def test_an_unchanged_answer_is_verified_with_the_request_that_was_recorded(
     assert CASSETTE.read_bytes() == recorded
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["alone", "xdist"])
+DRIFTS: list[tuple[dict[str, Any], str, str]] = [
+    ({"content": "Good morning."}, "note", "text differs"),
+    ({"content": "Good", "finish_reason": "length"}, "warning", "finish reason stop → length"),
+    (
+        {"content": None, "tool_calls": [TOOL_CALL], "finish_reason": "tool_calls"},
+        "warning",
+        "tools none → weather",
+    ),
+    ({"status": 404}, "error", "status 200 → 404"),
+    ({"status": 503}, "error", "status 200 → 503"),
+    ({"answer": {**ANSWER, "created": "now"}}, "error", "field created: number → text"),
+    (
+        {"answer": {name: ANSWER[name] for name in ANSWER if name != "object"}},
+        "error",
+        "field object is gone",
+    ),
+    ({"answer": {**ANSWER, "extra": 1}}, "warning", "field extra is new"),
+    ({"answer": {**ANSWER, "model": "gpt-4o-2027"}}, "note", "model gpt-4o-2026-01-01 → *2027"),
+]
+ONE_OF_EACH_SEVERITY = (DRIFTS[0], DRIFTS[1], DRIFTS[3])
+
+
 @pytest.mark.parametrize(
-    ("changes", "outcome", "line"),
+    ("workers", "changes", "outcome", "line"),
     [
-        ({"content": "Good morning."}, "note", "text differs"),
-        ({"content": "Good", "finish_reason": "length"}, "warning", "finish reason stop → length"),
-        (
-            {"content": None, "tool_calls": [TOOL_CALL], "finish_reason": "tool_calls"},
-            "warning",
-            "tools none → weather",
-        ),
-        ({"status": 404}, "error", "status 200 → 404"),
-        ({"status": 503}, "error", "status 200 → 503"),
-        ({"answer": {**ANSWER, "created": "now"}}, "error", "field created: number → text"),
-        (
-            {"answer": {name: ANSWER[name] for name in ANSWER if name != "object"}},
-            "error",
-            "field object is gone",
-        ),
-        ({"answer": {**ANSWER, "extra": 1}}, "warning", "field extra is new"),
-        ({"answer": {**ANSWER, "model": "gpt-4o-2027"}}, "note", "model gpt-4o-2026-01-01 → *2027"),
+        *(([], *drift) for drift in DRIFTS),
+        *((["-n", "1"], *drift) for drift in ONE_OF_EACH_SEVERITY),
     ],
 )
 def test_an_answer_that_drifts_is_told_by_its_severity_and_nothing_is_written(
