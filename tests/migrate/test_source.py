@@ -144,6 +144,19 @@ def test_it({parameters}):
 """
 
 
+WITH_BLOCK = """\
+from unittest.mock import patch
+
+import reviews
+
+
+def test_it({parameters}):
+    with patch("reviews.get_model") as get_model:
+        get_model.return_value.prompt.return_value.text.return_value = "Hi"
+        assert reviews.greet("a") == "Hi"
+"""
+
+
 def rewrite_parameters(source: str, parameters: str) -> str:
     result = migrate(source.format(parameters=parameters).encode())
     assert result.manual_changes == ()
@@ -207,6 +220,15 @@ def test_parameters_keep_their_layout(parameters: str, new: str, separator: str)
 def test_a_new_last_parameter_ends_as_the_one_that_it_replaces(parameters: str) -> None:
     new = rewrite_parameters(WITH_MOCKER, parameters.format(last="mocker"))
     assert new == parameters.format(last="mock_llm_responses")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "separator"),
+    [("path{}", ", "), (" path{} ", ", "), ("\n    path{}\n", ", "), ("\n    path{},\n", LINES)],
+)
+def test_a_fixture_is_added_to_the_only_parameter(parameters: str, separator: str) -> None:
+    new = rewrite_parameters(WITH_BLOCK, parameters.format(""))
+    assert new == parameters.format(f"{separator}mock_llm_responses")
 
 
 def test_a_comment_between_parameters_is_not_repeated() -> None:
