@@ -153,6 +153,13 @@ def run_python() -> RunPython:
     return run
 
 
+@pytest.fixture(scope="module", autouse=True)
+def earlier_objects_are_exempt() -> None:
+    """Exempt what earlier tests keep from garbage collection, which some tests wait for."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def short_ids() -> Iterator[None]:
     """Leave the name of the test out of ids, which tests compare; other processes have it."""
