@@ -62,9 +62,9 @@ def test_calls_of_one_tool_belong_to_its_steps_in_order(project: Project) -> Non
 def test_steps_of_one_name_get_the_outputs_of_their_calls_in_order(project: Project) -> None:
     steps = [StepResult(name="b", status="pass") for _ in range(3)]
     said = Verdict(verdict="PASS", reason="fine", steps=steps)
-    calls = [called("b", output) for output in "123"]
+    calls = [called("b", output) for output in ("1", "", None)]
     judged = Judged(project, "[{tool: b}, {tool: b}, {tool: b}]", calls, said)
-    assert judged.steps == [("b", "pass", "", output) for output in "123"]
+    assert judged.steps == [("b", "pass", "", output) for output in ("1", "", "")]
 
 
 @pytest.mark.parametrize(
