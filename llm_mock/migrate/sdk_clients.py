@@ -29,13 +29,20 @@ METHODS = {
 }
 """The methods of clients that call a model, each with the path that leads to it, and their SDK."""
 LITELLM = "litellm"
-# The same classes, in the module that defines them and in the package that documents them.
+# The same classes, in the module that defines them and in the packages that export them.
 _COMPLETIONS = (
+    # Not `openai.resources`, whose `Completions` are those of plain texts.
+    "openai.resources.chat",
     "openai.resources.chat.completions",
     "openai.resources.chat.completions.completions",
 )
-_MESSAGES = ("anthropic.resources.messages", "anthropic.resources.messages.messages")
+_MESSAGES = (
+    "anthropic.resources",
+    "anthropic.resources.messages",
+    "anthropic.resources.messages.messages",
+)
 _RESPONSES = ("openai.resources.responses", "openai.resources.responses.responses")
+_EMBEDDINGS = ("openai.resources", "openai.resources.embeddings")
 FUNCTIONS = {
     f"{LITELLM}.completion": "chat.completions.create",
     f"{LITELLM}.acompletion": "chat.completions.create",
@@ -46,8 +53,9 @@ for _module in _COMPLETIONS:
     FUNCTIONS[f"{_module}.AsyncCompletions.create"] = "chat.completions.create"
     FUNCTIONS[f"{_module}.Completions.parse"] = "chat.completions.parse"
     FUNCTIONS[f"{_module}.AsyncCompletions.parse"] = "chat.completions.parse"
-for _class in ("Embeddings", "AsyncEmbeddings"):
-    FUNCTIONS[f"openai.resources.embeddings.{_class}.create"] = EMBEDDINGS
+for _module in _EMBEDDINGS:
+    FUNCTIONS[f"{_module}.Embeddings.create"] = EMBEDDINGS
+    FUNCTIONS[f"{_module}.AsyncEmbeddings.create"] = EMBEDDINGS
 for _module in _MESSAGES:
     FUNCTIONS[f"{_module}.Messages.create"] = MESSAGES
     FUNCTIONS[f"{_module}.AsyncMessages.create"] = MESSAGES

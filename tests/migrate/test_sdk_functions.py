@@ -62,6 +62,8 @@ def migrate(
         ("litellm.completion", COMPLETION),
         ("litellm.acompletion", COMPLETION),
         ("app.Completions.create", COMPLETION),
+        ("openai.resources.chat.Completions.create", COMPLETION),
+        ("openai.resources.chat.AsyncCompletions.parse", COMPLETION),
         ("openai.resources.chat.completions.Completions.create", COMPLETION),
         ("openai.resources.chat.completions.AsyncCompletions.create", COMPLETION),
         ("openai.resources.chat.completions.Completions.parse", COMPLETION),
@@ -70,6 +72,8 @@ def migrate(
         ("openai.resources.chat.completions.completions.AsyncCompletions.create", COMPLETION),
         ("openai.resources.chat.completions.completions.Completions.parse", COMPLETION),
         ("openai.resources.chat.completions.completions.AsyncCompletions.parse", COMPLETION),
+        ("anthropic.resources.Messages.create", MESSAGE),
+        ("anthropic.resources.AsyncMessages.create", MESSAGE),
         ("anthropic.resources.messages.Messages.create", MESSAGE),
         ("anthropic.resources.messages.AsyncMessages.create", MESSAGE),
         ("anthropic.resources.messages.messages.Messages.create", MESSAGE),
@@ -81,9 +85,10 @@ def test_a_function_is_recognized(tmp_path: Path, target: str, response: str) ->
     assert new == ('mock_llm_responses.set("*", "Hi")', "")
 
 
+@pytest.mark.parametrize("module", ["openai.resources", "openai.resources.embeddings"])
 @pytest.mark.parametrize("name", ["Embeddings", "AsyncEmbeddings"])
-def test_the_method_for_vectors_is_recognized(tmp_path: Path, name: str) -> None:
-    target = f"openai.resources.embeddings.{name}.create"
+def test_the_method_for_vectors_is_recognized(tmp_path: Path, module: str, name: str) -> None:
+    target = f"{module}.{name}.create"
     new = migrate(tmp_path, f'"{target}", return_value=Mock(data=[Mock(embedding=[1.0])])')
     answer = '{"data": [{"index": 0, "embedding": [1.0]}]}'
     assert new == (f'mock_llm_responses.on("POST", "/**/embeddings", {answer})', "")
@@ -94,6 +99,7 @@ def test_the_method_for_vectors_is_recognized(tmp_path: Path, name: str) -> None
     [
         "app.run",
         "litellm.embedding",
+        "openai.resources.Completions.create",
         "openai.resources.completions.Completions.create",
         "anthropic.resources.messages.Messages.count_tokens",
     ],
