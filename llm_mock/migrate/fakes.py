@@ -203,12 +203,17 @@ def call_helper(
     table.values |= bind_arguments(function, node, caller)
     if closure is not None:
         table.functions = closure.functions
+    body = _apply_first_statements(
+        function,
+        body,
+        table,
+    )
     yielded = find_yielded(body, table)
     # The result of a decorated one, such as a context manager, is something else.
     if yielded is not None and not function.decorators:
         value = table.evaluate(yielded)
     else:
-        value = _run_body(function, table, get_statements(function))
+        value = _run_body(function, table, body)
     _refuse_imported_names(value, scope, caller.scope)
     return value
 
@@ -277,6 +282,11 @@ def _configure_from_body(
     if isinstance(only, cst.Raise) and only.exc is not None:
         double.side_effect = table.evaluate(only.exc)
         return
+    body = _apply_first_statements(
+        function,
+        body,
+        table,
+    )
     yielded = find_yielded(body, table)
     if yielded is None:
         double.return_value = _run_body(function, table, body)
@@ -284,6 +294,24 @@ def _configure_from_body(
         # An async generator is iterated, not awaited.
         double.is_async = False
         double.return_value = table.evaluate(yielded)
+
+
+def _apply_first_statements(
+    function: cst.FunctionDef,
+    body: Sequence[cst.BaseStatement],
+    table: SymbolTable,
+) -> list[cst.BaseStatement]:
+    """Make the mocks that a helper makes first, and return its other statements.
+
+    A generator may make its items before it yields the first of them.
+    """
+    containers = find_containers(function)
+    for position, node in enumerate(body):
+        part = get_small_statement(node)
+        is_log = part is not None and get_container_name(part) in containers
+        if is_log or not apply_configuration(part, table):
+            return [*body[position:]]
+    return []
 
 
 def _run_body(

@@ -58,9 +58,11 @@ class Chunks{base}:
     {method}
 """
 GENERATOR = """
-def texts():
+def texts(**options):
     {body}
 """
+CALLED = """Mock()
+        client_class.return_value.chat.completions.create.side_effect = texts"""
 
 
 def new_class(method: str, *, base: str = "", first: str = "self.number = 0") -> str:
@@ -149,11 +151,17 @@ def test_a_class_that_does_something_else_is_left(tmp_path: Path, method: str) -
         'yield chunk("Hel")\n    await asyncio.sleep(0)\n    yield chunk("lo")',
         f"for each in {CHUNKS}:\n        yield each",
         f"yield from {CHUNKS}",
+        f"chunks = {CHUNKS}\n    for each in chunks:\n        yield each",
+        f"chunks: list = {CHUNKS}\n    yield from chunks",
+        f"chunks = {CHUNKS}\n    pass\n    yield from chunks",
+        'first = chunk("He")\n    first.choices[0].delta.content = "Hel"\n    yield first\n'
+        '    yield chunk("lo")',
     ],
 )
-def test_a_generator(tmp_path: Path, body: str) -> None:
+@pytest.mark.parametrize("stream", ["texts()", CALLED])
+def test_a_generator(tmp_path: Path, body: str, stream: str) -> None:
     definition = GENERATOR.format(body=body)
-    assert migrate(tmp_path, definition, "texts()") == (STREAMED, "")
+    assert migrate(tmp_path, definition, stream) == (STREAMED, "")
 
 
 @pytest.mark.parametrize(
@@ -165,10 +173,15 @@ def test_a_generator(tmp_path: Path, body: str) -> None:
         "for text in app.texts():\n        yield chunk(text)",
         "for one, two in TEXTS:\n        yield chunk(one)",
         f"yield from {CHUNKS}\n    yield chunk('!')",
+        'first = chunk("Hel")\n    yield first\n    first = chunk("lo")\n    yield first',
+        f"app.begin()\n    chunks = {CHUNKS}\n    yield from chunks",
+        f"first = chunks = {CHUNKS}\n    yield from chunks",
+        "chunks = []\n    chunks.append(chunk('Hel'))\n    yield from chunks",
     ],
 )
-def test_a_generator_that_does_more_is_left(tmp_path: Path, body: str) -> None:
-    _, reason = migrate(tmp_path, GENERATOR.format(body=body), "texts()")
+@pytest.mark.parametrize("stream", ["texts()", CALLED])
+def test_a_generator_that_does_more_is_left(tmp_path: Path, body: str, stream: str) -> None:
+    _, reason = migrate(tmp_path, GENERATOR.format(body=body), stream)
     assert reason
 
 
