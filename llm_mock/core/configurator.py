@@ -10,9 +10,9 @@ from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
 from llm_mock.core.script import ByModel, QueuedReply, Script, ScriptedVector, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
 from llm_mock.errors import InvalidReply, ListReplyWarning, QueuedReplyNotAllowed
+from llm_mock.support.expected_schema import expect_schema
 from llm_mock.support.misspelling import explain_arguments
 from llm_mock.support.numbers import is_whole
-from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import described, shorten
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         _refuse_arguments_of_add(conditions)
         matchers = _create_matchers(ResponseConfigurator.set, conditions)
-        name = get_schema_name(schema)
+        name = expect_schema(schema)
         # Checked before the name is registered, so that an error leaves nothing behind.
         answer = self._check_reply(model, response, schema)
         reply = StandingReply(self.register_name(model), name, answer, find_caller(), matchers)
@@ -200,7 +200,7 @@ class ResponseConfigurator:
             )
         matchers = _create_matchers(ResponseConfigurator.add, conditions)
         model_id = self.register_name(model)
-        name = get_schema_name(schema)
+        name = expect_schema(schema)
         answer = self._check_reply(model, response, name)
         # The location is for messages about replies that were not used.
         location = find_caller()

@@ -15,10 +15,10 @@ from llm_mock.core.matchers import (
     format_text_miss,
     matches_text,
 )
-from llm_mock.core.records import format_schema, format_schema_miss
+from llm_mock.core.records import asks_for_schema, format_schema, format_schema_miss
 from llm_mock.errors import InvalidReply
+from llm_mock.support.expected_schema import expect_schema
 from llm_mock.support.redaction import redact
-from llm_mock.support.schemas import get_schema_name
 from llm_mock.support.text import described, find_nearest, shorten, suggest_nearest, to_compact_json
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class ExpectedCall:
             plain_options,
         )
         self._error = check_text_matcher("error", given.pop("error", None))
-        self._schema = get_schema_name(given.pop("schema", None))
+        self._schema = expect_schema(given.pop("schema", None))
         self._body = given.pop("body", None)
         self._parameters = {name: given.pop(name) for name in _PARAMETERS if name in given}
         self._values = given
@@ -188,8 +188,7 @@ class ExpectedCall:
         expected_prompt = self._values.get("prompt_equals")
         if expected_prompt is not None and expected_prompt != call.prompt:
             yield f"the prompt is {shorten(call.prompt)}, not {_format(expected_prompt)}"
-        schema = call["kwargs"]["schema"]
-        if self._schema is not None and self._schema != schema:
+        if self._schema is not None and not asks_for_schema(call, self._schema):
             yield format_schema_miss(call, self._schema)
         yield from self._matchers.misses(call)
         yield from self._field_misses(call)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from llm_mock.core.call import Call
+from llm_mock.support.expected_schema import is_same_schema
 from llm_mock.support.text import shorten, shorten_name
 
 ErrorType = TypeVar("ErrorType", bound=BaseException)
@@ -43,6 +44,11 @@ def add_totals(totals: dict[str, Totals], others: Mapping[str, Totals]) -> None:
 def format_schema(name: str | None) -> str:
     """Return the name of a schema on one line; `none` without a schema."""
     return shorten_name(name) if name else "none"
+
+
+def asks_for_schema(call: Call, expected: str) -> bool:
+    """Return whether a call asks for an expected schema; see `expect_schema`."""
+    return is_same_schema(expected, call["kwargs"]["schema"], call.schema)
 
 
 def format_schema_miss(call: Call, expected: str) -> str:

@@ -6,12 +6,12 @@ import copy
 import fnmatch
 import sys
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from llm_mock.core.matchers import Matchers
 from llm_mock.core.model_names import ANY_MODEL, is_glob, matches_name
-from llm_mock.core.records import format_schema, format_schema_miss
+from llm_mock.core.records import asks_for_schema, format_schema, format_schema_miss
 from llm_mock.core.reply import ReplyOrFunction, format_reply
 from llm_mock.core.source_location import SourceLocation, format_location, format_notes
 from llm_mock.support.locks import Lock
@@ -78,7 +78,7 @@ class StandingReply:
 
     def fits(self, call: Call) -> bool:
         """Return whether a call matches."""
-        if self.schema is not None and self.schema != call["kwargs"]["schema"]:
+        if self.schema is not None and not asks_for_schema(call, self.schema):
             return False
         if not matches_name(self.model, call["model_id"]):
             return False
@@ -89,8 +89,7 @@ class StandingReply:
         misses = []
         if not matches_name(self.model, call["model_id"]):
             misses.append(self._format_model_miss(call["model_id"]))
-        schema = call["kwargs"]["schema"]
-        if self.schema is not None and self.schema != schema:
+        if self.schema is not None and not asks_for_schema(call, self.schema):
             misses.append(format_schema_miss(call, self.schema))
         if self.matchers is not None:
             misses += self.matchers.misses(call)
@@ -203,7 +202,7 @@ class ByModel(dict[str, Value]):
 class Script:
     """The configured replies of one mock, where a match is found in constant time.
 
-    A model is named by its id, a glob of ids or `"*"`, a schema by `get_schema_name`.
+    A model is named by its id, a glob of ids or `"*"`, a schema by `expect_schema`.
 
     Args:
         after: the script that this one replaces.
@@ -349,7 +348,7 @@ class Script:
         schema = call["kwargs"]["schema"]
         found: StandingReply | None
         if self._queues:
-            found = self._take_queued(self._list_keys(model, schema), call)
+            found = self._take_queued(self._list_keys(model, schema, call), call)
             if found is not None:
                 return found
         # Not the dictionary, in which another thread may be replacing the only reply.
@@ -357,8 +356,9 @@ class Script:
             found = self._find_error_or_conditional(call)
             if found is not None:
                 return found
-        if schema is not None and schema in self.standing:
-            found = self.standing[schema].find(model)
+        # Besides the replies for any schema, there are seldom others.
+        if schema is not None and len(self.standing) > 1:
+            found = self._find_for_schema(call)
             if found is not None:
                 return found
         return self.standing[None].find(model)
@@ -373,15 +373,34 @@ class Script:
                 return reply
         return None
 
-    def _list_keys(self, model: str, schema: str | None) -> list[Key]:
+    def _find_for_schema(self, call: Call) -> StandingReply | None:
+        """Return the standing reply for the schema of a call; None without one."""
+        named = self.standing.get(call["kwargs"]["schema"])
+        found = None if named is None else named.find(call["model_id"])
+        # A copy, because other threads may configure replies meanwhile. The latest goes first.
+        expected_schemas = [schema for schema in [*self.standing] if schema is not None]
+        while found is None and expected_schemas:
+            expected = expected_schemas.pop()
+            if asks_for_schema(call, expected):
+                found = self.standing[expected].find(call["model_id"])
+        return found
+
+    def _list_keys(self, model: str, schema: str | None, call: Call) -> list[Key]:
         """Return the keys of the queues that may have a reply for a call."""
         names = [model, ANY_MODEL]
         if self._queued_globs:
             names += [glob for glob in self._queued_globs if matches_name(glob, model)]
-        keys: list[Key] = [(name, None) for name in names]
-        if schema is not None:
-            keys += [(name, schema) for name in names]
-        return keys
+        if schema is None:
+            return [(name, None) for name in names]
+        schemas = [None, *self._find_queued_schemas(call)]
+        return [(name, schema) for schema in schemas for name in names]
+
+    def _find_queued_schemas(self, call: Call) -> Iterator[str]:
+        """Yield each schema of the queued replies that a call asks for."""
+        # A copy, because other threads may configure replies meanwhile.
+        for schema in {schema for _, schema in [*self._queues]}:
+            if schema is not None and asks_for_schema(call, schema):
+                yield schema
 
     def _take_queued(self, keys: list[Key], call: Call) -> QueuedReply | None:
         """Return the first queued reply that matches a call, and count its use."""

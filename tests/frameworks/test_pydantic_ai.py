@@ -65,6 +65,16 @@ def test_a_structured_answer(name: str, model: str, mock_llm_responses: LLMMock)
     assert Agent(name, output_type=[Place, str]).run_sync("Where?").output == Place(city="Bern")
 
 
+def test_a_class_is_found_in_a_request_that_does_not_name_it(mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("claude-opus-5", {"city": "Bern"}, schema=Place)
+    agent = Agent("anthropic:claude-opus-5", output_type=Place)
+    assert agent.run_sync("Where?").output == Place(city="Bern")
+    schema = mock_llm_responses.last_call.schema
+    assert schema is not None
+    assert "title" not in schema
+    mock_llm_responses.assert_called_once_with(schema=Place)
+
+
 @every_model
 def test_an_error_of_the_provider(name: str, model: str, mock_llm_calls: LLMMock) -> None:
     mock_llm_calls.misbehave("context-overflow")
