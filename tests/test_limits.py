@@ -20,9 +20,10 @@ from click.testing import CliRunner
 from pydantic import TypeAdapter
 
 import llm_mock
-from llm_mock import Latency, LLMMock
+from llm_mock import Latency, LLMMock, Reply, SchemaViolationWarning, create_mock_get_model
 from llm_mock.core.context import current_mock
 from llm_mock.errors import LLMMockError
+from llm_mock.support.schema_forms import SchemaForm
 
 Within = Callable[[int], bool]
 """Returns whether a number is within a limit, as a user would see it."""
@@ -839,14 +840,32 @@ def _(size: int) -> bool:
     return name == test
 
 
+def warn_of_violations(schema: dict[str, Any], reply: Reply) -> str:
+    """Return the warning about a reply that breaks a schema."""
+    get_model = create_mock_get_model()
+    get_model.set("m", reply)
+    with pytest.warns(SchemaViolationWarning) as warned:
+        get_model("m").prompt("Hi", schema=schema).text()
+    return str(warned[0].message)
+
+
 @limit(10, "core/checks.py SHOWN_VIOLATIONS")
 def _(number: int) -> bool:
-    from llm_mock.core.call import Call
-    from llm_mock.core.checks import _format_schema_violations
-
-    call = Call({"model_id": "m"})
-    text = _format_schema_violations(call, "t", names(number), "text", None)
+    text = warn_of_violations({"title": "t", "required": names(number)}, Reply(data={}))
     return text.count("\n  - ") == number
+
+
+@limit(300, "core/checks.py SHOWN_REPLY")
+def _(number: int) -> bool:
+    text = warn_of_violations({"title": "t"}, Reply("x" * number))
+    return f"The reply: {'x' * number}\n" in text
+
+
+@limit(60, "support/schema_forms.py _MOST_PARTS")
+def _(number: int) -> bool:
+    # The schema itself is a part, too.
+    schema = {"properties": {name: {"type": "null"} for name in names(number - 1)}}
+    return "…" not in str(SchemaForm(schema))
 
 
 @limit(10**18, "cost/budgets.py MAX_TOKENS")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from llm_mock.core.records import format_schema
@@ -18,6 +18,8 @@ from llm_mock.errors import (
     LLMMockError,
     SchemaViolation,
 )
+from llm_mock.support.expected_schema import is_content
+from llm_mock.support.schema_forms import SchemaForm
 from llm_mock.support.schemas import find_text_violations, find_violations
 from llm_mock.support.text import join_names, shorten_name, suggest_nearest
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 SHOWN_VIOLATIONS = 10
 """The maximum number of schema violations in a message."""
+SHOWN_REPLY = 300
+"""The maximum length of a reply, or of the form of an answer, in a message."""
 _TOOL_CALL_ADVICE = (
     "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
 )
@@ -88,11 +92,28 @@ def _check_schema(
     problems = find_text_violations(schema, reply.content)
     if not problems:
         return None
-    if name is None:
-        name = format_schema(record["kwargs"]["schema"])
+    name = name or record["kwargs"]["schema"]
+    beginning = f"The reply scripted for {record['model_id']!r}{format_origin(location)}"
     return SchemaViolation(
-        _format_schema_violations(record, name, problems, reply.content, location)
+        f"{beginning} breaks the schema {_format_name(name)}that the call asked for:\n"
+        f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
+        f"The reply: {shorten_name(reply.content, SHOWN_REPLY)}\n"
+        f"{_format_form(name, schema)}"
+        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
+
+
+def _format_name(name: str) -> str:
+    """Return the name of a schema with a space; nothing if its content stands for a name."""
+    return "" if is_content(name) else f"{format_schema(name)} "
+
+
+def _format_form(name: str, schema: JSONObject) -> str:
+    """Return a line with the form of the answer, if neither name nor violations tell it."""
+    form = SchemaForm(schema)
+    if not is_content(name) and not form.has_alternatives:
+        return ""
+    return f"Expected: {shorten_name(str(form), SHOWN_REPLY)}\n"
 
 
 def _check_tool_calls(
@@ -142,18 +163,6 @@ def _check_tool_call(
     return InvalidToolCall(
         f"{beginning} with arguments that it does not take:\n{_format_list(problems)}\n"
         f"{_TOOL_CALL_ADVICE}"
-    )
-
-
-def _format_schema_violations(
-    call: Call, schema: str, problems: Sequence[str], text: str, location: SourceLocation | None
-) -> str:
-    return (
-        f"The reply scripted for {call['model_id']!r}{format_origin(location)} breaks the schema "
-        f"{schema} that the call asked for:\n"
-        f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
-        f"The reply: {shorten_name(text, 300)}\n"
-        "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
 
 

@@ -56,12 +56,12 @@ def is_same_schema(expected: str, name: str | None, schema: JSONObject | None) -
     if name is None or not isinstance(expected, ExpectedSchema):
         return False
     # Two schemas with a title are told apart by it, whatever an SDK changed in them.
-    if not _is_content(expected) and not _is_content(name):
+    if not is_content(expected) and not is_content(name):
         return False
     return bool(_outline(expected.content) == _outline(_to_text(schema)))
 
 
-def _is_content(name: str) -> bool:
+def is_content(name: str) -> bool:
     """Return whether the name of a schema is its content, as it has no title."""
     return name.startswith("{")
 

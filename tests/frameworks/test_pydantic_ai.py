@@ -7,9 +7,9 @@ import pytest
 pytest.importorskip("pydantic_ai")
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, Embedder, ModelHTTPError
+from pydantic_ai import Agent, Embedder, ModelHTTPError, NativeOutput, UnexpectedModelBehavior
 
-from llm_mock import LLMMock, Reply, ToolCall
+from llm_mock import LLMMock, Reply, SchemaViolationWarning, ToolCall
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -28,6 +28,10 @@ every_model = pytest.mark.parametrize(("name", "model"), MODELS.items(), ids=MOD
 
 class Place(BaseModel):
     city: str
+
+
+class Country(BaseModel):
+    name: str
 
 
 @every_model
@@ -73,6 +77,23 @@ def test_a_class_is_found_in_a_request_that_does_not_name_it(mock_llm_responses:
     assert schema is not None
     assert "title" not in schema
     mock_llm_responses.assert_called_once_with(schema=Place)
+
+
+@pytest.mark.parametrize(
+    "name", ["anthropic:claude-opus-5", "openai:gpt-5", "google:gemini-2.5-pro"]
+)
+def test_the_wrapper_of_a_union_is_shown(name: str, mock_llm_responses: LLMMock) -> None:
+    mock_llm_responses.set("*", {"city": "Bern"})
+    agent = Agent(name, output_type=NativeOutput([Place, Country]), retries=0)
+    with (
+        pytest.warns(SchemaViolationWarning) as warned,
+        pytest.raises(UnexpectedModelBehavior),
+    ):
+        agent.run_sync("Where?")
+    assert (
+        'Expected: {"result": {"kind": "Place", "data": {"city": string}} or {"kind": "Country", '
+        '"data": {"name": string}}}\n'
+    ) in str(warned[0].message)
 
 
 @every_model

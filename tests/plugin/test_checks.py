@@ -271,8 +271,9 @@ def test_what_the_application_swallowed_stands_whole_beside_another_failure(
             "Configure one with *",
             "  1. m  'Hello'* raised: see above",
             "*- LLM calls -*",
-            "The reply scripted for 'm' (*.py:13) breaks the schema * that the call asked for:",
+            "The reply scripted for 'm' (*.py:13) breaks the schema that the call asked for:",
             "  - the answer: 'a' is a required property, but 'b' was given",
+            'Expected: {"a": …}',
             "  1. m  'Hello'* raised: see above",
         ]
     )
