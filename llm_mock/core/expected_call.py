@@ -16,6 +16,7 @@ from llm_mock.core.matchers import (
     matches_text,
 )
 from llm_mock.core.records import asks_for_schema, format_schema, format_schema_miss
+from llm_mock.core.token_limits import TOKEN_LIMITS, describe_sent_limit, find_option
 from llm_mock.errors import InvalidReply
 from llm_mock.support.expected_schema import expect_schema
 from llm_mock.support.redaction import redact
@@ -123,9 +124,10 @@ _TOKEN_COUNTS = ("input_tokens", "output_tokens")
 _MESSAGE_FIELDS = ("messages", "input", "contents")
 """The fields of the body that may hold the list of messages, depending on the API."""
 _SHOWN_DIFFERENCES = 3
-_TOKEN_LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict")
+_LIMITS_OF_CHAT = ("max_tokens", "max_completion_tokens")
+"""The limits of tokens in Chat Completions, of which some models refuse one."""
 _OTHER_NAMES = {
-    **dict.fromkeys(_TOKEN_LIMITS, _TOKEN_LIMITS),
+    **dict.fromkeys(TOKEN_LIMITS, TOKEN_LIMITS),
     "seed": ("seed", "random_seed"),
     "stop": ("stop", "stop_sequences"),
     "top_k": ("top_k", "k"),
@@ -230,7 +232,7 @@ class ExpectedCall:
             if actual:
                 yield f"the {name} is {_format(actual)}, but it must be absent"
         for name in self._absent_options:
-            value = _find_option(call, name)
+            value = find_option(call, name)
             if value is not ABSENT:
                 yield f"the option {name} is {_format(value)}, but it must be absent"
         values = self._values
@@ -268,7 +270,8 @@ class ExpectedCall:
             actual = _get_parameter(call, name)
             if _differs(actual, expected):
                 miss = _format_miss(name, actual, expected)
-                yield f"{miss}{_name_sent_limit(call, name, actual)}"
+                note = describe_sent_limit(call, name) if actual is ABSENT else ""
+                yield f"{miss}{note}"
 
     def __str__(self) -> str:
         parts = []
@@ -446,30 +449,9 @@ def _get_parameter(call: Call, name: str) -> object:
     sent = call.request
     if sent is not None and name in sent.body:
         return sent.body[name]
-    # Chat Completions has two limits of tokens, and some models refuse one of them.
-    is_exact = name in _TOKEN_LIMITS and call.get("api") == "chat.completions"
+    is_exact = name in _LIMITS_OF_CHAT and call.get("api") == "chat.completions"
     names = (name,) if is_exact else _OTHER_NAMES.get(name, (name,))
-    return _find_option(call, *names)
-
-
-def _name_sent_limit(call: Call, name: str, actual: object) -> str:
-    """Return a note about the limit of tokens that was sent in place of the expected one."""
-    if actual is not ABSENT or name not in _TOKEN_LIMITS:
-        return ""
-    for other in _TOKEN_LIMITS:
-        sent = _get_parameter(call, other)
-        if sent is not ABSENT:
-            return f"; {other}={_format(sent)} was sent"
-    return ""
-
-
-def _find_option(call: Call, *names: str) -> object:
-    """Return the option of one of these names; `ABSENT` if it was not given."""
-    for option, value in call.options.items():
-        # Gemini and Bedrock name their options in camel case, their SDKs do not.
-        if option in names or re.sub("([A-Z])", r"_\1", option).lower() in names:
-            return value
-    return ABSENT
+    return find_option(call, *names)
 
 
 def _differs(actual: Any, expected: Any) -> bool:

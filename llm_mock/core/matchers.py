@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from llm_mock.core.token_limits import describe_sent_limit
 from llm_mock.errors import InvalidReply
 from llm_mock.support.numbers import is_whole
 from llm_mock.support.redaction import redact
@@ -184,8 +185,8 @@ class Matchers:
     def _find_option_misses(self, options: Mapping[str, object], call: Call) -> Iterator[str]:
         for name, expected in options.items():
             if name not in call["options"]:
-                meant = suggest_nearest(name, call["options"])
-                yield f"the option {name} was not given{meant}"
+                note = describe_sent_limit(call, name) or suggest_nearest(name, call["options"])
+                yield f"the option {name} was not given{note}"
                 continue
             value = call["options"][name]
             if value != expected:

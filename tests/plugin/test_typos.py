@@ -200,7 +200,7 @@ TYPOS = {
         "*set_error() takes one error. For one after the other write script('m', first, second)."
     ),
     "mock.set('*', 'x'); complete(); mock.assert_called_with(max_tokens=5)": (
-        "*max_tokens was not sent, expected 5; max_completion_tokens=99 was sent."
+        "*max_tokens was not sent, expected 5; the request has max_completion_tokens=99."
     ),
     "mock.set('*', 'x'); complete(); mock.assert_called_with(max_completion_tokens=5)": (
         "*max_completion_tokens is 99, not 5."

@@ -90,9 +90,9 @@ SENT: dict[str, dict[str, Any]] = {
     "Messages": {**LIMITS, "stop": ["x"], "top_k": 3},
     "Cohere": {**LIMITS, "stop": ["x"], "top_k": 3, "top_p": 0.5},
     "Ollama": {**LIMITS, "stop": ["x"], "temperature": 0.1, "top_k": 3},
-    "Mistral": {"max_tokens": 19, "seed": 7, "stop": ["x"]},
+    "Mistral": {"max_tokens": 19, "max_output_tokens": 19, "seed": 7, "stop": ["x"]},
     "Responses": LIMITS,
-    "Chat Completions": {"max_completion_tokens": 19},
+    "Chat Completions": {"max_completion_tokens": 19, "max_output_tokens": 19},
 }
 NAMES = (*LIMITS, "seed", "stop", "temperature", "top_k", "top_p")
 
@@ -124,6 +124,8 @@ def test_an_option_in_the_style_of_an_sdk_is_not_absent(mock_llm_responses: LLMM
             mock_llm_responses.assert_called_with(options={name: ABSENT})
     with pytest.raises(AssertionError) as raised:
         mock_llm_responses.assert_called_with(options={"max_output_tokens": 19})
-    message = "the option max_output_tokens was not given; did you mean 'maxOutputTokens'?"
+    message = "the option max_output_tokens was not given; the request has maxOutputTokens=19"
     assert message in str(raised.value)
     mock_llm_responses.assert_called_with(options={"seed": ABSENT})
+    with pytest.raises(AssertionError, match="the option topp was not given; did you mean 'topP'"):
+        mock_llm_responses.assert_called_with(options={"topp": 1})
