@@ -98,15 +98,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         result = yield
         mock: Any = current_mock_if_created()
         if mock is not None:
-            # The first problem, because later ones often follow from it.
-            if mock.problems:
-                _fail_for_problem(mock, mock.problems[0])
-            message = mock.unused_replies()
-            if message:
-                _fail(message)
-            misbehaviour = mock.misbehaviour
-            if misbehaviour is not None and not misbehaviour.calls:
-                pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
+            _check_mock(item, mock)
         # Last: the calls of a patch never reach the mock, so all other checks are passed.
         if current.patches.names:
             _warn_of_patches(item, current.patches)
@@ -118,6 +110,21 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         if current.cassette is not None:
             current.cassette.finish(passed)
     return result
+
+
+def _check_mock(item: pytest.Item, mock: Mock) -> None:
+    """Fail, skip or warn of a test that passed although its mock shows a mistake."""
+    # The first problem, because later ones often follow from it.
+    if mock.problems:
+        _fail_for_problem(mock, mock.problems[0])
+    message = mock.unused_replies()
+    if message:
+        _fail(message)
+    misbehaviour = mock.misbehaviour
+    if misbehaviour is not None and not misbehaviour.calls:
+        pytest.skip(misbehaviour.explain_not_applied(len(mock.calls)))
+    if not mock.calls:
+        _warn_of_unawaited(item, mock)
 
 
 def _fail(message: str) -> None:
@@ -190,6 +197,16 @@ def _locate_call(error: Exception, item: pytest.Item, message: str) -> str:
 
 def _warn_of_patches(item: pytest.Item, patches: HandPatches) -> None:
     warning = patches.warning()
+    if warning:
+        _warn(item, warning)
+
+
+def _warn_of_unawaited(item: pytest.Item, mock: Mock) -> None:
+    """Warn of replies that no call used, as a coroutine was never awaited."""
+    # Imported here: most tests have calls. Without this module, no coroutine was left.
+    from llm_mock.plugin.unawaited import warn_of_unawaited
+
+    warning = warn_of_unawaited(mock)
     if warning:
         _warn(item, warning)
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from types import TracebackType
 
+from llm_mock.core.diagnostics import ExplainedMock, find_unused_replies
 from llm_mock.core.source_location import SourceLocation, format_origin
 from llm_mock.plugin.failures import list_frames
 from llm_mock.support.exceptions import get_exception_text
@@ -28,7 +29,7 @@ def explain_unawaited(error: BaseException | None) -> str:
     Args:
         error: the error of the test, whose frames may still hold coroutines.
     """
-    lines = [*_list_dropped()]
+    lines = [_format(name, location) for name, location in _find_dropped()]
     if error is not None:
         lines += _list_held(error)
     if get_exception_text(error).startswith(NOT_SUPPORTED) and "pytest_asyncio" in sys.modules:
@@ -37,6 +38,26 @@ def explain_unawaited(error: BaseException | None) -> str:
             "@pytest.mark.asyncio, or set asyncio_mode = auto in the ini file."
         )
     return "\n".join(dict.fromkeys(lines))
+
+
+def warn_of_unawaited(mock: ExplainedMock) -> RuntimeWarning | None:
+    """Return a warning about replies that a passed test left unused, as it awaited no call of one.
+
+    It begins as Python's warning, so that the project's filters apply to both.
+
+    Args:
+        mock: the mock of the test, in which no model was called.
+    """
+    dropped = dict(_find_dropped())
+    unused = find_unused_replies(mock, ()) if dropped else []
+    if not unused:
+        return None
+    name, location = dropped.popitem()
+    replies = "\n".join(f"  - {reply.text()}" for reply in unused)
+    return RuntimeWarning(
+        f"coroutine {name!r} was never awaited{format_origin(location)}. No model was called, and "
+        f"replies were not used:\n{replies}\nWrite await before the call, or remove the replies."
+    )
 
 
 def _format(name: str, location: SourceLocation) -> str:
@@ -52,8 +73,8 @@ def _format(name: str, location: SourceLocation) -> str:
     )
 
 
-def _list_dropped() -> Iterator[str]:
-    """Yield a line for each coroutine that Python warned of during this test."""
+def _find_dropped() -> Iterator[tuple[str, SourceLocation]]:
+    """Yield the name and the line of each coroutine that Python warned of during this test."""
     # A private name of Python's: the method of the list in which pytest collects the warnings of a
     # test until it ends. Without it, as under `-p no:warnings`, they are not named.
     show = getattr(warnings, "_showwarnmsg_impl", None)
@@ -62,7 +83,7 @@ def _list_dropped() -> Iterator[str]:
         match = NEVER_AWAITED.match(str(warning.message))
         # Those of an earlier test were named there, and are dropped with its frames.
         if match is not None and _held.pop(id(warning.source), "") != match[1]:
-            yield _format(match[1], (warning.filename, warning.lineno))
+            yield match[1], (warning.filename, warning.lineno)
 
 
 def _list_held(error: BaseException) -> Iterator[str]:

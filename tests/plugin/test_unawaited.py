@@ -134,3 +134,65 @@ def test_an_async_test_that_no_plugin_runs_is_told_how_to_be_run(pytester: pytes
     without = pytester.runpytest_subprocess("-p", "no:asyncio", "-Wdefault")
     without.assert_outcomes(failed=1)
     without.stdout.no_fnmatch_line(hint)
+
+
+PASSING = """
+import llm
+import pytest
+
+async def app():
+    llm.get_model("gpt-4o").prompt("Hi").text()
+
+def test_forgotten(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Hello")
+    app()
+
+def test_with_a_call(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Hello")
+    mock_llm_responses.set("gpt-4o-mini", "Hello")
+    app()
+    llm.get_model("gpt-4o").prompt("Hi").text()
+
+def test_without_replies(mock_llm_responses):
+    app()
+
+def test_without_a_coroutine(mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "Hello")
+"""
+WARNING = "RuntimeWarning: coroutine 'app' was never awaited (test_it.py:9). No model was called,"
+
+
+def test_a_passed_test_warns_of_the_reply_for_a_forgotten_call(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("def pytest_llm_mock_configure(config, mock): mock.set('m', 'Hi')")
+    pytester.makepyfile(test_it=PASSING)
+    result = pytester.runpytest_subprocess("-Wdefault", "-p", "no:randomly")
+    result.assert_outcomes(passed=4, warnings=4)
+    result.stdout.fnmatch_lines(
+        [
+            f"*test_it.py:7: {WARNING} and replies were not used:",
+            "    - gpt-4o  → 'Hello'  (test_it.py:8)",
+            "  Write await before the call, or remove the replies.",
+        ]
+    )
+    assert result.stdout.str().count("No model was called") == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-Wignore",),
+        ("-Wdefault", "-Wignore:coroutine"),
+        ("-Werror::RuntimeWarning", "-Wdefault:coroutine"),
+        ("-pno:warnings",),
+    ],
+    ids=["ignored", "coroutines ignored", "coroutines not an error", "not collected"],
+)
+def test_the_filters_for_pythons_warning_apply_to_it(
+    options: tuple[str, ...], pytester: pytest.Pytester
+) -> None:
+    pytester.makepyfile(test_it=PASSING)
+    result = pytester.runpytest_subprocess(*options, "-k", "forgotten")
+    assert result.parseoutcomes()["passed"] == 1
+    assert result.ret == 0
+    is_shown = "-Wdefault:coroutine" in options
+    assert ("No model was called" in result.stdout.str()) == is_shown
