@@ -144,7 +144,8 @@ class CallSection:
         warning = str(self._patches.warning() or "")
         if find_reported(self._chain, [warning]):
             return ""
-        self._patches.note_monkeypatch(self._monkeypatch)
+        test = getattr(self._item, "function", None)
+        self._patches.note_monkeypatch(self._monkeypatch, test)
         return self._patches.note()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,8 @@ class HandPatches:
                 replacement = enter(entered)
                 # `temp_original`, a private name, is the replaced function.
                 original = entered.temp_original
-                self._note(entered.target, entered.attribute, original, replacement, is_now=True)
+                find_line = _find_running_line
+                self._note(entered.target, entered.attribute, original, replacement, find_line)
                 self._replacing_packages.add(_get_package(replacement))
                 return replacement
 
@@ -87,8 +88,22 @@ class HandPatches:
         if self._attached_to is not None:
             self._attached_to.__enter__ = self._enter
 
-    def note_monkeypatch(self, monkeypatch: object) -> None:
-        """Note the patches that a test made by its fixture `monkeypatch`."""
+    def note_monkeypatch(
+        self, monkeypatch: object, test: Callable[..., object] | None = None
+    ) -> None:
+        """Note the patches that a failed test made by its fixture `monkeypatch`.
+
+        Args:
+            monkeypatch: the fixture.
+            test: the function of the test, if it has one.
+        """
+
+        def find_line(name: str) -> str:
+            # Imported here: few tests fail with a patch.
+            from llm_mock.plugin.patch_lines import find_setattr
+
+            return "" if test is None else find_setattr(test, name)
+
         # Private: pytest has no public list of them. Without it none is noted.
         for target, attribute, original in getattr(monkeypatch, "_setattr", ()):
             # For the method of an instance pytest notes no original; its class has it.
@@ -96,7 +111,8 @@ class HandPatches:
             if isinstance(target, type):
                 # Nor for a method that a class inherits.
                 inherited = getattr(super(target, target), attribute, original)
-            self._note(target, attribute, inherited, getattr(target, attribute, None))
+            replacement = getattr(target, attribute, None)
+            self._note(target, attribute, inherited, replacement, find_line)
 
     def _note(
         self,
@@ -104,7 +120,7 @@ class HandPatches:
         attribute: str,
         original: object,
         replacement: object,
-        is_now: bool = False,
+        find_line: Callable[[str], str],
     ) -> None:
         """Note a patch if it replaces a function that returns models, or a part of an SDK.
 
@@ -113,7 +129,7 @@ class HandPatches:
             attribute: the name of the attribute.
             original: the replaced object.
             replacement: the object in its place.
-            is_now: whether the project's running line makes the patch.
+            find_line: returns the line that makes the patch of a name; empty if it is unknown.
         """
         name = _get_name(target, attribute)
         module = _get_module(original)
@@ -125,12 +141,9 @@ class HandPatches:
         else:
             return
         self.names[name] = _describe(replacement)
-        if is_now:
-            # Imported here: few tests patch.
-            from llm_mock.core.source_location import find_project_line
-
-            line = find_project_line()
-            self.names[name] += f", {line}" if line else ""
+        line = find_line(name)
+        if line:
+            self.names[name] += f", {line}"
 
     def warning(self) -> LegacyMockWarning | None:
         """Return a warning about replies that a passed test left unused; None without a patch."""
@@ -165,6 +178,14 @@ def _describe_patches(noted: Mapping[str, str]) -> str:
     """Return the beginning of a message about patches."""
     patches = [f"{name} by hand ({replacement})" for name, replacement in noted.items()]
     return f"This test patches {' and '.join(patches)}"
+
+
+def _find_running_line(name: str) -> str:
+    """Return the line of the project that makes a patch now."""
+    # Imported here: few tests patch.
+    from llm_mock.core.source_location import find_project_line
+
+    return find_project_line()
 
 
 def _get_name(target: object, attribute: str) -> str:

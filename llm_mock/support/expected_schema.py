@@ -58,7 +58,9 @@ def is_same_schema(expected: str, name: str | None, schema: JSONObject | None) -
     # Two schemas with a title are told apart by it, whatever an SDK changed in them.
     if not is_content(expected) and not is_content(name):
         return False
-    return bool(_outline(expected.content) == _outline(_to_text(schema)))
+    expected_outline = _outline(expected.content)
+    outline = _outline(_to_text(schema))
+    return bool(expected_outline == outline)
 
 
 def is_content(name: str) -> bool:

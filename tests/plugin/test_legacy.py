@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from llm_mock.plugin.hand_patches import HandPatches
+from llm_mock.plugin.patch_lines import find_setattr
 
 OLD_MOCK = """
     import sys, types
@@ -142,8 +147,8 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             ),
             "*_ test_monkeypatched _*",
             (
-                "This test patches llm.get_async_model by hand (MagicMock) and app.get_model by "
-                "hand (MagicMock). *"
+                "This test patches llm.get_async_model by hand (MagicMock, *:27) and app.get_model "
+                "by hand (MagicMock, *:28). *"
             ),
             "*::test_half_migrated",
             (
@@ -253,7 +258,8 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
     result = pytester.runpytest("-Wdefault")
     result.assert_outcomes(failed=9, passed=3, warnings=1)
     shown = result.stdout.str()
-    assert shown.count("This test patches Client.with_options by hand (function)") == 1
+    named = "This test patches Client.with_options by hand (function, test_sdk.py:63)"
+    assert shown.count(named) == 1
     assert "Client.own" not in shown.replace("app.Client().own", "")
     listed = "No model was called, but replies were configured:"
     result.stdout.fnmatch_lines(
@@ -266,9 +272,9 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
             "One queued reply was not asked for:",
             OF_PATCHES.format("app.OpenAI", "MagicMock, test_sdk.py:15", ""),
             "*_ test_method _*",
-            OF_PATCHES.format("Completions.create", "function", ""),
+            OF_PATCHES.format("Completions.create", "function, test_sdk.py:20", ""),
             "*_ test_fake _*",
-            OF_PATCHES.format("app.OpenAI", "FakeOpenAI", ""),
+            OF_PATCHES.format("app.OpenAI", "FakeOpenAI, test_sdk.py:25", ""),
             "*_ test_module_and_client _*",
             OF_PATCHES.format(
                 "app.openai",
@@ -285,6 +291,75 @@ def test_a_patched_sdk_beside_replies_is_named(pytester: pytest.Pytester) -> Non
     )
     # The five above, and the warning.
     assert shown.count("This test patches") == 7
+
+
+MONKEYPATCHES = """
+import openai
+import pytest
+from openai import OpenAI
+from unittest.mock import Mock, patch
+
+@pytest.fixture
+def in_fixture(monkeypatch):
+    monkeypatch.setattr(OpenAI, "copy", Mock())
+
+@pytest.fixture
+def first(monkeypatch):
+    monkeypatch.setattr(OpenAI, "get", Mock())
+
+@pytest.fixture
+def second(monkeypatch):
+    monkeypatch.setattr(OpenAI, "get", Mock())
+
+def test_fixture(in_fixture, mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "new")
+    assert False
+
+def test_one_of_two(first, mock_llm_responses):
+    mock_llm_responses.set("gpt-4o", "new")
+    assert False
+
+@patch("os.getcwd")
+def test_decorated(getcwd, mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    monkeypatch.setattr(OpenAI, "close", str)
+    monkeypatch.setattr(
+        "openai.OpenAI.with_options",
+        Mock(),
+    )
+    assert False
+
+def test_the_same_patch_as_another_test(mock_llm_responses, monkeypatch):
+    mock_llm_responses.set("gpt-4o", "new")
+    monkeypatch.setattr(OpenAI, "with_options", Mock())
+    print(OpenAI.with_options, "openai.OpenAI.with_options", OpenAI, "with_options")
+    assert False
+"""
+
+
+def test_the_line_of_a_monkeypatch_is_found_where_it_is_clear(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_it=MONKEYPATCHES)
+    result = pytester.runpytest("-p", "no:randomly")
+    result.assert_outcomes(failed=4)
+    named = [line.partition(". ")[0] for line in result.outlines if "by hand" in line]
+    assert named == [
+        "This test patches OpenAI.copy by hand (Mock, test_it.py:8)",
+        # Either of two fixtures may make the patch.
+        "This test patches OpenAI.get by hand (Mock)",
+        "This test patches OpenAI.close by hand (str, test_it.py:29) and OpenAI.with_options by "
+        "hand (Mock, test_it.py:30)",
+        "This test patches OpenAI.with_options by hand (Mock, test_it.py:38)",
+    ]
+
+
+def test_the_line_of_a_monkeypatch_is_not_looked_for_in_another_language(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("No Python: .setattr(OpenAI, 'put')", encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(compile("def test(): ...", str(file), "exec"), names)
+    assert find_setattr(names["test"], "OpenAI.put") == ""
+    # Plugins collect objects of other kinds.
+    assert find_setattr(functools.partial(print), "OpenAI.put") == ""
 
 
 @pytest.mark.parametrize(
