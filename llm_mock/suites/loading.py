@@ -28,8 +28,8 @@ def load_suite(
     """Read a suite, and expand its cases so that each can run by itself.
 
     Args:
-        path: the YAML file.
-        files_in: the folder with the files that its cases name; by default its own.
+        path: the YAML file. The files that its cases name are relative to its folder.
+        files_in: the folder outside of which no such file may be; by default that of the YAML file.
 
     Returns:
         The suite. Each case has `prompt` or `turns`, and the defaults applied; a case with rows is
