@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import libcst as cst
@@ -36,6 +37,7 @@ from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_arguments,
+    get_dotted_name,
     get_first_line,
     get_parameter_names,
     get_small_statement,
@@ -44,6 +46,7 @@ from llm_mock.migrate.syntax import (
     split_block,
     to_source,
 )
+from llm_mock.migrate.value_types import is_pure
 
 SEE_RECORDS = (
     "Remove it: mock_llm_calls.calls has each call, and mock_llm_calls.last_call.request.body what "
@@ -215,7 +218,39 @@ def call_helper(
     else:
         value = _run_body(function, table, body)
     _refuse_imported_names(value, scope, caller.scope)
+    _refuse_repeated_calls(value, function, table)
     return value
+
+
+def _refuse_repeated_calls(value: Value, function: cst.FunctionDef, table: SymbolTable) -> None:
+    """Refuse a value that calls a function for each use of its result in the helper."""
+    made: Counter[str] = Counter()
+    for local in table.values.values():
+        if isinstance(local, PlainCode):
+            made.update(_list_changing_calls(local.node, table))
+    if not made:
+        return
+    repeated: Counter[str] = Counter()
+    for code in iterate_code(value):
+        repeated.update(_list_changing_calls(code, table))
+    for call, number in made.items():
+        if repeated[call] > number:
+            raise CannotRewrite(
+                f"{function.name.value} uses the result of {call} more than once",
+                "Give the result a name in the test, and pass it to the helper.",
+                function,
+            )
+
+
+def _list_changing_calls(node: cst.BaseExpression, table: SymbolTable) -> list[str]:
+    """Return the calls in an expression whose results may differ each time."""
+    calls = []
+    for call in find_nodes(node, cst.Call):
+        name = get_dotted_name(call.func) or ""
+        makes_object = name.rpartition(".")[2][:1].isupper()
+        if not makes_object and not is_pure(call, table):
+            calls.append(to_source(call))
+    return calls
 
 
 def _refuse_imported_names(value: Value, inner: Scope, outer: Scope) -> None:

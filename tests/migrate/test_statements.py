@@ -458,3 +458,66 @@ def test_a_reply_function_of_a_fixture_has_no_other_value(tmp_path: Path) -> Non
     assert explain(tmp_path, source) == [
         "the fixture model replies to prompts, and is used for something else, too"
     ]
+
+
+HELPER = """
+def answering(text):
+    {body}
+
+def test_it():
+    with patch("app.get_model", return_value=answering(str(app.next_text()))):
+        app.ask()
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reply"),
+    [
+        ("return Mock(**{'prompt.return_value.text.return_value': text})", "str(app.next_text())"),
+        (
+            "other = str(app.next_text())\n"
+            "    return Mock(**{'prompt.return_value.text.return_value': text + other})",
+            "str(app.next_text()) + str(app.next_text())",
+        ),
+        (
+            "data = json.dumps({})\n"
+            "    return Mock(**{'prompt.return_value.text.return_value': data + data})",
+            "json.dumps({}) + json.dumps({})",
+        ),
+        (
+            "card = app.Card()\n"
+            "    return Mock(**{'prompt.return_value.text.return_value': f'{card} {card}'})",
+            "f'{app.Card()} {app.Card()}'",
+        ),
+    ],
+    ids=["once", "two calls", "the same text each time", "an object"],
+)
+def test_a_helper_whose_values_are_the_same_each_time(
+    tmp_path: Path, body: str, reply: str
+) -> None:
+    source = f"import json\n{HELPER.format(body=body)}"
+    result = rewrite(tmp_path, source)
+    assert result.manual_changes == ()
+    assert f'mock_llm_responses.set("*", {reply})' in result.after
+
+
+@pytest.mark.parametrize(
+    ("body", "call"),
+    [
+        (
+            "return Mock(**{'prompt.return_value.text.return_value': text + text})",
+            "str(app.next_text())",
+        ),
+        (
+            "number = app.count(1)\n"
+            "    return Mock(**{'prompt.return_value.text.return_value': f'{number} {number}'})",
+            "app.count(1)",
+        ),
+    ],
+    ids=["an argument", "a name"],
+)
+def test_a_helper_that_uses_the_result_of_a_call_twice_is_left(
+    tmp_path: Path, body: str, call: str
+) -> None:
+    reasons = explain(tmp_path, HELPER.format(body=body))
+    assert reasons == [f"answering uses the result of {call} more than once"]
