@@ -66,12 +66,16 @@ def __getattr__(name: str) -> Any:
                 f"module {__name__!r} has no attribute {name!r}; did you mean {template!r}?"
             )
 
-    functions = [value for value in globals().values() if isinstance(value, FunctionType)]
-    known = [function.__name__ for function in functions if function.__module__ == __name__]
-    known.remove("__getattr__")
     raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}{suggest_name(name, known)}"
+        f"module {__name__!r} has no attribute {name!r}{suggest_name(name, __dir__())}"
     )
+
+
+def __dir__() -> list[str]:
+    """Return the names of the templates, so that editors offer nothing else."""
+    functions = [value for value in globals().values() if isinstance(value, FunctionType)]
+    names = [function.__name__ for function in functions if function.__module__ == __name__]
+    return [name for name in names if not name.startswith("_")]
 
 
 def classification(

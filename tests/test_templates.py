@@ -300,7 +300,7 @@ def test_an_error_of_the_provider_is_raised_for_embeddings_too(mock_llm_response
     with openai.OpenAI(max_retries=0) as client, pytest.raises(openai.RateLimitError):
         client.embeddings.create(model="text-embedding-3-small", input="a")
     assert [str(call["error"])[:15] for call in model.call_history] == ["Error code: 429"] * 2
-    with pytest.raises(InvalidReply, match="This is not an exception: None"):
+    with pytest.raises(InvalidReply, match="this reply has none"):
         model.set_error(Reply("an answer"))
 
 
@@ -334,5 +334,12 @@ def test_an_error_that_cannot_be_made_names_the_template(error: type[Exception],
             method("m", error)
     with pytest.raises(InvalidReply, match=r"Give an instance of it\.$"):
         get_model.set_error("m", openai.NotFoundError)
-    with pytest.raises(InvalidReply, match="This is not an exception: None"):
+    with pytest.raises(InvalidReply, match="this reply has none"):
         get_model.set_error("m", Reply("an answer"))
+
+
+def test_an_editor_offers_only_templates() -> None:
+    names = dir(templates)
+    assert "rate_limit" in names
+    assert [name for name in names if name.startswith("_") or name in ("Reply", "cycle")] == []
+    assert all(callable(getattr(templates, name)) for name in names)

@@ -91,8 +91,13 @@ WHAT_THE_MODEL_SAYS = (
 """The end of a message about an object that is no reply."""
 USAGE_NAMES = ("input_tokens", "output_tokens", "details")
 """The names in the usage of a reply."""
-USAGE_SYNONYMS = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
-"""The names of Chat Completions."""
+USAGE_SYNONYMS = {
+    "prompt": "input_tokens",
+    "prompt_tokens": "input_tokens",
+    "completion": "output_tokens",
+    "completion_tokens": "output_tokens",
+}
+"""The names of Chat Completions, whole and without the last word."""
 NO_DETAILS = ((), None, (), None, None)
 """The arguments `attachments`, `logprobs`, `citations`, `service_tier` and `headers` of most
 replies."""
@@ -594,12 +599,18 @@ def to_exception(error: object) -> BaseException:
     __tracebackhide__ = True
     if isinstance(error, BaseException):
         return error
+    if error is None:
+        raise InvalidReply(
+            "set_error() needs an error, and this reply has none. Give an exception, or a template "
+            "with an error, such as templates.rate_limit() of llm_mock. An answer is for set()."
+        )
     if not (isinstance(error, type) and issubclass(error, BaseException)):
         _check_is_no_template(error)
         _check_is_no_status(error)
         raise InvalidReply(
             f"This is not an exception: {described(error)}. Give an instance or a class, such as "
-            'ConnectionError("no route to host"). For an answer that describes an error use set().'
+            'ConnectionError("no route to host"), or an error of the SDK, such as '
+            "templates.rate_limit() of llm_mock. For an answer that describes an error use set()."
         )
     try:
         return error()
@@ -693,14 +704,16 @@ def _check_is_no_template(function: object) -> None:
 
 
 def _check_is_no_status(value: object) -> None:
-    """Raise an InvalidReply for the status of an error that has a template."""
+    """Raise an InvalidReply for the status of an error."""
     __tracebackhide__ = True
-    name = TEMPLATES_BY_STATUS.get(value) if isinstance(value, int) else None
-    if name is not None:
-        raise InvalidReply(
-            f"{value} is a status, not an exception. Give templates.{name}() of llm_mock, which "
-            "is the error of the SDK that asks."
-        )
+    if not isinstance(value, int) or not 400 <= value < 600:
+        return
+    name = TEMPLATES_BY_STATUS.get(value)
+    template = "" if name is None else f"templates.{name}() of llm_mock, or "
+    raise InvalidReply(
+        f"{value} is a status, not an exception. Give {template}an exception of the SDK with its "
+        f'response. For any answer with this status: mock.on("POST", path, body, status={value}).'
+    )
 
 
 def _check_is_configured(function: object) -> None:
@@ -1015,8 +1028,8 @@ def _check_usage_names(usage: Mapping[str, object]) -> None:
         meant = USAGE_SYNONYMS.get(name, str(name))
         nearest = suggest_nearest(meant, USAGE_NAMES) or "."
         raise InvalidReply(
-            f"The usage has an unknown name {name!r}{nearest} Its names: input_tokens, "
-            "output_tokens and, if wanted, details."
+            f"The usage has an unknown name {name!r}{nearest} Its names: input_tokens or "
+            "input, output_tokens or output, and details."
         )
 
 

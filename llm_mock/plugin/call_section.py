@@ -83,7 +83,7 @@ class CallSection:
             parts.append(explain_payload(self._error))
         parts.append(explain_sdk_error(self._error, mock, self._calls))
         if self._is_call_phase:
-            parts.append(explain_retries(self._calls))
+            parts.append(explain_retries(self._calls, self._error))
             parts.append(explain_missing_error(self._error, self._calls))
             parts.append(explain_unawaited(self._error))
             parts += [self._list_unread(), replies, self._describe_patches()]

@@ -85,20 +85,33 @@ def _get_qualified_name(error: BaseException) -> str:
     return f"{type(error).__module__}.{type(error).__qualname__}"
 
 
-def explain_retries(calls: Sequence[Call]) -> str:
-    """Return that an SDK tried again after a configured error, and got an answer; else nothing."""
-    for position, call in enumerate(calls[1:], start=1):
-        request = call.request
-        if call["error"] is not None or calls[position - 1]["error"] is None or request is None:
-            continue
-        # OpenAI's and Anthropic's SDKs number the attempts.
-        if request.headers.get(RETRY_COUNT, "0") != "0":
+def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:
+    """Return which calls are an SDK's retries after a configured error; empty if none is.
+
+    Args:
+        calls: the calls of the test.
+        error: the error of the test. Only a failed assertion may have counted the retries.
+    """
+    retries = [number for number, call in enumerate(calls, start=1) if _is_retry(call)]
+    for number in retries:
+        if calls[number - 1]["error"] is None and calls[number - 2]["error"] is not None:
             return (
-                f"Call {position + 1} is a retry of call {position} by the SDK, which got an "
-                "answer. An error that stays is one of set_error(); a client without retries is "
-                "made with max_retries=0."
+                f"Call {number} is a retry of call {number - 1} by the SDK, which got an answer. "
+                "An error that stays is one of set_error(); a client without retries is made with "
+                "max_retries=0."
             )
-    return ""
+    if not retries or not isinstance(error, AssertionError):
+        return ""
+    named = ", ".join(map(str, retries))
+    return (
+        f"The SDK retried failed calls, and each attempt is a call of its own. Retries: {named}. A "
+        "client without retries is made with max_retries=0."
+    )
+
+
+def _is_retry(call: Call) -> bool:
+    """Return whether OpenAI's or Anthropic's SDK, which number the attempts, sent a call again."""
+    return call.request is not None and call.request.headers.get(RETRY_COUNT, "0") != "0"
 
 
 def explain_missing_error(error: BaseException | None, calls: Sequence[Call]) -> str:

@@ -124,6 +124,12 @@ def test_retried_without_an_answer(mock_llm_responses):
     mock_llm_responses.set_error("*", templates.rate_limit())
     ask()
 
+def test_each_attempt_is_a_call(mock_llm_responses):
+    mock_llm_responses.set_error("*", templates.rate_limit())
+    with pytest.raises(openai.RateLimitError):
+        ask()
+    mock_llm_responses.assert_called_once()
+
 def test_asked_again_by_the_application(mock_llm_responses):
     mock_llm_responses.script("*", templates.rate_limit(), "Hello")
     with pytest.raises(openai.RateLimitError):
@@ -186,7 +192,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     pytester.syspathinsert(library)
     pytester.makepyfile(app=APP, test_it=TESTS)
     result = pytester.runpytest("--tb=line")
-    result.assert_outcomes(failed=22, passed=1)
+    result.assert_outcomes(failed=23, passed=1)
     notes = [
         NOTE.format(
             kind="ConnectionError",
@@ -216,7 +222,7 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
         # An error of the SDK's own class is caught as that.
         OF_FRAMEWORK.format(35, "LimitError", "openai.RateLimitError"),
         EXPECTED_ERROR.format("openai.RateLimitError", 80),
-        EXPECTED_ERROR.format("openai.RateLimitError", 109),
+        EXPECTED_ERROR.format("openai.RateLimitError", 115),
     ]
     answered = [line for line in shown if line.startswith("Each call was answered.")]
     assert answered == [
@@ -225,3 +231,9 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
     ]
     retries = [line for line in shown if "is a retry of" in line]
     assert retries == [RETRY.format(3, 2), RETRY.format(2, 1)]
+    # In test_assertion and test_each_attempt_is_a_call.
+    attempts = [line for line in shown if line.startswith("The SDK retried")]
+    assert attempts == 2 * [
+        "The SDK retried failed calls, and each attempt is a call of its own. Retries: 2, 3. A "
+        "client without retries is made with max_retries=0."
+    ]

@@ -171,10 +171,15 @@ TYPOS = {
         "*templates.rate_limit is a function: call it, templates.rate_limit()."
     ),
     "mock.set_error('m', 429)": (
-        "*429 is a status, not an exception. Give templates.rate_limit() of llm_mock, which is "
-        "the error of the SDK that asks."
+        "*429 is a status, not an exception. Give templates.rate_limit() of llm_mock, or an "
+        "exception of the SDK with its response. For any answer with this status: *"
     ),
-    "mock.set_error('m', 404)": "*InvalidReply: This is not an exception: 404. Give *",
+    "mock.set_error('m', 404)": (
+        "*404 is a status, not an exception. Give an exception of the SDK with its response. For "
+        'any answer with this status: mock.on("POST", path, body, status=404).'
+    ),
+    "mock.set_error('m', 399)": "*InvalidReply: This is not an exception: 399. Give *",
+    "mock.set_error('m', 600)": "*InvalidReply: This is not an exception: 600. Give *",
     "mock.set_error('m', '429')": "*InvalidReply: This is not an exception: '429'. Give *",
     "mock.set('m', 'x'); ask(); mock.last_call.tool_calls": (
         "*A call has no attribute 'tool_calls'. Those of its answer are in "
@@ -319,8 +324,9 @@ TYPOS = {
     "Reply(stop_reason='x')": "*no argument 'stop_reason'; did you mean 'finish_reason'? *",
     "Reply(usage={'prompt_tokens': 1})": (
         "*InvalidReply: The usage has an unknown name 'prompt_tokens'; did you mean "
-        "'input_tokens'? Its names: input_tokens, output_tokens and, if wanted, details."
+        "'input_tokens'? Its names: input_tokens or input, output_tokens or output, and details."
     ),
+    "Reply(usage={'prompt': 1})": "*unknown name 'prompt'; did you mean 'input_tokens'? *",
     "Reply(usage={'input_tokens': 1, 'completion_tokens': 1})": (
         "*unknown name 'completion_tokens'; did you mean 'output_tokens'? *"
     ),
