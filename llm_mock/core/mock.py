@@ -26,7 +26,7 @@ from llm_mock.core.script import QueuedReply, Script
 from llm_mock.core.settings import Settings
 from llm_mock.core.source_location import (
     SourceLocation,
-    find_project_line,
+    find_project_lines,
     format_origin,
     warn_caller,
 )
@@ -84,7 +84,7 @@ class Mock:
         settings: the settings; by default those of the parent.
     """
 
-    problem_places: Mapping[str, str] = MappingProxyType({})
+    problem_places: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """The lines of the project that led to the problems of this process."""
 
     def __init__(
@@ -282,7 +282,7 @@ class Mock:
         if self.folder is not None:
             self.folder.send_note(kind, message)
         if kind == "problem":
-            self.problem_places = {message: find_project_line(), **self.problem_places}
+            self.problem_places = {message: find_project_lines(), **self.problem_places}
         self._add_note(kind, message)
 
     def _add_note(self, kind: str, message: str) -> None:

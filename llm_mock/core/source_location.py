@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from types import FrameType
 
 from llm_mock.support.text import escape_unprintable, format_path
@@ -37,15 +38,20 @@ def find_caller() -> SourceLocation:
 
 def find_project_frame() -> FrameType | None:
     """Return the innermost frame of the project that led here, or None."""
+    return next(_iterate_project_frames(), None)
+
+
+def _iterate_project_frames() -> Iterator[FrameType]:
+    """Yield the frames of the project that led here, from the innermost to the test."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    # Below pytest are its own callers, such as a test that runs pytest.
+    while frame is not None and not frame.f_globals.get("__name__", "").startswith("_pytest."):
         file = frame.f_code.co_filename
         # Generated code has names such as "<string>"; installed packages are not the project's.
         is_foreign = file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<"))
         if not is_foreign and "site-packages" not in file and not _is_script(frame):
-            return frame
+            yield frame
         frame = frame.f_back
-    return None
 
 
 def _is_script(frame: FrameType) -> bool:
@@ -59,6 +65,16 @@ def find_project_line() -> str:
     """Return the innermost file and line of the project that led here, or an empty text."""
     frame = find_project_frame()
     return format_location((frame.f_code.co_filename, frame.f_lineno)) if frame else ""
+
+
+def find_project_lines() -> tuple[str, ...]:
+    """Return the innermost line of the project that led here, and the line of the test, if other.
+
+    A line is a file and a number, such as `app.py:5`.
+    """
+    frames = list(_iterate_project_frames())
+    lines = [format_location((frame.f_code.co_filename, frame.f_lineno)) for frame in frames]
+    return tuple(dict.fromkeys([*lines[:1], *lines[-1:]]))
 
 
 def warn_caller(warning: Warning) -> None:

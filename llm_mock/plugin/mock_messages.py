@@ -28,9 +28,11 @@ CAUGHT = (
 
 
 def locate_problem(mock: Mock, problem: str) -> str:
-    """Return a note about the line of the project that led to a problem; empty if it names it."""
-    place = mock.problem_places.get(problem, "")
-    return "" if place in problem else f"The call: {place}"
+    """Return a note about the lines of the project that led to a problem; empty if it names one."""
+    places = mock.problem_places.get(problem, ())
+    if not places or places[0] in problem:
+        return ""
+    return f"The call: {', from '.join(places)}"
 
 
 def make_failure(text: str, message: str | None = None) -> BaseException:

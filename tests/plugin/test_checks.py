@@ -349,9 +349,13 @@ def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.
     )
     result = pytester.runpytest("-p", "no:randomly")
     result.assert_outcomes(failed=3)
-    located = ["No reply was configured for this call:", "The call: app.py:5"]
-    result.stdout.fnmatch_lines([*located, "The application * caught *", *located])
-    assert result.stdout.str().count("The call: app.py:5") == 2
+    problem = "No reply was configured for this call:"
+    result.stdout.fnmatch_lines([problem, "The application * caught *", problem])
+    located = [line for line in result.outlines if line.startswith("The call: ")]
+    assert located == [
+        "The call: app.py:5, from test_it.py:10",
+        "The call: app.py:5, from test_it.py:13",
+    ]
 
 
 def test_a_call_of_another_process_is_located_nowhere(pytester: pytest.Pytester) -> None:
