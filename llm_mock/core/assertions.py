@@ -282,12 +282,22 @@ def _check_mock(mock: object) -> None:
 
 def _format_calls(mock: Mock, model: str, calls: Sequence[Call]) -> str:
     """Return the calls of a model, or the other models that were called if there are none."""
-    if calls:
-        return format_call_history(calls)
+    return format_call_history(calls) if calls else explain_missing_calls(mock, model)
+
+
+def explain_missing_calls(mock: Mock, model: str) -> str:
+    """Return that a model was never called, and the other models that were called.
+
+    Args:
+        mock: the mock with the calls.
+        model: the id or the alias of the model.
+    """
     left_alone = mock.explain_left_alone(model)
     if left_alone:
         return left_alone
     others = sorted({call["model_id"] for call in mock.calls})
-    named = ", ".join(map(shorten_name, others)) if others else "none"
+    if not others:
+        return f"Model {model!r} was never called. Does the code under test ask for this model?"
     nearest = suggest_nearest(model, others) or "."
+    named = ", ".join(map(shorten_name, others))
     return f"Model {model!r} was never called{nearest} Models that were called: {named}."

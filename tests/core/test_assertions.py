@@ -127,6 +127,8 @@ def test_of_equally_near_calls_the_one_with_the_nearest_texts_is_shown(
 def test_one_call_is_neither_none_nor_two() -> None:
     get_model = create_mock_get_model()
     model, fine = get_model("m"), get_model("other")
+    with pytest.raises(AssertionError, match=r"^Model 'm' was never called\. Does the code under"):
+        model.assert_called_once()
     fine.prompt("Hi")
     fine.assert_called_once()
     model.assert_not_called()
@@ -138,8 +140,9 @@ def test_one_call_is_neither_none_nor_two() -> None:
             lambda: model.last_call,
         )
     ]
+    message = "Model 'm' was never called. Models that were called: other."
     for assertion in never:
-        with pytest.raises(AssertionError, match=r"^Model 'm' was never called\. Does the code"):
+        with pytest.raises(AssertionError, match=f"^{re.escape(message)}$"):
             assertion()
     for prompt in ("a", "b"):
         model.prompt(prompt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llm_mock.behaviour import ModelBehaviour
-from llm_mock.core.assertions import CallAssertions
+from llm_mock.core.assertions import CallAssertions, explain_missing_calls
 from llm_mock.core.call import Call
 from llm_mock.core.history import ModelState
 from llm_mock.core.mock import Mock
@@ -67,11 +67,9 @@ class MockedModelMixin:
     @property
     def _assertions(self) -> CallAssertions:
         mock = self.mock()
-        left_alone = "" if mock is None else mock.explain_left_alone(self.model_id)
-        never = left_alone or (
-            f"Model {self.model_id!r} was never called. Does the code under test ask for this "
-            "model?"
-        )
+        never = f"Model {self.model_id!r} was never called."
+        if mock is not None:
+            never = explain_missing_calls(mock, self.model_id)
         return CallAssertions(f"model {self.model_id!r}", self.call_history, never)
 
     @property
