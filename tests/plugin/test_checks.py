@@ -323,9 +323,12 @@ def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.
 
         def ask():
             try:
-                return llm.get_model("gpt-4o").prompt("Hello").text()
+                return send()
             except Exception:
                 return None
+
+        def send():
+            return llm.get_model("gpt-4o").prompt("Hello").text()
         """,
         test_it="""
         import pytest
@@ -353,8 +356,8 @@ def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.
     result.stdout.fnmatch_lines([problem, "The application * caught *", problem])
     located = [line for line in result.outlines if line.startswith("The call: ")]
     assert located == [
-        "The call: app.py:5, from test_it.py:10",
-        "The call: app.py:5, from test_it.py:13",
+        "The call: app.py:10, from test_it.py:10",
+        "The call: app.py:10, from test_it.py:13",
     ]
 
 

@@ -146,6 +146,7 @@ async def app():
 def test_forgotten(mock_llm_responses):
     mock_llm_responses.set("gpt-4o", "Hello")
     app()
+    mock_llm_responses.set("gpt-4o-mini", "Hi")
 
 def test_with_a_call(mock_llm_responses):
     mock_llm_responses.set("gpt-4o", "Hello")
@@ -171,6 +172,7 @@ def test_a_passed_test_warns_of_the_reply_for_a_forgotten_call(pytester: pytest.
         [
             f"*test_it.py:7: {WARNING} and replies were not used:",
             "    - gpt-4o  → 'Hello'  (test_it.py:8)",
+            "    - gpt-4o-mini  → 'Hi'  (test_it.py:10)",
             "  Write await before the call, or remove the replies.",
         ]
     )
