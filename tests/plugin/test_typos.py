@@ -327,6 +327,7 @@ TYPOS = {
         "'input_tokens'? Its names: input_tokens or input, output_tokens or output, and details."
     ),
     "Reply(usage={'prompt': 1})": "*unknown name 'prompt'; did you mean 'input_tokens'? *",
+    "Reply(usage={'completion': 1})": "*name 'completion'; did you mean 'output_tokens'? *",
     "Reply(usage={'input_tokens': 1, 'completion_tokens': 1})": (
         "*unknown name 'completion_tokens'; did you mean 'output_tokens'? *"
     ),
