@@ -223,8 +223,14 @@ def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     )
 
 
-def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
-    """Return a message about an item for which an embedding model has no vector."""
+def explain_unexpected_embedding(model_id: str, item: str | bytes, near_text: str) -> str:
+    """Return a message about an item for which an embedding model has no vector.
+
+    Args:
+        model_id: the model.
+        item: the text or the bytes.
+        near_text: the question whether a near text was meant, or an empty text.
+    """
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     hint = ""
     if isinstance(item, str) and item.replace(" ", "").isdecimal():
@@ -234,8 +240,9 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes) -> str:
         )
     return (
         f"No vector was configured for what the embedding model {model_id!r} was asked to embed: "
-        f"{shown_item}.{hint} Set it by set_embedding({model_id!r}, …, [0.1, …]), or assign to "
-        f"get_embedding_model({model_id!r}).dimensions to have vectors made of what it embeds."
+        f"{shown_item}{near_text or '.'}{hint} Set it by set_embedding({model_id!r}, …, [0.1, …]), "
+        f"or assign to get_embedding_model({model_id!r}).dimensions to have vectors made of what "
+        "it embeds."
     )
 
 

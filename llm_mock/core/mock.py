@@ -422,7 +422,7 @@ class Mock:
         if self._has_replies(model_id):
             message = explain_reply_to_embedding(model_id)
         else:
-            message = explain_unexpected_embedding(model_id, item)
+            message = explain_unexpected_embedding(model_id, item, self._suggest_text(item))
         self.note_problem(message)
         raise UnexpectedCall(message)
 
@@ -441,21 +441,30 @@ class Mock:
     def _hint_at_vectors(self, model_id: str, item: str | bytes) -> None:
         """Let a failing test say that a text without a vector is near to one that has one."""
         script = self.configurator.replies
+        near_text = self._suggest_text(item)
+        hint = (
+            f"The vector of {shorten(item)} was computed, as set_embedding({model_id!r}, …) was "
+            f"not given this text{near_text}"
+        )
+        if near_text and hint not in script.hints:
+            script.hints += (hint,)
+
+    def _suggest_text(self, item: object) -> str:
+        """Return the question whether a near text with a vector was meant; empty without one.
+
+        Args:
+            item: the text without a vector, or the bytes, which are near to nothing.
+        """
         if not isinstance(item, str):
-            return
+            return ""
         texts = []
-        for text in list(script.embeddings):
+        for text in list(self.configurator.replies.embeddings):
             if isinstance(text, str):
                 texts.append(text)
         nearest = find_nearest(item, texts, CERTAIN)
         if nearest is None:
-            return
-        hint = (
-            f"The vector of {shorten(item)} was computed, as set_embedding({model_id!r}, …) was "
-            f"not given this text; did you mean {shorten(nearest)}?"
-        )
-        if hint not in script.hints:
-            script.hints += (hint,)
+            return ""
+        return f"; did you mean {shorten(nearest)}?"
 
     @property
     def embedding_models(self) -> list[str]:

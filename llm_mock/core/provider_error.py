@@ -44,10 +44,10 @@ TEMPLATES_BY_STATUS = {
 
 
 def suggest_template(error: type[BaseException]) -> str:
-    """Return the end of a message that suggests a template for an exception of an SDK."""
+    """Return a part of a message that suggests a template for an exception of an SDK."""
     name = next(
         (TEMPLATES[base.__name__] for base in error.__mro__ if base.__name__ in TEMPLATES), None
     )
     return (
-        "" if name is None else f", or templates.{name}(), which is the error of the SDK that asks"
+        "" if name is None else f"templates.{name}(), which is the error of the SDK that asks, or "
     )

@@ -616,8 +616,8 @@ def to_exception(error: object) -> BaseException:
         return error()
     except Exception as problem:
         raise InvalidReply(
-            f"{error.__qualname__} cannot be raised without arguments ({problem}). Give an "
-            f"instance of it{suggest_template(error)}."
+            f"{error.__qualname__} cannot be raised without arguments ({problem}). Give "
+            f"{suggest_template(error)}an instance of it."
         ) from None
 
 
@@ -828,8 +828,8 @@ def _check_error(
         if has_content and error_after is None:
             raise InvalidReply(
                 "This Reply has a content, which is not sent because of its error. To send the "
-                "beginning of a stream, give error_after, the number of its chunks; or leave one "
-                "of them out."
+                "beginning of a stream, give error_after, the number of chunks before the error; or "
+                "leave one of them out."
             )
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(

@@ -106,7 +106,9 @@ class CallSection:
             return ""
         # The failure lists the replies of its moment, but not those that were configured later.
         if is_explained:
-            return explain_late_replies(self._mock, self._calls)
+            hints = self._mock.configurator.replies.hints
+            late = explain_late_replies(self._mock, self._calls)
+            return "\n".join(filter(None, [*hints, late]))
         return explain_replies(self._mock, self._calls)
 
     def _list_refusals(self, shown: Sequence[str]) -> list[str]:

@@ -94,7 +94,9 @@ def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:
     """
     retries = [number for number, call in enumerate(calls, start=1) if _is_retry(call)]
     for number in retries:
-        if calls[number - 1]["error"] is None and calls[number - 2]["error"] is not None:
+        call = calls[number - 1]
+        failed = calls[number - 2]
+        if call["error"] is None and failed["error"] is not None:
             return (
                 f"Call {number} is a retry of call {number - 1} by the SDK, which got an answer. "
                 "An error that stays is one of set_error(); a client without retries is made with "
@@ -111,7 +113,10 @@ def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:
 
 def _is_retry(call: Call) -> bool:
     """Return whether OpenAI's or Anthropic's SDK, which number the attempts, sent a call again."""
-    return call.request is not None and call.request.headers.get(RETRY_COUNT, "0") != "0"
+    request = call.request
+    if request is None:
+        return False
+    return request.headers.get(RETRY_COUNT, "0") != "0"
 
 
 def explain_missing_error(error: BaseException | None, calls: Sequence[Call]) -> str:

@@ -222,6 +222,7 @@ def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pyte
     pytester.makepyfile(
         """
         import llm
+        import pytest
         from llm_mock import Reply
 
         def ask():
@@ -238,13 +239,20 @@ def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pyte
         def test_meant(mock_llm_responses):
             mock_llm_responses.set("m", Reply(data=["a", "b"]))
             assert ask() == "a"
+
+        @pytest.mark.llm_mock_strict("error")
+        def test_queued(mock_llm_responses):
+            mock_llm_responses.script("m", ["a", "b"])
+            ask()
+            ask()
         """
     )
     result = pytester.runpytest("-Wignore")
-    result.assert_outcomes(failed=2, passed=1)
+    result.assert_outcomes(failed=3, passed=1)
     hint = "This list of texts is data: each call of 'm' is answered *script('m', first, second)*"
     result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. m  'Hello'  → *", hint])
-    assert result.stdout.str().count("This list of texts is data") == 1
+    result.stdout.fnmatch_lines(["*One queued reply for it was used up*", hint])
+    assert result.stdout.str().count("This list of texts is data") == 2
 
 
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(

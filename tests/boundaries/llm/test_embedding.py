@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -768,6 +769,17 @@ def test_a_strict_test_is_told_that_an_embedding_model_has_no_replies(configured
         assert str(caught.value) == NOT_USED.replace("[[]", "[")
     else:
         assert str(caught.value).startswith("No vector was configured for what the embedding model")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"), [("lost parcel", "; did you mean 'Lost parcel'? Set"), ("Sun", ". Set")]
+)
+def test_a_strict_test_is_told_the_near_text_with_a_vector(text: str, question: str) -> None:
+    get_model = LLMMock(settings=Settings(strict="error"))
+    get_model.set_embedding("embedder", "Lost parcel", [1.0])
+    get_model.set_embedding("embedder", b"lost parcel", [1.0])
+    with pytest.raises(UnexpectedCall, match=re.escape(f"embed: {text!r}{question}")):
+        get_model.get_embedding_model("embedder").embed(text)
 
 
 def test_a_known_vector_needs_no_hint(pytester: pytest.Pytester) -> None:
