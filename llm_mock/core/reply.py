@@ -828,8 +828,8 @@ def _check_error(
         if has_content and error_after is None:
             raise InvalidReply(
                 "This Reply has a content, which is not sent because of its error. To send the "
-                "beginning of a stream, give error_after, the number of chunks before the error; or "
-                "leave one of them out."
+                "beginning of a stream, give error_after, the number of chunks before the error, "
+                "or leave one of them out."
             )
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(

@@ -203,7 +203,7 @@ def test_other_instances_are_data(mock_llm_responses: LLMMock) -> None:
 )
 def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[str, Any]) -> None:
     with pytest.raises(
-        InvalidReply, match="give error_after, the number of chunks before the error; or leave"
+        InvalidReply, match="give error_after, the number of chunks before the error, or leave"
     ):
         Reply(**content, error=ConnectionError("cut"))
     Reply(**content, error=ConnectionError("cut"), error_after=0)
