@@ -7,11 +7,13 @@ import importlib
 import importlib.metadata
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
 
 import llm_mock
+from llm_mock import agents, cassettes, checks, specs, suites
 from llm_mock.boundaries.http.supported_versions import OLDEST
 from llm_mock.cli import main
 
@@ -23,10 +25,20 @@ def test_importing_the_package_imports_neither_llm_nor_pytest(run_python: RunPyt
     assert run_python(code, PFLOW_TESTING=None).stdout == "set()\n"
 
 
-@pytest.mark.parametrize("name", llm_mock.__all__)
-def test_every_public_name_is_importable_and_documented(name: str) -> None:
-    value = getattr(llm_mock, name)
-    assert name in dir(llm_mock)
+PACKAGES = (llm_mock, agents, cassettes, checks, specs, suites)
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [
+        pytest.param(package, name, id=f"{package.__name__}.{name}")
+        for package in PACKAGES
+        for name in package.__all__
+    ],
+)
+def test_every_public_name_is_importable_and_documented(package: ModuleType, name: str) -> None:
+    value = getattr(package, name)
+    assert name in dir(package)
     assert isinstance(value, str) or value.__doc__
 
 

@@ -215,6 +215,12 @@ def test_what_is_no_expected_call_is_an_error(call: Any) -> None:
             '<False: no call of write(path="c.txt"), but write(path="b.txt")>',
         ),
         (
+            result(
+                *[ToolCallRecord("read", {"line": line}, "") for line in range(4)]
+            ).tool_was_called("read", line=9),
+            "<False: no call of read(line=9), but read(line=0), read(line=1), read(line=2)>",
+        ),
+        (
             RESULT.tool_calls_match(["read", "read"]),
             '<False: read was expected, not write(path="b.txt"); called: read, write, read>',
         ),

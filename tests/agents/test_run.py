@@ -466,12 +466,6 @@ def test_a_session_runs_once_at_a_time(mock_llm_responses: ResponseConfigurator)
 # The package
 
 
-@pytest.mark.parametrize("name", agents.__all__)
-def test_every_public_name_is_importable_and_documented(name: str) -> None:
-    assert name in dir(agents)
-    assert getattr(agents, name).__doc__
-
-
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(
         AttributeError, match=r"module 'llm_mock\.agents' has no attribute 'Agents'"

@@ -389,7 +389,9 @@ def test_only_a_socket_that_listens_at_the_port_is_a_server(proc: Proc) -> None:
 
 def test_processes_that_end_meanwhile_own_nothing(proc: Proc) -> None:
     proc.listen(PORT, 7)
-    proc.start(ME, 1)
+    # Without its environment nobody knows whether a test started this process.
+    proc.start(ME, 50)
+    proc.start(50, 1, 7)
     (proc.folder / "60").mkdir()
     proc.start(61, ME)
     (proc.folder / "61/stat").write_text("")
