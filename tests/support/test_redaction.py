@@ -133,6 +133,18 @@ def test_a_known_secret_is_hidden_wherever_it_begins_and_however_it_is_escaped()
         assert "waggle" not in redactor.clean(form)
 
 
+@pytest.mark.parametrize("before", ["", "u", "us"])
+def test_a_known_secret_is_hidden_to_its_end_in_base64(before: str) -> None:
+    secret = "wiggle/waggle+woo=0987" * 4
+    form = base64.b64encode(f"{before}{secret}::".encode()).decode()
+    start, hidden, end = knowing(secret).clean(form).partition("[redacted secret]")
+    assert hidden
+    # One character at each end holds bits of the secret and of its neighbour.
+    assert (start, end) == (form[: len(start)], form[len(form) - len(end) :])
+    assert len(start) <= 3
+    assert len(end) <= 6
+
+
 @pytest.mark.parametrize(
     "value",
     [
