@@ -44,8 +44,8 @@ def find_project_frame() -> FrameType | None:
 def _iterate_project_frames() -> Iterator[FrameType]:
     """Yield the frames of the project that led here, from the innermost to the test."""
     frame: FrameType | None = sys._getframe(1)
-    # Below pytest are its own callers, such as a test that runs pytest.
-    while frame is not None and not frame.f_globals.get("__name__", "").startswith("_pytest."):
+    # What calls the runner is no part of the test, such as a test that runs pytest.
+    while frame is not None and frame.f_globals.get("__name__") != "_pytest.runner":
         file = frame.f_code.co_filename
         # Generated code has names such as "<string>"; installed packages are not the project's.
         is_foreign = file.startswith((_PACKAGE, _STANDARD_LIBRARY, "<"))
@@ -64,7 +64,7 @@ def _is_script(frame: FrameType) -> bool:
 def find_project_line() -> str:
     """Return the innermost file and line of the project that led here, or an empty text."""
     frame = find_project_frame()
-    return format_location((frame.f_code.co_filename, frame.f_lineno)) if frame else ""
+    return "" if frame is None else _format_frame(frame)
 
 
 def find_project_lines() -> tuple[str, ...]:
@@ -73,8 +73,12 @@ def find_project_lines() -> tuple[str, ...]:
     A line is a file and a number, such as `app.py:5`.
     """
     frames = list(_iterate_project_frames())
-    lines = [format_location((frame.f_code.co_filename, frame.f_lineno)) for frame in frames]
-    return tuple(dict.fromkeys([*lines[:1], *lines[-1:]]))
+    ends = [*frames[:1], *frames[-1:]]
+    return tuple(dict.fromkeys(map(_format_frame, ends)))
+
+
+def _format_frame(frame: FrameType) -> str:
+    return format_location((frame.f_code.co_filename, frame.f_lineno))
 
 
 def warn_caller(warning: Warning) -> None:

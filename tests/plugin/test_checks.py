@@ -369,6 +369,22 @@ def test_a_call_whose_error_the_application_handles_is_located(pytester: pytest.
     ]
 
 
+def test_a_call_that_pytest_makes_for_the_test_is_located(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        test_it="""
+        import llm
+        import pytest
+
+        @pytest.mark.llm_mock_strict
+        def test_raises():
+            pytest.raises(Exception, llm.get_model("gpt-4o").prompt, "Hello")
+        """
+    )
+    result = pytester.runpytest()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["The call: test_it.py:6"])
+
+
 def test_a_call_of_another_process_is_located_nowhere(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
