@@ -440,13 +440,15 @@ class Mock:
 
     def _hint_at_vectors(self, model_id: str, item: str | bytes) -> None:
         """Let a failing test say that a text without a vector is near to one that has one."""
-        script = self.configurator.replies
         near_text = self._suggest_text(item)
+        if not near_text:
+            return
+        script = self.configurator.replies
         hint = (
             f"The vector of {shorten(item)} was computed, as set_embedding({model_id!r}, …) was "
             f"not given this text{near_text}"
         )
-        if near_text and hint not in script.hints:
+        if hint not in script.hints:
             script.hints += (hint,)
 
     def _suggest_text(self, item: object) -> str:

@@ -37,7 +37,6 @@ from llm_mock.migrate.syntax import (
     collect_names,
     find_nodes,
     get_arguments,
-    get_dotted_name,
     get_first_line,
     get_parameter_names,
     get_small_statement,
@@ -46,7 +45,7 @@ from llm_mock.migrate.syntax import (
     split_block,
     to_source,
 )
-from llm_mock.migrate.value_types import is_pure
+from llm_mock.migrate.value_types import is_pure, makes_object
 
 SEE_RECORDS = (
     "Remove it: mock_llm_calls.calls has each call, and mock_llm_calls.last_call.request.body what "
@@ -246,9 +245,7 @@ def _list_changing_calls(node: cst.BaseExpression, table: SymbolTable) -> list[s
     """Return the calls in an expression whose results may differ each time."""
     calls = []
     for call in find_nodes(node, cst.Call):
-        name = get_dotted_name(call.func) or ""
-        makes_object = name.rpartition(".")[2][:1].isupper()
-        if not makes_object and not is_pure(call, table):
+        if not makes_object(call) and not is_pure(call, table):
             calls.append(to_source(call))
     return calls
 

@@ -19,14 +19,13 @@ from llm_mock.migrate.manual_changes import CannotRewrite
 from llm_mock.migrate.replies import get_node, qualify, raise_problem
 from llm_mock.migrate.symbol_table import SymbolTable
 from llm_mock.migrate.syntax import (
-    get_dotted_name,
     get_elements,
     get_int,
     get_string,
     read_dict,
     to_source,
 )
-from llm_mock.migrate.value_types import is_data
+from llm_mock.migrate.value_types import is_data, makes_object
 
 SEE_REPLY = (
     "Put it into a Reply, whose arguments are text, tool_calls, usage, finish_reason and others: "
@@ -151,7 +150,7 @@ def get_text(value: Value | None, name: str, table: SymbolTable) -> str | None:
     if node is None:
         return None
     is_number = get_int(node) is not None
-    if is_number or is_data(node, table) or _makes_object(node):
+    if is_number or is_data(node, table) or makes_object(node):
         raise CannotRewrite(
             f"{name} is {to_source(node)}, and the real one is a text",
             "Configure the text: mock_llm_responses.set(model, text).",
@@ -165,15 +164,6 @@ def is_empty_text(value: Value | None) -> bool:
     if value is None or is_left_out(value):
         return True
     return get_string(get_node(value)) == ""
-
-
-def _makes_object(node: cst.BaseExpression) -> bool:
-    """Return whether an expression calls a class, judged by its name."""
-    if not isinstance(node, cst.Call):
-        return False
-    name = get_dotted_name(node.func) or ""
-    _, _, last = name.rpartition(".")
-    return last[:1].isupper()
 
 
 def format_option(option: str, value: Value | None, table: SymbolTable) -> list[str]:

@@ -98,6 +98,15 @@ def is_pure(node: cst.BaseExpression, table: SymbolTable) -> bool:
     return True
 
 
+def makes_object(node: cst.BaseExpression) -> bool:
+    """Return whether an expression calls a class, judged by its name."""
+    if not isinstance(node, cst.Call):
+        return False
+    name = get_dotted_name(node.func) or ""
+    _, _, last = name.rpartition(".")
+    return last[:1].isupper()
+
+
 def _all_values(
     node: cst.BaseExpression,
     table: SymbolTable,
