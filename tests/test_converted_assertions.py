@@ -195,7 +195,7 @@ def test_every_prompt_was_sent_in_order(client: openai.OpenAI, mock_llm_calls: L
     assert len(mock_llm_calls.calls) == 3
     mock_llm_calls.assert_any_call("Prompt 1")
     mock_llm_calls.assert_not_called_with("Prompt 3")
-    with pytest.raises(AssertionError, match="call 2"):
+    with pytest.raises(AssertionError, match="Call 2 matches"):
         mock_llm_calls.assert_not_called_with("Prompt 1")
 
 
@@ -420,20 +420,23 @@ def ask_why(**parameters: Any) -> None:
         ({"messages": "Why?"}, "messages='Why?': give a list with one item for each"),
         ({"messages": 5}, "messages=5: give a list"),
         ({"messages": [5]}, "messages=[5]: give a text or a mapping"),
-        ({"messages": None}, "messages=None fits every call: leave messages out."),
+        ({"messages": None}, "messages=None matches every call: leave messages out."),
         ({"messages": ABSENT}, "messages=ABSENT: give a list"),
         ({"tool_results": "x"}, "tool_results='x': give a list"),
         ({"usage": 3}, "usage=3: give a mapping"),
         ({"usage": {"prompt_tokens": 3}}, "give only input_tokens and output_tokens."),
         ({"body": 5}, "body=5: give a mapping"),
-        ({"body": {}}, "body={} fits every call"),
-        ({"options": {}}, "options={} fits every call"),
+        ({"body": {}}, "body={} matches every call"),
+        ({"options": {}}, "options={} matches every call"),
         ({"options": {"stop": [ABSENT]}}, "options is compared as a whole"),
         ({"metadata": {"a": ABSENT}}, "metadata is compared as a whole, so ABSENT within it"),
         ({"response": ABSENT}, "response is compared as a whole"),
-        ({"tools": []}, "tools=[] fits every call: leave tools out, or write tools=ABSENT"),
-        ({"system": None}, "system=None fits every call: leave system out, or write system=ABSENT"),
-        ({"schema": {}}, "schema={} fits every call: leave schema out, or write schema=ABSENT"),
+        ({"tools": []}, "tools=[] matches every call: leave tools out, or write tools=ABSENT"),
+        (
+            {"system": None},
+            "system=None matches every call: leave system out, or write system=",
+        ),
+        ({"schema": {}}, "schema={} matches every call: leave schema out, or write schema=ABSENT"),
         ({"error": ValueError}, "error=the class ValueError: give a text that the error contains"),
         ({"prompt": str}, "prompt=the class str: give a text"),
         ({"model": 5}, "model=5: give a text."),
@@ -478,7 +481,7 @@ def test_a_call_without_an_input_is_asserted(name: str, mock_llm_calls: LLMMock)
     absent: dict[str, Any] = {name: ABSENT}
     llm.get_model("gpt-4o-mini").prompt("Hi").text()
     mock_llm_calls.assert_called_once_with(**absent)
-    with pytest.raises(AssertionError, match=f"fits: {name} absent"):
+    with pytest.raises(AssertionError, match=f"matches: {name} absent"):
         mock_llm_calls.assert_not_called_with(**absent)
     llm.get_model("gpt-4o").prompt(
         "Hi",
@@ -543,7 +546,7 @@ def test_messages_are_compared_as_the_body_has_them(mock_llm_calls: LLMMock) -> 
     )
     with pytest.raises(AssertionError, match=re.escape("messages[2].content is '18', not '19'")):
         mock_llm_calls.assert_called_with(messages=[{}, {}, {"tool_call_id": "c", "content": "19"}])
-    with pytest.raises(AssertionError, match="the messages are 3, not 1"):
+    with pytest.raises(AssertionError, match="the call has 3 messages, not 1"):
         mock_llm_calls.assert_called_with(messages=["Weather?"])
 
 

@@ -67,7 +67,7 @@ def _register_fault(name: str, needs: str, description: str) -> Callable[[Change
     return register
 
 
-@_register_fault("fenced-json", JSON, "The JSON stands in a Markdown code fence.")
+@_register_fault("fenced-json", JSON, "The JSON is in a Markdown code fence.")
 def _fence_json(context: FaultContext) -> Reply | None:
     if context.data is UNSET:
         return None
@@ -78,7 +78,7 @@ def _indent(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False)
 
 
-@_register_fault("prose-around-json", JSON, "Sentences stand before and after the JSON.")
+@_register_fault("prose-around-json", JSON, "The JSON has sentences before and after it.")
 def _surround_json(context: FaultContext) -> Reply | None:
     before, after = "Sure! Here is the JSON:\n\n", "\n\nLet me know if you need anything else."
     if context.data is UNSET:
@@ -100,7 +100,7 @@ def _truncate_json(context: FaultContext) -> Reply | None:
 @_register_fault(
     "wrong-types",
     f"{JSON} whose fields have types",
-    "Values in the JSON have other types than were asked for.",
+    "Values in the JSON have the wrong types.",
 )
 def _change_types(context: FaultContext) -> Reply | None:
     for position, target in enumerate(context.list_objects()):
@@ -147,9 +147,7 @@ def _remove_field(context: FaultContext) -> Reply | None:
     return None
 
 
-@_register_fault(
-    "extra-field", f"{JSON} with an object in it", "The JSON has a field that nobody asked for."
-)
+@_register_fault("extra-field", f"{JSON} with an object in it", "The JSON has an extra field.")
 def _add_field(context: FaultContext) -> Reply | None:
     objects = context.list_objects()
     if not objects:
@@ -174,7 +172,7 @@ def _refuse(context: FaultContext) -> Reply | None:
 @_register_fault(
     "wrong-language",
     "an answer with text that may be anything",
-    "The text is in another language, Chinese; in JSON wherever the schema lets it.",
+    "The text is in another language (Chinese), in JSON wherever the schema allows it.",
 )
 def _change_language(context: FaultContext) -> Reply | None:
     if context.data is UNSET:
@@ -233,13 +231,13 @@ def _change_tool_arguments(context: FaultContext) -> Reply | None:
 
 
 @_register_fault(
-    "endless-tool-calls", TOOLS, "The model calls a tool again and again, and never answers."
+    "endless-tool-calls", TOOLS, "The model calls a tool again and again and never answers."
 )
 def _call_tool_again(context: FaultContext) -> Reply | None:
     if context.applied >= MAX_TOOL_CALLS:
         raise EndlessToolCalls(
-            f"The model called a tool {context.applied} times without an end, and the application "
-            "let it. Give llm a limit: model.conversation().chain(…, chain_limit=10)."
+            f"The model called a tool {context.applied} times, and the application did not stop "
+            "it. Set a limit, for example model.conversation().chain(…, chain_limit=10)."
         )
     if not context.tools:
         return None
@@ -250,7 +248,7 @@ def _call_tool_again(context: FaultContext) -> Reply | None:
 @_register_fault(
     "repeated-answer",
     "a call after an answer of the same model that differs",
-    "The model gives its first answer again, whatever it is asked.",
+    "The model repeats its first answer to every request.",
 )
 def _repeat_answer(context: FaultContext) -> Reply | None:
     first = context.first_answer
@@ -261,9 +259,7 @@ def _repeat_answer(context: FaultContext) -> Reply | None:
     return context.change_reply(data=first.data)
 
 
-@_register_fault(
-    "broken-stream", TEXT, "The connection breaks when half of the answer was streamed."
-)
+@_register_fault("broken-stream", TEXT, "The connection breaks after half of the answer.")
 def _break_stream(context: FaultContext) -> Reply | None:
     provider = context.request.provider
     error: Exception
@@ -278,7 +274,7 @@ def _break_stream(context: FaultContext) -> Reply | None:
 
 
 @_register_fault(
-    "truncated-stream", STREAM, "The stream ends when half of the answer came, and nothing says so."
+    "truncated-stream", STREAM, "The stream ends after half of the answer, without an error."
 )
 def _truncate_stream(context: FaultContext) -> Reply | None:
     if context.request.stream is None:
@@ -314,9 +310,7 @@ def _split_frames(context: FaultContext) -> Reply | None:
     return context.pace_reply(SPLIT_FRAMES)
 
 
-@_register_fault(
-    "stalled", STREAM, "The stream stops when half of the answer came, and nothing more comes."
-)
+@_register_fault("stalled", STREAM, "The stream stalls after half of the answer.")
 def _stall_stream(context: FaultContext) -> Reply | None:
     if context.request.stream is None:
         # Through `llm` the SDK inside its plugin times out, and raises this.
@@ -333,7 +327,7 @@ def _delay_first_token(context: FaultContext) -> Reply | None:
 
 
 @_register_fault(
-    "error-event", STREAM, "The provider says within the stream that it is overloaded."
+    "error-event", STREAM, "The provider reports within the stream that it is overloaded."
 )
 def _send_error_event(context: FaultContext) -> Reply | None:
     if context.request.stream is False:
@@ -343,7 +337,7 @@ def _send_error_event(context: FaultContext) -> Reply | None:
     return _cut_by_error(context, error)
 
 
-@_register_fault("content-filter", TEXT, "The provider's filter ends the answer in the middle.")
+@_register_fault("content-filter", TEXT, "The provider's content filter cuts off the answer.")
 def _filter_content(context: FaultContext) -> Reply | None:
     return _cut_off(context, "content_filter")
 

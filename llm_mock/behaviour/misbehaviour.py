@@ -63,7 +63,7 @@ class Misbehaviour:
         if not isinstance(name, str) or name not in CATALOGUE:
             near = difflib.get_close_matches(str(name), CATALOGUE, n=1, cutoff=0)
             raise UnknownMisbehaviour(
-                f"There is no misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
+                f"Unknown misbehaviour {shorten(name)}. Did you mean {near[0]!r}? "
                 "The command `llm-mock misbehaviours` lists them all."
             )
         if times is not None and not is_whole(times, 1):

@@ -73,7 +73,7 @@ def _quote(text: str) -> str:
 
 
 def _advise_result(call: ObservedCall) -> str:
-    return f"assert the result that the application makes of {_quote(call.reply.content)}"
+    return f"assert the result of the application for {_quote(call.reply.content)}"
 
 
 def _advise_empty(call: ObservedCall) -> str:
@@ -82,7 +82,7 @@ def _advise_empty(call: ObservedCall) -> str:
 
 def _advise_failure(call: ObservedCall) -> str:
     return (
-        "assert the result of this answer; test failures by "
+        "assert the result of this answer; test failures with "
         f"mock.set_error({call.model_id!r}, …) and pytest.raises(…)"
     )
 
@@ -332,7 +332,7 @@ class MutationObserver:
         if not self._max_calls:
             return
         if self._count > self._max_calls or time.monotonic() > self._end:
-            raise EndlessChange("The changed test does not come to an end.")
+            raise EndlessChange("The changed test does not end.")
 
     def _apply(self, change: CallChange, number: int, request: Request) -> Request | None:
         if change.old:

@@ -97,8 +97,8 @@ def _build_replies(script: ReplyList, describe: Callable[[int], str]) -> list[Re
         if earlier != position:
             raise UnusableReply(
                 position,
-                f"is never given, as {describe(earlier)} is for the same calls, and they all. "
-                "Give one of them a prompt, a system or times.",
+                f"is never used, because {describe(earlier)} answers all of the same calls. Give "
+                "one of them a prompt, a system or times.",
             )
     return replies
 

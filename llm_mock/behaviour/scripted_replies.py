@@ -142,8 +142,8 @@ def build_reply(scripted: ScriptedReply) -> Reply:
     has_json = scripted.data is not UNSET or scripted.body is not UNSET
     if not has_content and not has_json and not tool_calls:
         raise LLMMockError(
-            "says nothing. Give it text, data, chunks, parts, refusal, tool_calls, body, events or "
-            "error."
+            "has no content. Give it text, data, chunks, parts, refusal, tool_calls, body, events "
+            "or error."
         )
     usage: object = UNSET
     if scripted.usage is not None:
@@ -180,11 +180,11 @@ def _build_failing_reply(scripted: ScriptedReply, kind: str) -> Reply:
     others = (scripted.parts, scripted.refusal, scripted.events)
     has_others = any(other is not None for other in others)
     if scripted.usage is not None:
-        raise LLMMockError("has an error, which takes no tokens: leave usage out.")
+        raise LLMMockError("has an error, which uses no tokens: remove usage.")
     if has_json or has_others or scripted.tool_calls:
         raise LLMMockError(
-            "has an error, beside which only text or chunks make sense: "
-            "they are streamed before it."
+            "has an error. Only text or chunks can be given with an error: they are streamed "
+            "before it."
         )
     # A text before an error is streamed, so it becomes the only chunk.
     chunks = scripted.chunks

@@ -111,15 +111,17 @@ class CallAssertions:
         # Only requests over HTTP show the attempts of a client.
         if not resilience.group_attempts(self._calls):
             message = (
-                f"No call of {self._owner} came over HTTP, and only there it shows how a client "
-                f"copes: calls through llm's own models do not.\n{format_call_history(self._calls)}"
+                f"No call of {self._owner} was made over HTTP. This assertion checks only calls "
+                f"over HTTP, not calls of llm's own models.\n{format_call_history(self._calls)}"
             )
             raise mark_shown(AssertionError(message), self._calls)
         problems = resilience.find_problems(self._calls, attempts, gave_up, waits, strict)
         if problems:
             listed_problems = "\n".join(f"- {problem}" for problem in problems)
             listed_attempts = resilience.format_attempts(self._calls)
-            raise AssertionError(f"The client did not cope.\n{listed_problems}\n{listed_attempts}")
+            raise AssertionError(
+                f"The client is not resilient.\n{listed_problems}\n{listed_attempts}"
+            )
 
     def assert_called_with(
         self,
@@ -189,8 +191,8 @@ class CallAssertions:
         for position, call in enumerate(self._calls, start=1):
             if not any(expected.misses(call)):
                 message = (
-                    f"Expected no call of {self._owner} that fits: {expected}.\n"
-                    f"It is call {position}.\n{format_call_history(self._calls)}"
+                    f"Expected no call of {self._owner} that matches: {expected}.\n"
+                    f"Call {position} matches.\n{format_call_history(self._calls)}"
                 )
                 raise mark_shown(AssertionError(message), self._calls)
 
@@ -217,8 +219,8 @@ class CallAssertions:
         near = [number for number, misses in enumerate(misses_of_calls) if len(misses) == fewest]
         number = max(near, key=lambda number: expected.measure_similarity(self._calls[number]))
         message = (
-            f"No call of {self._owner} fits: {expected}.\n"
-            f"Nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"
+            f"No call of {self._owner} matches: {expected}.\n"
+            f"The nearest is call {number + 1}, but {' and '.join(misses_of_calls[number])}.\n"
             f"{expected.explain_prompt(self._calls)}{format_call_history(self._calls)}"
         )
         raise mark_shown(AssertionError(message), self._calls)
@@ -274,8 +276,8 @@ def _check_mock(mock: object) -> None:
     # By an attribute, because the classes of mocks belong to higher layers.
     if not hasattr(mock, "calls_of"):
         raise InvalidMock(
-            f"This is no mock of llm_mock, but {described(mock)}. Where the project has a fixture "
-            "mock_llm_calls of its own, that hides the one of llm_mock: rename it, or pass "
+            f"Expected a mock of llm_mock, got {described(mock)}. If the project has its own "
+            "fixture mock_llm_calls, it hides the fixture of llm_mock: rename it, or pass "
             "mock_llm_responses, which is the same mock."
         )
 
@@ -297,7 +299,7 @@ def explain_missing_calls(mock: Mock, model: str) -> str:
         return left_alone
     others = sorted({call["model_id"] for call in mock.calls})
     if not others:
-        return f"Model {model!r} was never called. Does the code under test ask for this model?"
+        return f"Model {model!r} was never called. Does the code under test call this model?"
     nearest = suggest_nearest(model, others) or "."
     named = ", ".join(map(shorten_name, others))
     return f"Model {model!r} was never called{nearest} Models that were called: {named}."

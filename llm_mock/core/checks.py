@@ -35,7 +35,7 @@ SHOWN_VIOLATIONS = 10
 SHOWN_REPLY = 300
 """The maximum length of a reply, or of the form of an answer, in a message."""
 _TOOL_CALL_ADVICE = (
-    "Correct the reply, or use BrokenToolCall where the model is to be wrong on purpose."
+    "Correct the reply, or use BrokenToolCall to simulate a wrong tool call on purpose."
 )
 
 
@@ -95,7 +95,7 @@ def _check_schema(
     name = name or record["kwargs"]["schema"]
     beginning = f"The reply scripted for {record['model_id']!r}{format_origin(location)}"
     return SchemaViolation(
-        f"{beginning} breaks the schema {_format_name(name)}that the call asked for:\n"
+        f"{beginning} violates the schema {_format_name(name)}of the call:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(reply.content, SHOWN_REPLY)}\n"
         f"{_format_form(name, schema)}"
@@ -161,7 +161,7 @@ def _check_tool_call(
     if not problems:
         return None
     return InvalidToolCall(
-        f"{beginning} with arguments that it does not take:\n{_format_list(problems)}\n"
+        f"{beginning} with arguments that it does not accept:\n{_format_list(problems)}\n"
         f"{_TOOL_CALL_ADVICE}"
     )
 

@@ -47,8 +47,8 @@ def check_name(name: str) -> str:
     __tracebackhide__ = True
     if not isinstance(name, str) or not name.strip():
         raise InvalidReply(
-            f"This is not the name of a model: {described(name)}. The model comes first, then what "
-            "it answers."
+            f"This is not the name of a model: {described(name)}. Pass the model first, then its "
+            "reply."
         )
     return name
 
@@ -189,9 +189,8 @@ class ResponseConfigurator:
         __tracebackhide__ = True
         if self.standing_only:
             raise QueuedReplyNotAllowed(
-                f"add({model!r}, …) in pytest_llm_mock_configure: a queued reply is used up by one "
-                "test, so which one would depend on their order. Use set() here, and add() in the "
-                "test."
+                f"add({model!r}, …) is not possible in pytest_llm_mock_configure: the first test "
+                "that calls the model would use up the reply. Use set() here, or add() in the test."
             )
         if not is_whole(times, 1):
             raise InvalidReply(
@@ -253,8 +252,8 @@ class ResponseConfigurator:
         model_id = self.register_name(model)
         if isinstance(exception, list):
             raise InvalidReply(
-                f"set_error() takes one error. For one after the other write script({model!r}, "
-                "first, second)."
+                "set_error() takes one error. For several errors in order, write "
+                f"script({model!r}, first, second)."
             )
         if exception is None:
             self.replies.errors.pop(model_id, None)
@@ -437,10 +436,10 @@ class ResponseConfigurator:
         texts = response if isinstance(response, list) and schema is None else []
         if texts and all(isinstance(item, str) for item in texts):
             message = (
-                f"This list of texts is data: each call of {model!r} is answered "
-                f"{shorten(response)}. For one reply after the other write "
-                f"script({model!r}, first, second), for the chunks of one answer "
-                "Reply(chunks=[...]); a list that is meant says so: Reply(data=[...])."
+                f"This list of texts is structured data: each call of {model!r} returns the whole "
+                f"list {shorten(response)}. For one reply per call, write "
+                f"script({model!r}, first, second). For the chunks of one answer, write "
+                "Reply(chunks=[...]). If the list itself is the answer, write Reply(data=[...])."
             )
             self.replies.hints += (message,)
             warn_caller(ListReplyWarning(message))
@@ -449,7 +448,7 @@ class ResponseConfigurator:
         except InvalidReply as error:
             if texts:
                 raise InvalidReply(
-                    f"{error} For one reply after the other write script({model!r}, first, second)."
+                    f"{error} For one reply per call, write script({model!r}, first, second)."
                 ) from None
             raise
 
@@ -477,6 +476,6 @@ def _refuse_arguments_of_add(conditions: Mapping[str, object]) -> None:
     for name in ("times", "optional"):
         if name in conditions:
             raise InvalidReply(
-                f"set() has no argument {name!r}: a standing reply answers every call. A reply "
-                f"that is used once is queued: add(…, {name}=…)."
+                f"set() has no argument {name!r}, because its reply answers every call. To queue "
+                f"a reply, write add(…, {name}=…)."
             )

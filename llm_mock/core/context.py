@@ -245,10 +245,10 @@ def refuse_real_model(model_id: str, mock: Mock) -> None:
     test = os.environ.get("PYTEST_CURRENT_TEST", "code outside of tests").removesuffix(" (call)")
     setting = mock.settings.format_ini("llm_mock_strict", "warn")
     message = (
-        f"The real model {model_id!r} was about to execute in {test}. It was made by hand, or "
-        "obtained before the mock was there. Ask llm.get_model for it, or mark the test with "
-        "@pytest.mark.llm_live, or name the model in ini llm_mock_passthrough; with ini "
-        f"{setting} the mock answers for it."
+        f"The real model {model_id!r} was about to execute in {test}. The application created it "
+        "without llm.get_model, or obtained it before the mock was active. Obtain it with "
+        "llm.get_model, mark the test with @pytest.mark.llm_live, or add the model to ini "
+        f"llm_mock_passthrough. With ini {setting}, the mock answers instead."
     )
     mock.note_problem(message)
     raise RealModelCall(message)

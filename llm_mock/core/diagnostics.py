@@ -144,7 +144,7 @@ def _advise_reply(mock: ExplainedMock, call: Call, is_used_up: bool) -> list[str
     if is_used_up:
         advice = (
             f'Queue one more: mock_llm_responses.add("{model}", "…"), or a further reply in '
-            "script(). Where the application should not call again, correct it."
+            "script(). If the application should not call again, correct the application."
         )
     lines = [advice]
     # Where the project or the test set the level, they know it.
@@ -190,8 +190,8 @@ def _explain_repeated_calls(mock: ExplainedMock, calls: Sequence[Call]) -> list[
         origin = format_origin(reply.place)
         again = format_count(number, "time")
         lines.append(
-            f"The tool call of set(){origin} came again after the result of the tool, {again}. "
-            "Queue the tool call and then the text: script(model, ToolCall(…), text)."
+            f"The tool call of set(){origin} was returned again after the result of the tool, "
+            f"{again}. Queue the tool call and then the text: script(model, ToolCall(…), text)."
         )
     return lines
 
@@ -205,9 +205,9 @@ def _explain_replaced_reply(mock: ExplainedMock) -> list[str]:
     if earlier.place is None or later.place is None or earlier.place[0] != later.place[0]:
         return []
     return [
-        f"The reply of set(){format_origin(later.place)} replaced that of set()"
-        f"{format_origin(earlier.place)} before a call got it. For one reply after the other: "
-        f"script({later.model!r}, first, second)."
+        f"The reply of set(){format_origin(later.place)} replaced the reply of set()"
+        f"{format_origin(earlier.place)} before any call used it. For several replies in order, "
+        f"write script({later.model!r}, first, second)."
     ]
 
 
@@ -235,14 +235,14 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes, near_text: st
     hint = ""
     if isinstance(item, str) and item.replace(" ", "").isdecimal():
         hint = (
-            " If these numbers are tokens of a text, let the application send the text, in "
-            "LangChain by OpenAIEmbeddings(check_embedding_ctx_length=False)."
+            " If these numbers are tokens of a text, let the application send the text. In "
+            "LangChain, use OpenAIEmbeddings(check_embedding_ctx_length=False)."
         )
     return (
-        f"No vector was configured for what the embedding model {model_id!r} was asked to embed: "
-        f"{shown_item}{near_text or '.'}{hint} Set it by set_embedding({model_id!r}, …, [0.1, …]), "
-        f"or assign to get_embedding_model({model_id!r}).dimensions to have vectors made of what "
-        "it embeds."
+        f"No vector was configured for this input of the embedding model {model_id!r}: "
+        f"{shown_item}{near_text or '.'}{hint} Set one with set_embedding({model_id!r}, …, "
+        f"[0.1, …]), or assign to get_embedding_model({model_id!r}).dimensions to compute vectors "
+        "from the input."
     )
 
 
@@ -379,8 +379,8 @@ def _explain_order(mock: ExplainedMock, reply: StandingReply, calls: Sequence[Ca
         return []
     origin = format_origin(text.place)
     return [
-        f"    the text{origin} was used before it, and ended the application. Queue the tool call "
-        "first. For both in one answer, write Reply(text, tool_calls=[…])."
+        f"    the text{origin} was used before it, so the application made no further call. Queue "
+        "the tool call first. For both in one answer, write Reply(text, tool_calls=[…])."
     ]
 
 
@@ -446,7 +446,7 @@ def _came_too_early(mock: ExplainedMock, call: Call, reply: StandingReply) -> bo
 
 def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str]:
     misses = _find_misses(reply, call) or [
-        "it was made before this was configured: set the reply before the call"
+        "it was made before the reply was configured: configure the reply before the call"
     ]
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
@@ -464,4 +464,4 @@ def _find_misses(reply: StandingReply, call: Call) -> list[str]:
     try:
         return reply.misses(call)
     except Exception as error:
-        return [f"what it wants of the call raised {shorten_name(format_error(error))}"]
+        return [f"a condition of the reply raised {shorten_name(format_error(error))}"]

@@ -185,8 +185,9 @@ def to_endpoint_answer(value: object) -> EndpointAnswer:
     if isinstance(value, Reply):
         if value.error is None or value.error_after is not None:
             raise InvalidReply(
-                f"An endpoint answers a body, not {described(value)}. Give a dict, a list, a str "
-                "or bytes; of replies only errors are sent, such as templates.rate_limit()."
+                f"An endpoint returns a body, not {described(value)}. Give a dict, a list, a str "
+                "or bytes. The only replies that it can return are errors, such as "
+                "templates.rate_limit()."
             )
         return value
     if isinstance(value, BaseException) or inspect.isclass(value):

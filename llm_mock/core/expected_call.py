@@ -263,7 +263,7 @@ class ExpectedCall:
         sent = call.request
         if self._body is not None:
             if sent is None:
-                yield "it has no body, as it came through llm"
+                yield "it has no body, because it was made through llm"
             else:
                 yield from _find_misses("body", sent.body, self._body)
         for name, expected in self._parameters.items():
@@ -364,7 +364,7 @@ def _refuse_vacuous(name: str, value: object) -> None:
     advice = f"leave {name} out"
     if name in _ABSENT_INPUTS:
         advice += f", or write {name}=ABSENT for a call without"
-    raise InvalidReply(f"{name}={described(value)} fits every call: {advice}.")
+    raise InvalidReply(f"{name}={described(value)} matches every call: {advice}.")
 
 
 def _find_expected_type(name: str, value: object) -> str | None:
@@ -407,8 +407,8 @@ def _check_no_nested_absent(name: str, value: object) -> None:
     __tracebackhide__ = True
     if _contains_absent(value):
         raise InvalidReply(
-            f"{name} is compared as a whole, so ABSENT within it fits no call. For a part of a "
-            "request write body={…}."
+            f"{name} is compared as a whole, so ABSENT within it matches no call. For a part "
+            "of a request, write body={…}."
         )
 
 
@@ -530,7 +530,7 @@ def _compare_messages(
     actual: Sequence[Any], expected: Sequence[Any], shown: Sequence[Any]
 ) -> list[str]:
     if len(actual) != len(expected):
-        return [f"the messages are {len(actual)}, not {len(expected)}: {_format(shown)}"]
+        return [f"the call has {len(actual)} messages, not {len(expected)}: {_format(shown)}"]
     misses: list[str] = []
     for position, (message, wanted) in enumerate(zip(actual, expected, strict=True)):
         path = f"messages[{position}]"

@@ -114,5 +114,5 @@ def _check(name: str, value: Any, expected: str, is_valid: Callable[[float], boo
     seconds = 1 / value if name == "chunks_per_second" else value
     if seconds > LONGEST:
         raise InvalidLatency(
-            f"Latency({name}={described(value)}): nothing may take longer than {LONGEST:,} seconds."
+            f"Latency({name}={described(value)}): the limit is {LONGEST:,} seconds."
         )

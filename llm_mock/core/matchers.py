@@ -157,10 +157,10 @@ class Matchers:
     def _find_result_misses(self, results: list[JSONObject]) -> Iterator[str]:
         matcher = self.tool_result
         if not results and (matcher is not None or self.has_tool_result):
-            yield "it returns no result of a tool"
+            yield "it has no tool result"
             return
         if results and self.has_tool_result is False:
-            yield "it returns a result of a tool"
+            yield "it has a tool result"
         if matcher is None:
             return
         text = ""
@@ -240,7 +240,7 @@ def _check_has_tool_result(value: object, matcher: object) -> bool | None:
     if value is None or isinstance(value, bool):
         if value is False and matcher is not None:
             raise InvalidReply(
-                "has_tool_result=False beside tool_result: no call fits both; leave one out."
+                "has_tool_result=False beside tool_result: no call matches both; remove one."
             )
         return value
     raise InvalidReply(f"has_tool_result={described(value)}: give True or False.")
@@ -262,7 +262,7 @@ def _check_options(options: object) -> None:
         )
     if _has_nan(options):
         raise InvalidReply(
-            f"options={described(options)}: NaN is equal to nothing, so no call fits it."
+            f"options={described(options)}: NaN is equal to nothing, so no call matches it."
         )
 
 
@@ -276,8 +276,8 @@ def check_text_matcher(name: str, matcher: object) -> Any:
     pattern = matcher.pattern if isinstance(matcher, re.Pattern) else matcher
     if pattern == "":
         raise InvalidReply(
-            f"{name}={matcher!r} fits every text: leave it out, or give what the {name} contains. "
-            f"For one that is empty write {name}=lambda text: not text."
+            f"{name}={matcher!r} matches every text: remove it, or give a part of the {name}. To "
+            f"match an empty {name}, write {name}=lambda text: not text."
         )
     if pattern is None or isinstance(pattern, str):
         return matcher

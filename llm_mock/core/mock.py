@@ -275,7 +275,7 @@ class Mock:
         if not requests:
             return ""
         subject = f"No call of model {model!r}" if model else "No call"
-        return f"{subject} reached the mock. Left alone: {join_names(requests)}."
+        return f"{subject} reached the mock. Not mocked: {join_names(requests)}."
 
     def _note(self, kind: str, message: str) -> None:
         """Add a note, and send it to the process of the test."""
@@ -445,8 +445,8 @@ class Mock:
             return
         script = self.configurator.replies
         hint = (
-            f"The vector of {shorten(item)} was computed, as set_embedding({model_id!r}, …) was "
-            f"not given this text{near_text}"
+            f"The vector of {shorten(item)} was computed, because set_embedding({model_id!r}, …) "
+            f"has no vector for this text{near_text}"
         )
         if hint not in script.hints:
             script.hints += (hint,)
@@ -696,9 +696,8 @@ class Mock:
         """Raise an InvalidReply for a reply that only a call over HTTP can get, and note it."""
         __tracebackhide__ = True
         message = (
-            "Reply(body=…) and Reply(events=[…]) are sent over HTTP, but the model was called "
-            "through llm, whose plugins read the provider's JSON themselves. Give the text, the "
-            "data or the tool calls of the reply in their place."
+            "Reply(body=…) and Reply(events=[…]) are sent only over HTTP, but the model was called "
+            "through llm. Give a text, data or tool calls instead."
         )
         self.note_problem(message)
         raise InvalidReply(message)
@@ -780,8 +779,8 @@ class Mock:
             return
         origin = format_origin(self._locate_reply(record))
         raise EndlessToolCalls(
-            f"A reply that stays{origin} called a tool {MAX_TOOL_TURNS} times in one conversation, "
-            "and would go on. Queue the tool call, and set the text that comes after it: "
+            f"The reply{origin} called a tool {MAX_TOOL_TURNS} times in one conversation and never "
+            "ends. Queue the tool call, and set the text that follows it: "
             "mock.add(model, Reply(tool_calls=[…])), then mock.set(model, text). Or give the "
             "application a limit, such as chain_limit=10 of llm."
         )
@@ -794,7 +793,7 @@ class Mock:
             self._refuse_reply(
                 record,
                 f"has {len(reply.candidates)} candidates, but the request asks for {number}. Give "
-                "as many, or one reply that is given for each.",
+                "this number, or a single reply, which is repeated.",
             )
         for candidate in reply.candidates:
             self._check(record, request, candidate)

@@ -48,6 +48,4 @@ def suggest_template(error: type[BaseException]) -> str:
     name = next(
         (TEMPLATES[base.__name__] for base in error.__mro__ if base.__name__ in TEMPLATES), None
     )
-    return (
-        "" if name is None else f"templates.{name}(), which is the error of the SDK that asks, or "
-    )
+    return "" if name is None else f"templates.{name}(), which raises the SDK's own error, or "

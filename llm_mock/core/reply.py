@@ -86,7 +86,7 @@ RESPONSE_PACKAGES = (
 )
 """Packages whose pydantic classes are responses and messages."""
 WHAT_THE_MODEL_SAYS = (
-    "Give what the model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+    "Give the answer of the model: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
 )
 """The end of a message about an object that is no reply."""
 USAGE_NAMES = ("input_tokens", "output_tokens", "details")
@@ -341,8 +341,8 @@ class Reply:
         if headers is not None:
             if self.error is not None and self.error_after is None:
                 raise InvalidReply(
-                    "headers belong to an answer, but this Reply is an error, whose exception has "
-                    "its own."
+                    "headers belong to an answer, but this Reply is an error, and its exception "
+                    "has its own headers."
                 )
             fields["headers"] = reply_details.check_headers(headers)
         if service_tier is not None:
@@ -602,7 +602,7 @@ def to_exception(error: object) -> BaseException:
     if error is None:
         raise InvalidReply(
             "set_error() needs an error, and this reply has none. Give an exception, or a template "
-            "with an error, such as templates.rate_limit() of llm_mock. An answer is for set()."
+            "with an error, such as templates.rate_limit() of llm_mock. For an answer, use set()."
         )
     if not (isinstance(error, type) and issubclass(error, BaseException)):
         _check_is_no_template(error)
@@ -610,7 +610,7 @@ def to_exception(error: object) -> BaseException:
         raise InvalidReply(
             f"This is not an exception: {described(error)}. Give an instance or a class, such as "
             'ConnectionError("no route to host"), or an error of the SDK, such as '
-            "templates.rate_limit() of llm_mock. For an answer that describes an error use set()."
+            "templates.rate_limit() of llm_mock. For an answer about an error, use set()."
         )
     try:
         return error()
@@ -669,8 +669,8 @@ def _check_is_no_response(value: object) -> None:
     package = type(value).__module__.partition(".")[0]
     if package in RESPONSE_PACKAGES:
         raise InvalidReply(
-            f"This is no reply, but a {type(value).__name__} of {package}, which the SDK makes of "
-            f"a reply. {WHAT_THE_MODEL_SAYS}"
+            f"Expected a reply, got a {type(value).__name__} of {package}, which the SDK creates "
+            f"from a reply. {WHAT_THE_MODEL_SAYS}"
         )
 
 
@@ -679,8 +679,8 @@ def _check_is_no_completion(value: object) -> None:
     __tracebackhide__ = True
     if isinstance(value, dict) and _is_completion(value):
         raise InvalidReply(
-            f"This is no reply, but a whole response of a provider. {WHAT_THE_MODEL_SAYS} "
-            "Reply(body=…) sends a response as it is, and Reply(data=…) takes it as data."
+            f"Expected a reply, got a whole response of a provider. {WHAT_THE_MODEL_SAYS} "
+            "Reply(body=…) sends a response unchanged, and Reply(data=…) sends it as data."
         )
 
 
@@ -712,7 +712,8 @@ def _check_is_no_status(value: object) -> None:
     template = "" if name is None else f"templates.{name}() of llm_mock, or "
     raise InvalidReply(
         f"{value} is a status, not an exception. Give {template}an exception of the SDK with its "
-        f'response. For any answer with this status: mock.on("POST", path, body, status={value}).'
+        "response. For another body with this status, write "
+        f'mock.on("POST", path, body, status={value}).'
     )
 
 
@@ -729,7 +730,7 @@ def _check_is_configured(function: object) -> None:
     effects = [getattr(function, name, None) for name in ("side_effect", "_mock_wraps")]
     if returned is sys.modules["unittest.mock"].DEFAULT and effects == [None, None]:
         raise InvalidReply(
-            f"This is no reply, but a {type(function).__name__} without a return_value. "
+            f"Expected a reply, got a {type(function).__name__} without a return_value. "
             f"{WHAT_THE_MODEL_SAYS}"
         )
 
@@ -775,12 +776,12 @@ def _check_content(text: object, data: object, chunks: object) -> None:
     if has_text + has_data + has_chunks > 1:
         flags = {"text": has_text, "data": has_data, "chunks": has_chunks}
         names = " and ".join(name for name, is_given in flags.items() if is_given)
-        advice = " The chunks together are the text: leave it out." if has_chunks else ""
+        advice = " The chunks together are the text: remove the text." if has_chunks else ""
         raise InvalidReply(f"A Reply has one content, but {names} were given.{advice}")
     if has_text and not isinstance(text, str):
         advice = "Reply(text) takes a str; a structured reply is Reply(data=…)."
         if isinstance(text, Reply):
-            advice = "It is a Reply already, as templates return it: pass it without Reply()."
+            advice = "It is already a Reply: pass it without Reply()."
         raise InvalidReply(f"This is not text: {described(text)}. {advice}")
 
 
@@ -811,8 +812,8 @@ def _check_single_content(
     names = [name for name, is_given in given.items() if is_given]
     if len(names) > 1:
         raise InvalidReply(
-            f"A Reply has one content, but {' and '.join(names)} were given. Texts and tool calls "
-            "in any order are all written into parts."
+            f"A Reply has one content, but {' and '.join(names)} were given. To mix texts and "
+            "tool calls, put all of them into parts."
         )
     _check_texts(refusal=refusal)
 
@@ -827,9 +828,9 @@ def _check_error(
         to_exception(error)
         if has_content and error_after is None:
             raise InvalidReply(
-                "This Reply has a content, which is not sent because of its error. To send the "
-                "beginning of a stream, give error_after, the number of chunks before the error, "
-                "or leave one of them out."
+                "This Reply has a content and an error, so the content is never sent. To send the "
+                "beginning of a stream, give error_after, the number of chunks before the error. "
+                "Otherwise, remove the content or the error."
             )
     if error_after is not None and (error is None or not is_whole(error_after)):
         raise InvalidReply(
@@ -884,8 +885,8 @@ def _check_candidates(candidates: object) -> tuple[Reply, ...]:
         checked.append(reply)
     if len(checked) < 2:
         raise InvalidReply(
-            f"A Reply with candidates has at least two, not {len(checked)}. A single reply is "
-            "given for each answer that is asked for."
+            f"candidates must have at least two replies, but got {len(checked)}. A single reply "
+            "is repeated for each candidate of the request."
         )
     return tuple(checked)
 

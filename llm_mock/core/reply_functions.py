@@ -150,7 +150,7 @@ def _explain_argument(error: BaseException, variables: Mapping[str, object]) -> 
     name = getattr(error, "name", None)
     if isinstance(name, str) and not hasattr(str, name):
         return _suggest_attribute(argument, name)
-    return ". A reply function gets the request, not its text, which is request.prompt."
+    return ". A reply function receives the request; its text is request.prompt."
 
 
 def _suggest_attribute(argument: object, name: str) -> str:
@@ -232,8 +232,8 @@ def _check_result(function: ReplyFunction, result: object) -> Reply:
         hint = " Is a return statement missing?" if result is None else ""
         raise InvalidReply(
             f"The reply function {to_compact_json(function)}{_describe_origin(function)} returned "
-            f"what is not a reply: {described(result)}.{hint} It may return a str, a dict or a "
-            "list, a pydantic instance, a ToolCall, an exception, or a Reply."
+            f"something that is not a reply: {described(result)}.{hint} It may return a str, a "
+            "dict or a list, a pydantic instance, a ToolCall, an exception, or a Reply."
         )
     return answer
 

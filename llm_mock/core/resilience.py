@@ -22,8 +22,8 @@ fast."""
 SUFFICIENT_WAIT = 0.9
 """The fraction of a wait that counts as all of it, because clocks differ a little."""
 _WAITS_ADVICE = (
-    "Where the application waits by a function that the test replaces, or asks the same several "
-    "times at once on purpose, give waits=False."
+    "If the test replaces the function that waits, or the application sends the same request "
+    "several times at once on purpose, pass waits=False."
 )
 
 Attempts = list[Call]
@@ -48,15 +48,15 @@ def find_problems(
         if len(request) > attempts:
             problems.append(
                 f"The request of call {first['number']} was sent {len(request)} times, more "
-                f"than {attempts}. Try less often, and in one place: tries of the application "
-                "multiply with those of the SDK (max_retries)."
+                f"than {attempts}. Retry less often, and in one place: if both the application and "
+                "the SDK (max_retries) retry, their attempts multiply."
             )
         if last.get("cut_off") and not gave_up:
             problems.append(
-                f"The stream of call {last['number']} ended in the middle, and nobody asked "
-                "again. Look for what ends a stream (a finish reason, message_stop, "
-                "response.completed) before the text is used. If the application did fail, and the "
-                "test saw its error, give gave_up=True."
+                f"The stream of call {last['number']} ended in the middle, and the client did not "
+                "retry. Use the text only after the end of the stream (a finish reason, "
+                "message_stop, response.completed). If the application raised an error, and the "
+                "test checks this error, pass gave_up=True."
             )
     return problems
 
@@ -66,8 +66,8 @@ def _find_missing_timeout(calls: Sequence[Call]) -> Iterator[str]:
     for call in calls:
         if call.waits_forever():
             yield (
-                f"The client of call {call['number']} has no read timeout, so that it hangs when "
-                "a provider falls silent. Give it one: openai.OpenAI(timeout=60), "
+                f"The client of call {call['number']} has no read timeout, so it hangs if the "
+                "provider stops sending. Set a timeout: openai.OpenAI(timeout=60), "
                 'genai.Client(http_options={"timeout": 60_000}), requests.post(…, timeout=60).'
             )
             return
@@ -79,14 +79,14 @@ def _find_strict_problems(request: Attempts, gave_up: bool, judges_waits: bool) 
     if len(request) == 1 and last.get("status") in TRANSIENT_STATUSES:
         yield (
             f"The client gave up after call {last['number']}, the first answer with status "
-            f"{last['status']}. Such an error passes: try again after a while, as SDKs do by "
-            "themselves (max_retries)."
+            f"{last['status']}. This error is temporary: wait and retry, as SDKs do by themselves "
+            "(max_retries)."
         )
     if last.get("malformed") and not gave_up:
         yield (
             f"The stream of call {last['number']} ended within an event that is not valid JSON, "
-            "and nobody asked again. Let the error through in place of the text so far. If the "
-            "application did fail, and the test saw its error, give gave_up=True."
+            "and the client did not retry. Raise the error instead of returning the text so far. "
+            "If the application raised an error, and the test checks this error, pass gave_up=True."
         )
     if judges_waits:
         yield from _find_attempts_at_once(request)
@@ -99,7 +99,7 @@ def _find_attempts_at_once(request: Attempts) -> Iterator[str]:
         if get_told_wait(call) is None and waited < LEAST_BACKOFF:
             yield (
                 f"Call {following['number']} came {waited:.3f} s after call {call['number']} "
-                "failed. Wait before each further attempt, and longer each time. "
+                "failed. Wait before each retry, and longer each time. "
                 f"{_WAITS_ADVICE}"
             )
 
@@ -131,8 +131,8 @@ def _find_early_attempts(request: Attempts) -> Iterator[str]:
         if required is not None and waited < SUFFICIENT_WAIT * required:
             yield (
                 f"Call {following['number']} came {waited:.3f} s after call {call['number']}, "
-                f"which was told to wait {required:g} s. Wait as long as Retry-After says, or "
-                f"leave it to the SDK. {_WAITS_ADVICE}"
+                f"whose response asked for a wait of {required:g} s. Wait as long as Retry-After "
+                f"says, or let the SDK retry. {_WAITS_ADVICE}"
             )
 
 
@@ -143,9 +143,8 @@ def _find_useless_attempts(request: Attempts) -> Iterator[str]:
         status = call.get("status")
         if status in FINAL_STATUSES:
             yield (
-                f"Call {following['number']} sent once more, unchanged, what call "
-                f"{call['number']} was refused for with status {status}. Change the request, or "
-                "give up."
+                f"Call {following['number']} repeated the request of call {call['number']}, which "
+                f"was refused with status {status}. Change the request, or do not retry."
             )
 
 
@@ -153,7 +152,7 @@ def format_attempts(calls: Sequence[Call]) -> str:
     """Return the attempts, one on each line: the time, the request and the outcome."""
     attempts = itertools.chain.from_iterable(group_attempts(calls))
     ordered = sorted(attempts, key=lambda call: call["number"])
-    lines = ["What was sent:"]
+    lines = ["Requests:"]
     for call in ordered:
         elapsed = _get_time(call) - _get_time(ordered[0])
         outcome = _format_outcome(call)
@@ -165,7 +164,7 @@ def _format_outcome(call: Call) -> str:
     status = call.get("status")
     if status is not None:
         wait = get_told_wait(call)
-        retry = "" if wait is None else f", to be tried again after {wait:g} s"
+        retry = "" if wait is None else f", retry after {wait:g} s"
         return f"status {status}{retry}"
     if call.get("cut_off"):
         return "a stream that ended in the middle"

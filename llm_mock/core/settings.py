@@ -40,7 +40,7 @@ class Settings(NamedTuple):
     missing_reply_advice: str | None = None
     """The fix at the end of the message about a call without a reply; None is that for a test."""
     unused_reply_advice: str = (
-        "Remove the reply, correct its conditions, or say optional=True for a reply that may be "
+        "Remove the reply, correct its conditions, or pass optional=True if the reply may stay "
         "unused."
     )
     """The fix at the end of the message about an unused reply."""

@@ -98,7 +98,7 @@ def _read_arguments(name: str, arguments: JSONObject | str | None) -> JSONObject
     if not isinstance(parsed, dict):
         raise InvalidReply(
             f"The arguments of the tool call {name!r} are not a JSON object: {shorten(arguments)}. "
-            "Correct them, or use BrokenToolCall where the model is to be wrong on purpose."
+            "Correct them, or use BrokenToolCall to simulate a wrong tool call on purpose."
         )
     return parsed
 

@@ -224,7 +224,7 @@ def parse_vector(vector: object, expected: str, dimensions: int | None = None) -
     __tracebackhide__ = True
     # A text is iterable too, and its letters are no vector.
     if not isinstance(vector, Iterable) or isinstance(vector, (str, bytes)):
-        raise InvalidReply(_format_invalid_vector("no list", vector, expected))
+        raise InvalidReply(_format_invalid_vector("an object that is not a list", vector, expected))
     numbers = list(vector)
     is_complete = _fits(numbers, dimensions or len(numbers))
     if not numbers or not is_complete or not all(map(_is_number, numbers)):
@@ -240,7 +240,7 @@ def _is_number(value: object) -> bool:
 
 
 def _format_invalid_vector(problem: str, vector: object, expected: str) -> str:
-    return f"This is not a vector of the model, but {problem}: {shorten(vector)}. {expected}"
+    return f"Expected a vector of the model, got {problem}: {shorten(vector)}. {expected}"
 
 
 def format_unsupported_item(item: object) -> str:
@@ -256,8 +256,8 @@ def _format_wrong_length(
 ) -> str:
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     return (
-        f"The vector that is set for {shown_item} has {len(vector.numbers)} numbers, but the "
-        f"request to {model_id!r} is answered with {size}. Set a vector of {size} numbers, or "
+        f"The vector for {shown_item} has {len(vector.numbers)} numbers, but the answer to this "
+        f"request to {model_id!r} has {size}. Set a vector of {size} numbers, or "
         f"assign another length to mock.get_embedding_model({model_id!r}).dimensions."
         f"{format_notes(format_location(vector.place))}"
     )

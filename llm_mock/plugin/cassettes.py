@@ -272,9 +272,9 @@ class ItemCassette:
                     lines.append(f"  {verdict['call']}: {text}")
         if lines:
             path = format_path(self.cassette.path)
-            problem = f"The verification of the cassette {path} fails:"
+            problem = f"The verification of the cassette {path} failed:"
             command = get_recording_command("rewrite")
-            fix = f"If the provider answers otherwise now, record it again: {command}"
+            fix = f"If the provider's answers have changed, record the cassette again: {command}"
             pytest.fail("\n".join([problem, *lines, fix]), pytrace=False)
 
     def end(self) -> None:
@@ -299,11 +299,11 @@ class ItemCassette:
     def _explain_empty(self) -> str:
         """Return why a test that passed recorded nothing."""
         if self.cassette.left_alone:
-            return "its calls went to hosts that are left alone"
+            return "its calls went to hosts that are not mocked"
         mock = current_mock_if_created()
         answered = 0 if mock is None else len(mock.calls)
         if not answered:
-            return "it asked no model"
+            return "it called no model"
         calls = "call was" if answered == 1 else "calls were"
         return (
             f"its {answered:,} {calls} answered by the mock (replies of the test and calls of "

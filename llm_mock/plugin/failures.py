@@ -28,7 +28,7 @@ The process that ran the test redacts them: only there all secrets of the test a
 """
 PAYLOAD = (
     "response.json() of llm is the provider's payload, as in production (ini "
-    "llm_mock_production_responses): the data of an answer is json.loads(response.text())."
+    "llm_mock_production_responses). To get the data of an answer, use json.loads(response.text())."
 )
 _PACKAGE = os.path.dirname(llm_mock.__file__) + os.sep
 _PLUGIN = os.path.join(_PACKAGE, "plugin", "")

@@ -43,7 +43,7 @@ SDKS = frozenset(
 PREFIXES = ("google.genai", "langchain")
 """The beginnings of the names of further modules: LangChain has a package for each provider."""
 ADVICE = (
-    "Calls of what is patched never reach the mock. Remove the patch or the replies; "
+    "Calls to patched objects never reach the mock. Remove the patch or the replies; "
     "`llm-mock migrate` rewrites such tests."
 )
 

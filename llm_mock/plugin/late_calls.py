@@ -11,7 +11,7 @@ from llm_mock.support.text import format_count
 
 TITLE = "LLM calls after the end of their test"
 ADVICE = (
-    "Each was answered by the replies of its own test, and is in the history of no other. Make the "
+    "Each call got a reply of its own test, and is not in the history of other tests. Make the "
     "test wait for what it starts: thread.join(), executor.shutdown(), await task. Start workers "
     "that several tests share in a fixture of a wider scope."
 )

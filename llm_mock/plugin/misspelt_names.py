@@ -132,7 +132,7 @@ def _suggest_template(error: BaseException, line: str) -> str | None:
         if name in TEMPLATES:
             return (
                 f"{error}. Write templates.{TEMPLATES[name]}() of llm_mock, which raises the "
-                f"{name} of the SDK that asks."
+                f"{name} of the calling SDK."
             )
     return None
 

@@ -50,7 +50,7 @@ def _find_problem(config: pytest.Config) -> str | None:
         if not _has_passed_tests(config):
             return None
         return (
-            "no test that passed has a cassette. Mark each test that asks a model with "
+            "no test that passed has a cassette. Mark each test that calls a model with "
             "@pytest.mark.llm_mock_cassette, or run without the option."
         )
     if any(use["calls"] for use in uses.values()):
@@ -60,7 +60,7 @@ def _find_problem(config: pytest.Config) -> str | None:
         return None
     return (
         "the cassettes of the tests that passed stayed empty. Correct what is listed above, or "
-        "run without the option if these tests ask no model."
+        "run without the option if these tests call no model."
     )
 
 
@@ -95,7 +95,7 @@ def _write_left_alone(reporter: pytest.TerminalReporter, uses: Mapping[str, Cass
         return
     reporter.section("LLM calls that no cassette holds")
     reporter.write_line(_join_lines(sorted(lines)))
-    reporter.write_line("Their hosts are left alone. To record and replay them:")
+    reporter.write_line("Their hosts are not mocked. To record and replay them:")
     reporter.write_line(_join_lines(f"  {fix}" for fix in sorted(fixes)))
 
 

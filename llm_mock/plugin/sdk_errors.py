@@ -50,7 +50,7 @@ def explain_sdk_error(error: BaseException | None, mock: Mock, calls: Sequence[C
     attempts = format_count(_count_attempts(calls), "attempt")
     return (
         f"The {kind.__name__} of a reply{place} reaches an SDK as a failed request. The SDK raised "
-        f"{raised} after {attempts}, as in production: expect {raised} in place of {kind.__name__}."
+        f"{raised} after {attempts}, as in production: expect {raised} instead of {kind.__name__}."
     )
 
 
@@ -68,12 +68,12 @@ def _explain_template_error(error: BaseException, place: str) -> str:
             expected = of_sdk if isinstance(error, type(link)) else type(error).__name__
             return (
                 f"The SDK raised {of_sdk} for the error of the reply{place}. The application's "
-                f"framework raised {raised} in its place: expect that, as in "
+                f"framework raised {raised} instead. Expect it with "
                 f"pytest.raises({expected})."
             )
     return (
-        f"The error of the reply{place} is raised as {raised}, as in production: a test that waits "
-        f"for an error expects {raised}."
+        f"The error of the reply{place} is raised as {raised}, as in production. If the test "
+        f"expects an error, expect {raised}."
     )
 
 
@@ -99,15 +99,15 @@ def explain_retries(calls: Sequence[Call], error: BaseException | None) -> str:
         if call["error"] is None and failed["error"] is not None:
             return (
                 f"Call {number} is a retry of call {number - 1} by the SDK, which got an answer. "
-                "An error that stays is one of set_error(); a client without retries is made with "
-                "max_retries=0."
+                "For an error on every attempt, use set_error(). To disable retries, create the "
+                "client with max_retries=0."
             )
     if not retries or not isinstance(error, AssertionError):
         return ""
     named = ", ".join(map(str, retries))
     return (
-        f"The SDK retried failed calls, and each attempt is a call of its own. Retries: {named}. A "
-        "client without retries is made with max_retries=0."
+        f"The SDK retried failed calls, and each attempt is a call of its own. Retries: {named}. "
+        "To disable retries, create the client with max_retries=0."
     )
 
 
@@ -130,8 +130,8 @@ def explain_missing_error(error: BaseException | None, calls: Sequence[Call]) ->
     if not is_missing or not calls or any(call["error"] for call in calls):
         return ""
     return (
-        "Each call was answered. An error is one of set_error(model, error), such as "
-        "templates.rate_limit() of llm_mock; a text about an error is an answer."
+        "Each call got an answer. To let a call fail, use set_error(model, error) with an error "
+        "such as templates.rate_limit() of llm_mock. A text about an error is an answer."
     )
 
 

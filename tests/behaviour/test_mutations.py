@@ -224,10 +224,10 @@ def test_a_prompt_of_one_rule_is_not_deleted() -> None:
 @pytest.mark.parametrize(
     ("kind", "advice"),
     [
-        ("text", "assert the result that the application makes of '{\"a\": 1}'"),
+        ("text", "assert the result of the application for '{\"a\": 1}'"),
         ("empty", "assert what the application does with an empty answer, or the result of"),
         ("no-tool-call", "assert the effect of the tool weather, or mock.calls[-1].tool_results"),
-        ("error", "assert the result of this answer; test failures by mock.set_error('gpt-4o'"),
+        ("error", "assert the result of this answer; test failures with mock.set_error('gpt-4o'"),
         ("no-error", "assert the error: with pytest.raises"),
         ("dropped-call", "assert_llm_called_times(mock, 'gpt-4o', "),
         ("prompt", "mock.assert_called_with(prompt='How is Rome?')"),

@@ -26,7 +26,7 @@ def test_the_catalogue_is_listed_in_columns() -> None:
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert [line.split()[0] for line in lines] == list(CATALOGUE)
-    assert lines[0] == "fenced-json         The JSON stands in a Markdown code fence."
+    assert lines[0] == "fenced-json         The JSON is in a Markdown code fence."
     assert len({line.index(CATALOGUE[line.split()[0]].description) for line in lines}) == 1
 
 

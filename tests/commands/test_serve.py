@@ -287,11 +287,11 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
             "replies:\n  - {model: m, txt: Hello}",
             "script.yaml:2: reply 1: unknown key 'txt'; did you mean 'text'?",
         ),
-        ("replies:\n  - {text: a}\n  - {model: m}", "script.yaml:3: reply 2: says nothing."),
+        ("replies:\n  - {text: a}\n  - {model: m}", "script.yaml:3: reply 2: has no content."),
         ("replies:\n  - {text: a, data: {}}", "script.yaml:2: reply 1: A Reply has one content"),
         (
             "replies:\n  - {data: {}, error: timeout}",
-            "script.yaml:2: reply 1: has an error, beside which",
+            "script.yaml:2: reply 1: has an error. Only text",
         ),
         ("replies:\n  - {error: nothing}", "script.yaml:2: reply 1: error: "),
         (
@@ -300,15 +300,15 @@ def test_without_a_script_it_answers_all_the_same(serve: Serve) -> None:
         ),
         (
             "replies:\n  - {text: a}\n  - {text: b}",
-            "script.yaml:3: reply 2: is never given, as that on line 2",
+            "script.yaml:3: reply 2: is never used, because that on line 2",
         ),
         (
             "replies:\n  - {text: a, times: 1}\n  - {text: b, prompt: ''}",
-            "script.yaml:3: reply 2: prompt='' fits every text: leave it out,",
+            "script.yaml:3: reply 2: prompt='' matches every text: remove it,",
         ),
         (
             "replies:\n  - {text: a, tool_result: b, has_tool_result: false}",
-            "script.yaml:2: reply 1: has_tool_result=False beside tool_result: no call fits both;",
+            "script.yaml:2: reply 1: has_tool_result=False beside tool_result: no call matches",
         ),
         ("replies:\n  - {text: [a", "script.yaml:3: is not valid YAML"),
         ("- a", "script.yaml:1: "),

@@ -264,24 +264,24 @@ def test_of_calls_that_are_no_longer_kept_the_number_stays(serve: Serve) -> None
             "replies[0].tool_calls[1]: 'name' is missing\n"
             "replies[0].tool_calls[1]: unknown key 'nam'; did you mean 'name'?",
         ),
-        ({"replies": [{"text": "a"}, {"model": "m"}]}, "replies[1]: says nothing. Give it text,"),
+        ({"replies": [{"text": "a"}, {"model": "m"}]}, "replies[1]: has no content. Give it text,"),
         ({"replies": [{"text": "a", "data": {}}]}, "replies[0]: A Reply has one content"),
         (
             {"replies": [{"data": {}, "error": "timeout"}]},
-            "replies[0]: has an error, beside which only text or chunks make sense",
+            "replies[0]: has an error. Only text or chunks can be given",
         ),
         (
             {"replies": [{"text": "a"}, {"model": "m", "text": "b"}, {"text": "c"}]},
-            "replies[2]: is never given, as replies[0] is for the same calls, and they all. "
+            "replies[2]: is never used, because replies[0] answers all of the same calls. "
             "Give one of them a prompt, a system or times.",
         ),
         (
             {"replies": [{"text": "a", "times": 1}, {"prompt": "", "text": "b"}]},
-            "replies[1]: prompt='' fits every text: leave it out, or give what the prompt",
+            "replies[1]: prompt='' matches every text: remove it, or give a part of the prompt",
         ),
         (
             {"replies": [{"text": "a"}, {"tool_result": "x", "has_tool_result": False}]},
-            "replies[1]: says nothing.",
+            "replies[1]: has no content.",
         ),
         (b"", "The body is not valid JSON: EOF while parsing a value at line 1 column 0"),
         (b"{", "The body is not valid JSON: EOF while parsing an object at line 1 column 1"),
@@ -328,7 +328,7 @@ def test_a_body_that_is_too_large_is_refused(client: Client, name: str, size: in
         ({"name": "refusal", "times": 0}, "times: should be at least 1"),
         ({"name": "refusal", "times": True}, "times: should be a whole number, not true"),
         ({"name": "refusal", "time": 1}, "unknown key 'time'; did you mean 'times'?"),
-        ({"name": "ratelimit"}, "There is no misbehaviour 'ratelimit'. Did you mean 'rate-limit'?"),
+        ({"name": "ratelimit"}, "Unknown misbehaviour 'ratelimit'. Did you mean 'rate-limit'?"),
     ],
 )
 def test_what_is_wrong_with_a_misbehaviour_is_told(

@@ -35,10 +35,10 @@ def test_all_that_is_wanted_must_hold_in_one_call() -> None:
     with pytest.raises(AssertionError) as caught:
         model.assert_called_with("pears", schema=Answer, system="Be brief")
     assert str(caught.value) == (
-        "No call of model 'm' fits: schema Answer, prompt contains 'pears', system contains 'Be "
-        "brief'.\n"
-        "Nearest is call 2, but the schema is none, not Answer and the system prompt '' is not one "
-        "that contains 'Be brief'.\n"
+        "No call of model 'm' matches: schema Answer, prompt contains 'pears', system contains "
+        "'Be brief'.\n"
+        "The nearest is call 2, but the schema is none, not Answer and the system prompt '' is not "
+        "one that contains 'Be brief'.\n"
         "Calls that were made:\n"
         "  1. m  'Count the apples'  schema Answer  → {\"value\": 1}\n"
         "  2. m  'Count the pears'  → {\"value\": 1}"
@@ -96,7 +96,7 @@ def test_what_the_only_call_was_like_is_asserted(
         calls.assert_called_with(**wanted)
         calls.assert_called_once_with(**wanted)
         for refused in (calls.assert_called_with, calls.assert_called_once_with):
-            with pytest.raises(AssertionError, match=r"fits: .*\nNearest is call 1, but "):
+            with pytest.raises(AssertionError, match=r"matches: .*\nThe nearest is call 1, but "):
                 refused(**other)
 
 
@@ -120,7 +120,7 @@ def test_of_equally_near_calls_the_one_with_the_nearest_texts_is_shown(
     model.prompt("How is the weather in Rome?", system="Be kind").text()
     result = llm.ToolResult(name="look_up", output="sunny", tool_call_id="1")
     model.prompt("", tool_results=[result]).text()
-    with pytest.raises(AssertionError, match=rf"\nNearest is call {nearest}, but "):
+    with pytest.raises(AssertionError, match=rf"\nThe nearest is call {nearest}, but "):
         mock_llm_responses.assert_called_with(**conditions)
 
 

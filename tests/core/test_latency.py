@@ -381,11 +381,11 @@ def test_a_timeout_in_real_time_comes_when_it_is_over() -> None:
         ({"real_time": 1}, "Latency(real_time=1): give True or False."),
         (
             {"first_chunk": 1e30},
-            "Latency(first_chunk=1e+30): nothing may take longer than 86,400 seconds.",
+            "Latency(first_chunk=1e+30): the limit is 86,400 seconds.",
         ),
         (
             {"chunks_per_second": 1e-9},
-            "Latency(chunks_per_second=1e-09): nothing may take longer than 86,400 seconds.",
+            "Latency(chunks_per_second=1e-09): the limit is 86,400 seconds.",
         ),
         ({"timeout": 0}, "Latency(timeout=0): give seconds above 0, or None."),
     ],

@@ -317,7 +317,7 @@ def test_a_list_of_texts_is_data_and_hints_at_the_other_meaning() -> None:
     get_model = create_mock_get_model()
     for method in (get_model.set, get_model.add, get_model.set_response):
         with pytest.warns(
-            ListReplyWarning, match=r"answered \[\"a\", \"b\"\]\. For .* script\('m'"
+            ListReplyWarning, match=r"list \[\"a\", \"b\"\]\. For .* script\('m'"
         ) as caught:
             method("m", ["a", "b"])
         assert caught[0].filename == __file__
@@ -326,7 +326,7 @@ def test_a_list_of_texts_is_data_and_hints_at_the_other_meaning() -> None:
     get_model.set("m", [1])
     get_model.set("m", ["a"], schema="Names")
     with pytest.raises(
-        InvalidReply, match=r"For one reply after the other write script\('m', first, second\)"
+        InvalidReply, match=r"For one reply per call, write script\('m', first, second\)"
     ):
         get_model.set("m", [ConnectionError("down"), "up"])
 
@@ -422,7 +422,7 @@ def test_an_unexpected_call_shows_20_replies_and_counts_the_others(strict: LLMMo
 
 
 TOKENS = (
-    " If these numbers are tokens of a text, let the application send the text, in LangChain by "
+    " If these numbers are tokens of a text, let the application send the text. In LangChain, use "
     "OpenAIEmbeddings(check_embedding_ctx_length=False)."
 )
 
@@ -443,7 +443,7 @@ def test_an_unexpected_item_to_embed_is_shown(
     model = strict.get_embedding_model("e")
     with pytest.raises(UnexpectedCall) as caught:
         model.embed(item)
-    assert f"the embedding model 'e' was asked to embed: {shown} Set it by" in str(caught.value)
+    assert f"this input of the embedding model 'e': {shown} Set one with" in str(caught.value)
 
 
 def test_an_unexpected_call_says_that_nothing_was_configured(strict: LLMMock) -> None:
@@ -465,12 +465,12 @@ async def later(text: str) -> bool:
     [
         (
             {"prompt": ""},
-            "prompt='' fits every text: leave it out, or give what the prompt contains.",
+            "prompt='' matches every text: remove it, or give a part of the prompt. To match an ",
         ),
-        ({"system": re.compile("")}, "system=re.compile('') fits every text"),
+        ({"system": re.compile("")}, "system=re.compile('') matches every text"),
         (
             {"options": {"top_p": float("nan")}},
-            'options={"top_p": NaN}: NaN is equal to nothing, so no call fits it',
+            'options={"top_p": NaN}: NaN is equal to nothing, so no call matches it',
         ),
         (
             {"options": {"a": {"b": [float("nan")]}}},
@@ -527,8 +527,8 @@ def test_what_no_call_can_be_like_is_refused_by_add(wanted: dict[str, Any], mess
         (
             {"times": 2},
             (
-                "set() has no argument 'times': a standing reply answers every call. A reply that "
-                "is used once is queued: add(…, times=…)."
+                "set() has no argument 'times', because its reply answers every call. To queue a "
+                "reply, write add(…, times=…)."
             ),
         ),
     ],
@@ -542,12 +542,12 @@ def test_set_refuses_an_argument_of_add(given: dict[str, Any], message: str) -> 
 @pytest.mark.parametrize(
     ("conditions", "asked", "miss"),
     [
-        ({"tool_result": "found"}, {}, "it returns no result of a tool"),
-        ({"has_tool_result": True}, {}, "it returns no result of a tool"),
+        ({"tool_result": "found"}, {}, "it has no tool result"),
+        ({"has_tool_result": True}, {}, "it has no tool result"),
         (
             {"has_tool_result": False},
             {"tool_results": [FOUND]},
-            "it returns a result of a tool",
+            "it has a tool result",
         ),
         (
             {"tool_result": "found"},
@@ -573,9 +573,9 @@ def test_a_message_says_which_result_of_a_tool_was_missed(
     ("conditions", "problem"),
     [
         ({"has_tool_result": "yes"}, "has_tool_result='yes': give True or False"),
-        ({"tool_result": ""}, "tool_result='' fits every text"),
+        ({"tool_result": ""}, "tool_result='' matches every text"),
         ({"tool_result": 5}, "tool_result=5: give a text that the tool_result contains"),
-        ({"tool_result": "a", "has_tool_result": False}, "no call fits both"),
+        ({"tool_result": "a", "has_tool_result": False}, "no call matches both"),
     ],
 )
 def test_a_condition_on_results_of_tools_can_hold(conditions: dict[str, Any], problem: str) -> None:

@@ -156,8 +156,9 @@ def test_a_response_of_an_sdk_is_no_reply(mock_llm_responses: LLMMock, package: 
     with pytest.raises(InvalidReply) as raised:
         mock_llm_responses.set("m", response)
     assert str(raised.value) == (
-        f"This is no reply, but a {type(response).__name__} of {package}, which the SDK makes of a "
-        "reply. Give what the model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+        f"Expected a reply, got a {type(response).__name__} of {package}, which the SDK creates "
+        "from a reply. Give the answer of the model: a text, data, a ToolCall, or Reply(text, "
+        "tool_calls=[…])."
     )
 
 
@@ -169,8 +170,8 @@ def test_a_mock_that_returns_nothing_of_ones_own_is_no_reply(
     with pytest.raises(InvalidReply) as raised:
         mock_llm_responses.set("m", double)
     assert str(raised.value) == (
-        f"This is no reply, but a {type(double).__name__} without a return_value. Give what the "
-        "model says: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
+        f"Expected a reply, got a {type(double).__name__} without a return_value. Give the answer "
+        "of the model: a text, data, a ToolCall, or Reply(text, tool_calls=[…])."
     )
 
 
@@ -202,9 +203,7 @@ def test_other_instances_are_data(mock_llm_responses: LLMMock) -> None:
     "content", [{"text": "x"}, {"chunks": ["x"]}, {"data": {}}, {"tool_calls": ToolCall("f", {})}]
 )
 def test_a_content_before_an_error_needs_the_number_of_its_chunks(content: dict[str, Any]) -> None:
-    with pytest.raises(
-        InvalidReply, match="give error_after, the number of chunks before the error, or leave"
-    ):
+    with pytest.raises(InvalidReply, match="give error_after, the number of chunks before the "):
         Reply(**content, error=ConnectionError("cut"))
     Reply(**content, error=ConnectionError("cut"), error_after=0)
     Reply(error=ConnectionError("cut"))
@@ -229,9 +228,9 @@ def test_a_whole_response_is_not_what_the_model_says(
     with pytest.raises(InvalidReply) as caught:
         mock_llm_responses.set("m", whole)
     assert str(caught.value) == (
-        "This is no reply, but a whole response of a provider. Give what the model says: a text, "
-        "data, a ToolCall, or Reply(text, tool_calls=[…]). Reply(body=…) sends a response as it "
-        "is, and Reply(data=…) takes it as data."
+        "Expected a reply, got a whole response of a provider. Give the answer of the model: a "
+        "text, data, a ToolCall, or Reply(text, tool_calls=[…]). Reply(body=…) sends a response "
+        "unchanged, and Reply(data=…) sends it as data."
     )
     mock_llm_responses.set("m", Reply(data=whole))
     assert llm.get_model("m").prompt("Hi").json() == whole

@@ -138,7 +138,7 @@ def test_what_is_no_reply_is_refused_at_once(
 @pytest.mark.parametrize("configure", [LLMMock.set, LLMMock.add, LLMMock.set_error])
 def test_the_model_comes_first(configure: Callable[..., None]) -> None:
     with pytest.raises(
-        InvalidReply, match=r'not the name of a model: {"x": 1}\. The model comes first'
+        InvalidReply, match=r'not the name of a model: {"x": 1}\. Pass the model first'
     ):
         configure(create_mock_get_model(), {"x": 1}, ValueError("bad"))
 
@@ -199,7 +199,7 @@ def test_a_function_must_return_a_reply(result: Any) -> None:
 
     with pytest.raises(
         InvalidReply,
-        match=r"function .*answer\(\) \(tests/core/test_replies.py:\d+\) returned what is not",
+        match=r"function .*answer\(\) \(tests/core/test_replies.py:\d+\) returned something that",
     ):
         MockLLMModel("m", answer).prompt("Hi")
 

@@ -83,7 +83,7 @@ def test_a_class_without_a_parameter_has_no_line() -> None:
     assert str(explain_bug(raised.value)).startswith("The reply function takes one argument, ")
 
 
-HINT = ". A reply function gets the request, not its text, which is request.prompt."
+HINT = ". A reply function receives the request; its text is request.prompt."
 
 
 @pytest.mark.parametrize(

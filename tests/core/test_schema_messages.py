@@ -59,7 +59,7 @@ def test_a_union_is_shown(keyword: str) -> None:
         "$defs": DEFINITIONS,
     }
     lines = warn_of(schema, {"result": {"amount": 3}})
-    assert lines[0].endswith("breaks the schema final_result that the call asked for:")
+    assert lines[0].endswith("violates the schema final_result of the call:")
     assert lines[-3:] == [
         'The reply: {"result": {"amount": 3}}',
         'Expected: {"result": {"kind": "Approved", "data": {"amount": integer}} or {"kind": '
@@ -97,7 +97,7 @@ def test_a_union_is_shown(keyword: str) -> None:
 )
 def test_a_schema_without_a_name_is_shown_by_its_form(schema: dict[str, Any], form: str) -> None:
     lines = warn_of(schema, Reply("no JSON"))
-    assert lines[0].endswith("breaks the schema that the call asked for:")
+    assert lines[0].endswith("violates the schema of the call:")
     assert lines[-2] == f"Expected: {form}"
 
 
@@ -121,5 +121,5 @@ def test_an_invalid_schema_is_shown_as_far_as_it_goes(schema: dict[str, Any]) ->
 def test_a_schema_with_a_name_is_shown_by_it(field: dict[str, Any]) -> None:
     schema = {"title": "Named", "type": "object", "properties": {"a": field}, "required": ["a"]}
     lines = warn_of(schema, {"b": 1})
-    assert lines[0].endswith("breaks the schema Named that the call asked for:")
+    assert lines[0].endswith("violates the schema Named of the call:")
     assert lines[-2] == 'The reply: {"b": 1}'

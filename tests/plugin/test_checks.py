@@ -249,10 +249,10 @@ def test_a_list_of_texts_is_explained_where_its_test_fails(pytester: pytest.Pyte
     )
     result = pytester.runpytest("-Wignore")
     result.assert_outcomes(failed=3, passed=1)
-    hint = "This list of texts is data: each call of 'm' is answered *script('m', first, second)*"
+    hint = "This list of texts is structured data: each call of 'm' *script('m', first, second)*"
     result.stdout.fnmatch_lines(["*- LLM calls -*", "  1. m  'Hello'  → *", hint])
     result.stdout.fnmatch_lines(["*One queued reply for it was used up*", hint])
-    assert result.stdout.str().count("This list of texts is data") == 2
+    assert result.stdout.str().count("This list of texts is structured data") == 2
 
 
 def test_what_the_application_swallowed_stands_whole_beside_another_failure(
@@ -279,7 +279,7 @@ def test_what_the_application_swallowed_stands_whole_beside_another_failure(
             "Configure one with *",
             "  1. m  'Hello'* raised: see above",
             "*- LLM calls -*",
-            "The reply scripted for 'm' (*.py:13) breaks the schema that the call asked for:",
+            "The reply scripted for 'm' (*.py:13) violates the schema of the call:",
             "  - the answer: 'a' is a required property, but 'b' was given",
             'Expected: {"a": …}',
             "  1. m  'Hello'* raised: see above",
@@ -487,7 +487,7 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
             "*::test_broken",
             "*test_a_reply_that_breaks*.py:10: SchemaViolationWarning: The reply scripted for 'm' "
             "(test_a_*.py:13) "
-            "breaks the schema Person that the call asked for:",
+            "violates the schema Person of the call:",
             "    - the answer.age: 'old' is not of type 'integer'",
             '  The reply: {"name": "Ada", "age": "old"}',
             "  Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
@@ -536,7 +536,7 @@ def test_a_failing_test_shows_each_broken_schema_once(pytester: pytest.Pytester)
     place = "test_a_failing_test_shows_each_broken_schema_once.py:6"
     shown = result.stdout.str().partition("- LLM calls -")[2].splitlines()
     assert shown[3:8] == [
-        f"The reply scripted for 'm' ({place}) breaks the schema Person that the call asked for:",
+        f"The reply scripted for 'm' ({place}) violates the schema Person of the call:",
         "  - the answer: 'name' is a required property, but 'city' was given",
         'The reply: {"city": "Rome"}',
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
@@ -553,10 +553,7 @@ def test_a_reply_that_breaks_the_schema_can_be_an_error(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(
         [
             "*_ test_broken _*",
-            (
-                "The reply scripted for 'm' (test_a_*.py:13) breaks the schema Person that the "
-                "call asked for:"
-            ),
+            ("The reply scripted for 'm' (test_a_*.py:13) violates the schema Person of the call:"),
             "  - the answer.age: 'old' is not of type 'integer'",
         ]
     )
@@ -670,9 +667,9 @@ def test_real_models_can_be_refused(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest()
     result.assert_outcomes(failed=3, passed=1)
     result.stdout.fnmatch_lines(
-        ["*The real model 'provider' was about to execute in *::test_refused. It was made by*"]
+        ["*The real model 'provider' was about to execute in *::test_refused. The application*"]
     )
-    advice = "*@pytest.mark.llm_live*llm_mock_passthrough; with ini llm_mock_strict = warn the *"
+    advice = "*@pytest.mark.llm_live*llm_mock_passthrough. With ini llm_mock_strict = warn, the *"
     result.stdout.fnmatch_lines([advice])
 
 

@@ -108,7 +108,7 @@ def test_a_server_of_the_run_is_listed_and_named_when_it_is_to_be_recorded(
         [
             *listed,
             "*Cassettes that stayed empty*",
-            "  test_it.py::test_it: its calls went to hosts that are left alone",
+            "  test_it.py::test_it: its calls went to hosts that are not mocked",
             f"{NOTHING}the cassettes of the tests that passed stayed empty.*",
         ]
     )
@@ -157,12 +157,12 @@ RECORDING_NOTHING = pytest.mark.parametrize(
     [
         (
             "def test_it():\n    pass\n",
-            [f"{NOTHING}no test that passed has a cassette. Mark each test that asks a model *"],
+            [f"{NOTHING}no test that passed has a cassette. Mark each test that calls a model *"],
         ),
         (
             PURE,
             [
-                "  test_it.py::test_pure: it asked no model",
+                "  test_it.py::test_pure: it called no model",
                 f"{NOTHING}the cassettes of the tests that passed stayed empty. *",
             ],
         ),
@@ -234,7 +234,7 @@ def test_a_test_that_asks_no_model_is_told_and_harmless_beside_one_that_records(
         result = pytester.runpytest("--llm-mock-record=once", "-o", f"llm_mock_hosts={server.host}")
         result.assert_outcomes(passed=2)
         assert result.ret == pytest.ExitCode.OK
-        result.stdout.fnmatch_lines(["  test_it.py::test_pure: it asked no model"])
+        result.stdout.fnmatch_lines(["  test_it.py::test_pure: it called no model"])
         result.stdout.no_fnmatch_line("*test_it.py::test_it: *")
         assert len(server.requests) == 1, answers
     assert TEXT in CASSETTE.read_text()

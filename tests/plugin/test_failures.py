@@ -101,8 +101,8 @@ def test_unused_replies_fail_the_test_once_and_clearly(pytester: pytest.Pytester
             "  - n  → raises ValueError('bad')  (test_*.py:6)",
             "    nearest call: 1, but the model is m, not n",
             (
-                "Remove the reply, correct its conditions, or say optional=True for a reply that "
-                "may be unused."
+                "Remove the reply, correct its conditions, or pass optional=True if the reply may "
+                "stay unused."
             ),
             "*- LLM calls -*",
             "  1. m  'Hello'  → 'x'",
@@ -234,7 +234,7 @@ def test_the_commonest_mistakes_are_shown_for_what_they_are(pytester: pytest.Pyt
         (
             "gpt-4o-mini",
             38,
-            "it was made before this was configured: set the reply before the call",
+            "it was made before the reply was configured: configure the reply before the call",
         ),
     ]
     sections = [
@@ -306,7 +306,7 @@ def test_a_failure_says_what_was_configured_only_where_a_call_or_a_reply_was_lef
             "(test_it.py:19, not used)"
         ),
         (
-            "    nearest call: 1, but what it wants of the call raised ZeroDivisionError: "
+            "    nearest call: 1, but a condition of the reply raised ZeroDivisionError: "
             "division by zero"
         ),
         "  - *  → raises ValueError('bad')  (test_it.py:16)",

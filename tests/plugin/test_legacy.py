@@ -141,9 +141,9 @@ def test_a_test_that_still_patches_get_model_beside_its_replies_is_warned_of(
             "No model was called, but replies were configured:",
             "  - gpt-4o  → 'new'  (test_a_test_that_still*.py:21, not used)",
             (
-                "This test patches app.get_model by hand (MagicMock, *:22). Calls of what is "
-                "patched never reach the mock. Remove the patch or the replies; `llm-mock migrate` "
-                "rewrites such tests."
+                "This test patches app.get_model by hand (MagicMock, *:22). Calls to "
+                "patched objects never reach the mock. Remove the patch or the replies; "
+                "`llm-mock migrate` rewrites such tests."
             ),
             "*_ test_monkeypatched _*",
             (
@@ -238,7 +238,7 @@ SDK_PATCHES = """
         assert app.Client().own() == "new"
     """
 OF_PATCHES = (
-    "This test patches {} by hand ({}){}. Calls of what is patched never reach the mock. Remove "
+    "This test patches {} by hand ({}){}. Calls to patched objects never reach the mock. Remove "
     "the patch or the replies; `llm-mock migrate` rewrites such tests."
 )
 

@@ -31,9 +31,9 @@ MISTAKES = (
     ("llm_mock_cassette('a', name='b')", "It got name twice. Write *"),
     (
         "llm_mock_misbehaviour('fenced_json')",
-        "There is no misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *",
+        "Unknown misbehaviour 'fenced_json'. Did you mean 'fenced-json'? *",
     ),
-    ("llm_mock_misbehaviour(['refusal'])", "There is no misbehaviour *. Did you mean 'refusal'? *"),
+    ("llm_mock_misbehaviour(['refusal'])", "Unknown misbehaviour *. Did you mean 'refusal'? *"),
     (
         "llm_mock_misbehaviour('refusal', time=1)",
         "It has no parameter time; did you mean 'times'? Write *",

@@ -175,7 +175,7 @@ def test_a_failure_shows_the_misbehaviour_and_what_it_was_applied_to(
         [
             "*_ test_it[[]wrong-types[]] _*",
             "*- LLM misbehaviour -*",
-            "wrong-types: Values in the JSON have other types than were asked for.",
+            "wrong-types: Values in the JSON have the wrong types.",
             "Applied to call 1.",
             "*- LLM calls -*",
             '  1. gpt-4o-mini  \'Who?\'  schema Person  → {"name": ["Ada"], "age": "about 36"}',
@@ -231,7 +231,7 @@ def test_an_application_that_calls_tools_without_end_fails_though_it_swallows_th
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["The model called a tool 100 times without an end, and the application let it.*"]
+        ["The model called a tool 100 times, and the application did not stop it.*"]
     )
 
 

@@ -101,12 +101,15 @@ def test_after_a_strict_call(mock_llm_responses):
     mock_llm_responses.add("gpt-4o", "Hi")  # late
 """
 ORDER = (
-    "the text (test_it.py:{}) was used before it, and ended the application. Queue the tool call "
-    "first. For both in one answer, write Reply(text, tool_calls=[…])."
+    "the text (test_it.py:{}) was used before it, so the application made no further call. Queue "
+    "the tool call first. For both in one answer, write Reply(text, tool_calls=[…])."
 )
 ANSWERED = "another reply answered the only call that matches it  (test_it.py:{})"
 EARLIER = "an earlier reply of this line answered the only call that matches it  (test_it.py:{})"
-LATE = "nearest call: 1, but it was made before this was configured: set the reply before the call"
+LATE = (
+    "nearest call: 1, but it was made before the reply was configured: configure the reply before "
+    "the call"
+)
 EXPECTED = {
     "test_text_first": [ORDER],
     "test_text_before_a_standing_call": [ORDER],
@@ -252,8 +255,8 @@ def test_a_tool_call_that_set_repeats_is_named(pytester: pytest.Pytester) -> Non
     result = pytester.runpytest("--tb=line")
     result.assert_outcomes(failed=6)
     note = (
-        "The tool call of set() (test_it.py:{}) came again after the result of the tool, {}. "
-        "Queue the tool call and then the text: script(model, ToolCall(…), text)."
+        "The tool call of set() (test_it.py:{}) was returned again after the result of the tool, "
+        "{}. Queue the tool call and then the text: script(model, ToolCall(…), text)."
     )
     shown = result.stdout.str().splitlines()
     notes = [line for line in shown if line.startswith("The tool call of set()")]
@@ -314,8 +317,8 @@ def test_a_reply_that_was_replaced_before_its_call_is_named(pytester: pytest.Pyt
     result = pytester.runpytest("--tb=short")
     result.assert_outcomes(failed=5, passed=1)
     note = (
-        "The reply of set() (test_it.py:{}) replaced that of set() (test_it.py:{}) before a call "
-        "got it. For one reply after the other: script('{}', first, second)."
+        "The reply of set() (test_it.py:{}) replaced the reply of set() (test_it.py:{}) before "
+        "any call used it. For several replies in order, write script('{}', first, second)."
     )
-    shown = [line for line in result.stdout.str().splitlines() if "replaced that of" in line]
+    shown = [line for line in result.stdout.str().splitlines() if "replaced the reply of" in line]
     assert shown == [note.format(9, 8, "gpt-4o"), note.format(14, 13, "gpt-*")]

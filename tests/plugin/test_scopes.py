@@ -105,7 +105,7 @@ def test_a_queued_reply_for_the_whole_run_is_refused(pytester: pytest.Pytester) 
     result = pytester.runpytest()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
-        ["ERROR: add('m', …) in pytest_llm_mock_configure: a queued reply is used up by one test*"]
+        ["ERROR: add('m', …) is not possible in pytest_llm_mock_configure: the first test that *"]
     )
 
 
@@ -350,7 +350,7 @@ def test_an_assertion_names_the_fixture_that_hides_the_mock(pytester: pytest.Pyt
     result = pytester.runpytest()
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
-        ["*This is no mock of llm_mock, but {}. Where the project has a fixture mock_llm_calls*"]
+        ["*Expected a mock of llm_mock, got {}. If the project has its own fixture mock_llm_calls*"]
     )
 
 

@@ -167,21 +167,21 @@ def test_retried_by_llm(mock_llm_responses):
     assert False
 """
 RETRY = (
-    "Call {} is a retry of call {} by the SDK, which got an answer. An error that stays is one of "
-    "set_error(); a client without retries is made with max_retries=0."
+    "Call {} is a retry of call {} by the SDK, which got an answer. For an error on every attempt, "
+    "use set_error(). To disable retries, create the client with max_retries=0."
 )
 EXPECTED_ERROR = (
-    "The error of the reply (test_it.py:{1}) is raised as {0}, as in production: a test that waits "
-    "for an error expects {0}."
+    "The error of the reply (test_it.py:{1}) is raised as {0}, as in production. If the test "
+    "expects an error, expect {0}."
 )
 OF_FRAMEWORK = (
     "The SDK raised openai.RateLimitError for the error of the reply (test_it.py:{}). The "
-    "application's framework raised framework.{} in its place: expect that, as in "
+    "application's framework raised framework.{} instead. Expect it with "
     "pytest.raises({})."
 )
 NOTE = (
     "The {kind} of a reply (test_it.py:{line}) reaches an SDK as a failed request. The SDK raised "
-    "{raised} after {attempts}, as in production: expect {raised} in place of {kind}."
+    "{raised} after {attempts}, as in production: expect {raised} instead of {kind}."
 )
 
 
@@ -224,16 +224,16 @@ def test_the_error_of_the_sdk_is_named_with_the_attempts(pytester: pytest.Pytest
         EXPECTED_ERROR.format("openai.RateLimitError", 80),
         EXPECTED_ERROR.format("openai.RateLimitError", 115),
     ]
-    answered = [line for line in shown if line.startswith("Each call was answered.")]
+    answered = [line for line in shown if line.startswith("Each call got an answer.")]
     assert answered == [
-        "Each call was answered. An error is one of set_error(model, error), such as "
-        "templates.rate_limit() of llm_mock; a text about an error is an answer."
+        "Each call got an answer. To let a call fail, use set_error(model, error) with an error "
+        "such as templates.rate_limit() of llm_mock. A text about an error is an answer."
     ]
     retries = [line for line in shown if "is a retry of" in line]
     assert retries == [RETRY.format(3, 2), RETRY.format(2, 1)]
     # In test_assertion and test_each_attempt_is_a_call.
     attempts = [line for line in shown if line.startswith("The SDK retried")]
     assert attempts == 2 * [
-        "The SDK retried failed calls, and each attempt is a call of its own. Retries: 2, 3. A "
-        "client without retries is made with max_retries=0."
+        "The SDK retried failed calls, and each attempt is a call of its own. Retries: 2, 3. "
+        "To disable retries, create the client with max_retries=0."
     ]

@@ -81,8 +81,8 @@ TYPOS = {
         "*tool_call() has no argument 'city'. Write the arguments of the tool as a dict, *"
     ),
     "Reply(templates.rate_limit())": (
-        "*This is not text: an object of type Reply. It is a Reply already, as templates return "
-        "it: pass it without Reply()."
+        "*This is not text: an object of type Reply. It is already a Reply: pass it without "
+        "Reply()."
     ),
     "llm_mock.Rply": "*module 'llm_mock' has no attribute 'Rply'; did you mean 'Reply'?",
     "llm_mock.checks.contians": (
@@ -172,11 +172,11 @@ TYPOS = {
     ),
     "mock.set_error('m', 429)": (
         "*429 is a status, not an exception. Give templates.rate_limit() of llm_mock, or an "
-        "exception of the SDK with its response. For any answer with this status: *"
+        "exception of the SDK with its response. For another body with this status, *"
     ),
     "mock.set_error('m', 404)": (
         "*404 is a status, not an exception. Give an exception of the SDK with its response. For "
-        'any answer with this status: mock.on("POST", path, body, status=404).'
+        'another body with this status, write mock.on("POST", path, body, status=404).'
     ),
     "mock.set_error('m', 399)": "*InvalidReply: This is not an exception: 399. Give *",
     "mock.set_error('m', 600)": "*InvalidReply: This is not an exception: 600. Give *",
@@ -198,11 +198,11 @@ TYPOS = {
     "mock.set('m', Reply)": "*This is not a reply: the class Reply. Give an instance: Reply(…). *",
     "mock.set('m', 5)": "*This is not a reply: 5. A reply is a str, *",
     "Reply('x', chunks=['x'])": (
-        "*but text and chunks were given. The chunks together are the text: leave it out."
+        "*but text and chunks were given. The chunks together are the text: remove the text."
     ),
     "Reply('x', data=1)": "*A Reply has one content, but text and data were given.",
     "mock.set_error('m', [OSError, None])": (
-        "*set_error() takes one error. For one after the other write script('m', first, second)."
+        "*set_error() takes one error. For several errors in order, write script('m', *"
     ),
     "mock.set('*', 'x'); complete(); mock.assert_called_with(max_tokens=5)": (
         "*max_tokens was not sent, expected 5; the request has max_completion_tokens=99."
@@ -232,7 +232,7 @@ TYPOS = {
     "mock.set_error('m', len)": "*InvalidReply: This is not an exception: *",
     "import openai; mock.set_error('m', openai.RateLimitError('busy'))": (
         "*'response' and 'body'. Write templates.rate_limit() of llm_mock, which raises the "
-        "RateLimitError of the SDK that asks."
+        "RateLimitError of the calling SDK."
     ),
     "import anthropic; mock.set_error('m', anthropic.APIConnectionError())": (
         "*'request'. Write templates.no_connection() of llm_mock, which raises the *"
@@ -402,8 +402,8 @@ MISUSES = {
         'Requested at *.py:*. The paths of OpenAI begin with /v1: base_url="https://api.openai.com/v1".'
     ),
     "mock.set_embedding('m', 'Cat sleep.', [1]); embed('Cats sleep.'); assert False": (
-        "The vector of 'Cats sleep.' was computed, as set_embedding('m', …) was not given this "
-        "text; did you mean 'Cat sleep.'?"
+        "The vector of 'Cats sleep.' was computed, because set_embedding('m', …) has no vector for "
+        "this text; did you mean 'Cat sleep.'?"
     ),
 }
 

@@ -158,7 +158,7 @@ def test_a_setting_is_written_as_the_file_of_the_project_has_it(
         (
             1,
             'Queue one more: mock_llm_responses.add("gpt-4o", "…"), or a further reply in '
-            "script(). Where the application should not call again, correct it.",
+            "script(). If the application should not call again, correct the application.",
         ),
     ],
 )
@@ -362,6 +362,6 @@ def test_a_function_without_a_result_fails_the_test(
     result.assert_outcomes(failed=1)
     file = "test_a_function_without_a_result_fails_the_test.py"
     output = result.stdout.str()
-    start = f"The reply function test_it.<locals>.<lambda>() ({file}:6) returned what is not a "
-    assert output.count(f"\n{start}reply: None. Is a return statement missing? ") == 1
+    start = f"The reply function test_it.<locals>.<lambda>() ({file}:6) returned something that is "
+    assert output.count(f"\n{start}not a reply: None. Is a return statement missing? ") == 1
     assert "_base_client.py" not in output

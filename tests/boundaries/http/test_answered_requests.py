@@ -277,7 +277,7 @@ def test_an_embedding_that_was_not_configured_fails_a_strict_test(
     result.assert_outcomes(passed=passes, failed=not passes)
     if not passes:
         result.stdout.fnmatch_lines(
-            ["*No vector was configured for what the embedding model 'e' was asked to embed: *"]
+            ["*No vector was configured for this input of the embedding model 'e': *"]
         )
 
 

@@ -199,13 +199,13 @@ def test_a_vector_is_set_for_programs_at_the_server(
     ("item", "vector", "message"),
     [
         (1, [1.0], "Only str and bytes can be embedded, not 1"),
-        ("a", [], "This is not a vector of the model, but 0 values"),
-        ("a", "ab", "no list: 'ab'"),
-        ("a", None, "no list: null"),
+        ("a", [], "Expected a vector of the model, got 0 values"),
+        ("a", "ab", "not a list: 'ab'"),
+        ("a", None, "not a list: null"),
         ({}, None, "Only str and bytes can be embedded, not {}"),
         ({"a": [1.0]}, [1.0], 'Only str and bytes can be embedded, not {"a": '),
         ({1: [1.0]}, None, "Only str and bytes can be embedded, not 1"),
-        ({"a": "ab"}, None, "no list: 'ab'"),
+        ({"a": "ab"}, None, "not a list: 'ab'"),
         ("a", [float("nan")], "1 values"),
         ("a", [True], "1 values"),
     ],
@@ -220,19 +220,19 @@ def test_what_is_no_vector_is_refused(
 WRONG_LENGTH = {
     "http": (
         "openai.OpenAI().embeddings.create(model='text-embedding-3-small', input='a')",
-        "*The vector that is set for 'a' has 64 numbers, but the request to "
-        "'text-embedding-3-small' is answered with 1536. Set a vector of 1536 numbers, or assign "
+        "*The vector for 'a' has 64 numbers, but the answer to this request to "
+        "'text-embedding-3-small' has 1536. Set a vector of 1536 numbers, or assign "
         "another length to mock.get_embedding_model('text-embedding-3-small').dimensions.  "
         "(test_it.py:3)",
     ),
     "http, with dimensions": (
         "openai.OpenAI().embeddings.create(model='unknown', input='a', dimensions=8)",
-        "*The vector that is set for 'a' has 64 numbers, but the request to 'unknown' is answered "
-        "with 8. Set a vector of 8 numbers*",
+        "*The vector for 'a' has 64 numbers, but the answer to this request to 'unknown' has 8. "
+        "Set a vector of 8 numbers*",
     ),
     "llm": (
         "llm.get_embedding_model('text-embedding-3-small').embed('a')",
-        "*The vector that is set for 'a' has 64 numbers, *'text-embedding-3-small'*",
+        "*The vector for 'a' has 64 numbers, *'text-embedding-3-small'*",
     ),
 }
 

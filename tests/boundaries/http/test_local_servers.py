@@ -254,7 +254,7 @@ def test_a_failing_test_names_the_servers_that_were_left_alone(
     result.assert_outcomes(failed=6)
     chat = f"POST {foreign_server}/chat/completions"
     other = f"POST {foreign_server}/other/chat/completions"
-    listed = f"reached the mock. Left alone: {chat}, {other}."
+    listed = f"reached the mock. Not mocked: {chat}, {other}."
     of_sdk = f"left alone: {chat}. {advice}"
     if is_foreign and not is_taken_out:
         of_sdk = f"not mocked: {chat}"

@@ -287,7 +287,7 @@ def test_async_clients_are_answered_too(mock_llm_responses: LLMMock) -> None:
         ((1, "/v1/files", {}), {}, "This is not an HTTP method"),
         (("GET", "v1/files", {}), {}, "This is not the path of an endpoint"),
         (("GET", "/v1/files?a=1", {}), {}, "without a query"),
-        (("GET", "/v1/files", Reply("text")), {}, "An endpoint answers a body"),
+        (("GET", "/v1/files", Reply("text")), {}, "An endpoint returns a body"),
         (("GET", "/v1/files", object()), {}, "JSON"),
         (("GET", "/v1/files", {}), {"status": 99}, "status=99"),
         (("GET", "/v1/files", {}), {"times": 0}, "times=0"),

@@ -239,11 +239,13 @@ def test_the_form_that_is_asked_for_must_be_there(
 def test_llm_cannot_get_it(reply: Reply, lazy: bool, mock_llm_responses: LLMMock) -> None:
     mock_llm_responses.set("*", reply)
     mock_llm_responses.settings = Settings(lazy=lazy)
-    with pytest.raises(InvalidReply, match="are sent over HTTP, but the model was called through"):
+    with pytest.raises(
+        InvalidReply, match="are sent only over HTTP, but the model was called through"
+    ):
         llm.get_model("gpt-4o").prompt("Hi").text()
     [noted] = mock_llm_responses.problems
     mock_llm_responses.problems.clear()
-    assert "Give the text, the data or the tool calls" in noted
+    assert "Give a text, data or tool calls" in noted
 
 
 def test_an_answer_takes_its_time(mock_llm_responses: LLMMock) -> None:

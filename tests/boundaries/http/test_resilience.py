@@ -105,19 +105,17 @@ def test_a_client_that_does_not_wait_is_told_what_it_sent(
     assert ask(tries=3) == "Once upon a time"
     message = re.sub(r"\d\.\d{3}", "0.000", what_is_wrong(mock))
     advice = (
-        "which was told to wait 1 s. Wait as long as Retry-After says, or leave it to the SDK. "
-        "Where the application "
-        "waits by a function that the test replaces, or asks the same several times at once on "
-        "purpose, give "
-        "waits=False."
+        "whose response asked for a wait of 1 s. Wait as long as Retry-After says, or let the SDK "
+        "retry. If the test replaces the function that waits, or the application sends the same "
+        "request several times at once on purpose, pass waits=False."
     )
     assert message.splitlines() == [
-        "The client did not cope.",
+        "The client is not resilient.",
         f"- Call 2 came 0.000 s after call 1, {advice}",
         f"- Call 3 came 0.000 s after call 2, {advice}",
-        "What was sent:",
-        "  1. +0.000 s  gpt-4o  'Hello'  → status 429, to be tried again after 1 s",
-        "  2. +0.000 s  gpt-4o  'Hello'  → status 429, to be tried again after 1 s",
+        "Requests:",
+        "  1. +0.000 s  gpt-4o  'Hello'  → status 429, retry after 1 s",
+        "  2. +0.000 s  gpt-4o  'Hello'  → status 429, retry after 1 s",
         "  3. +0.000 s  gpt-4o  'Hello'  → status 200",
     ]
     mock.assert_resilient(waits=False)
@@ -140,7 +138,7 @@ def test_what_was_refused_is_not_to_be_sent_again_unchanged(
     mock.misbehave(name)
     ask(tries=2)
     assert (
-        f"Call 2 sent once more, unchanged, what call 1 was refused for with status {status}."
+        f"Call 2 repeated the request of call 1, which was refused with status {status}."
         in what_is_wrong(mock)
     )
 
@@ -164,7 +162,7 @@ def test_a_status_tells_whether_the_same_request_may_be_sent_again(
     ask(tries=2)
     assert [call["status"] for call in mock.calls] == [status, status]
     if status in FINAL:
-        assert f"was refused for with status {status}." in what_is_wrong(mock)
+        assert f"which was refused with status {status}." in what_is_wrong(mock)
     else:
         mock.assert_resilient()
 
@@ -190,9 +188,7 @@ def test_another_request_is_no_retry(change: Any, mock: LLMMock) -> None:
 def test_a_request_is_not_to_be_sent_too_often(mock: LLMMock) -> None:
     mock.misbehave("overloaded", times=6)
     ask(tries=7)
-    assert "- The request of call 1 was sent 7 times, more than 5. Try less often" in what_is_wrong(
-        mock
-    )
+    assert "- The request of call 1 was sent 7 times, more than 5. Retry " in what_is_wrong(mock)
     mock.assert_resilient(attempts=7)
 
 
@@ -207,7 +203,7 @@ def test_a_stream_that_ended_in_the_middle_is_to_be_asked_for_again(mock: LLMMoc
     assert ask() == "Once upon "
     assert mock.calls[0]["cut_off"] is True
     message = what_is_wrong(mock)
-    assert "- The stream of call 1 ended in the middle, and nobody asked again." in message
+    assert "- The stream of call 1 ended in the middle, and the client did not retry." in message
     assert message.endswith("→ a stream that ended in the middle")
     mock.assert_resilient(gave_up=True)
     ask()
@@ -236,7 +232,7 @@ def test_an_end_that_raises_in_the_client_is_none_that_it_could_miss(
 
 def test_calls_by_llm_alone_show_nothing(mock: LLMMock) -> None:
     llm.get_model("gpt-4o").prompt("Hello").text()
-    assert "No call of any model came over HTTP" in what_is_wrong(mock)
+    assert "No call of any model was made over HTTP" in what_is_wrong(mock)
 
 
 @pytest.mark.parametrize("attempts", [0, 1.5, "3"])

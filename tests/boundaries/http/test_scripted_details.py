@@ -556,7 +556,7 @@ def test_the_parts_of_a_yaml_script_keep_their_order(
     ("fields", "problem"),
     [
         ("parts: [a], text: b", "parts"),
-        ("parts: [a], error: timeout", "beside which only text or chunks make sense"),
+        ("parts: [a], error: timeout", "Only text or chunks can be given with an error"),
         ("parts: [{arguments: {}}]", "name"),
     ],
 )

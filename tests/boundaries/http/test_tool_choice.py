@@ -442,7 +442,7 @@ def test_data_with_a_wrong_type_break_the_schema_of_their_tool(
     mock_llm_responses.set("*", {"city": 5})
     assert ask("chat", {}).status_code == 400
     problem = read_problem(mock_llm_responses)
-    assert "breaks the schema of the tool 'weather' that the call asked for:" in problem
+    assert "violates the schema of the tool 'weather' of the call:" in problem
     assert "  - the answer.city: 5 is not of type 'string'" in problem
 
 

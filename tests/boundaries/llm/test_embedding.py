@@ -390,9 +390,9 @@ def test_the_number_of_dimensions_is_settable(mock_llm_calls: LLMMock) -> None:
             ),
         ),
         ([], "0 values"),
-        ("ab", "no list: 'ab'"),
-        (1.0, "no list: 1.0"),
-        (None, "no list: null"),
+        ("ab", "not a list: 'ab'"),
+        (1.0, "not a list: 1.0"),
+        (None, "not a list: null"),
         (["1", "2"], "2 values"),
         ([True, False], "2 values"),
         ([1.0, math.nan], "2 values"),
@@ -768,7 +768,7 @@ def test_a_strict_test_is_told_that_an_embedding_model_has_no_replies(configured
     if configured == "embedder":
         assert str(caught.value) == NOT_USED.replace("[[]", "[")
     else:
-        assert str(caught.value).startswith("No vector was configured for what the embedding model")
+        assert str(caught.value).startswith("No vector was configured for this input of the")
 
 
 @pytest.mark.parametrize(
@@ -778,7 +778,7 @@ def test_a_strict_test_is_told_the_near_text_with_a_vector(text: str, question: 
     get_model = LLMMock(settings=Settings(strict="error"))
     get_model.set_embedding("embedder", "Lost parcel", [1.0])
     get_model.set_embedding("embedder", b"lost parcel", [1.0])
-    with pytest.raises(UnexpectedCall, match=re.escape(f"embed: {text!r}{question}")):
+    with pytest.raises(UnexpectedCall, match=re.escape(f": {text!r}{question}")):
         get_model.get_embedding_model("embedder").embed(text)
 
 

@@ -106,8 +106,8 @@ def test_a_project_asks_for_it_by_ini(pytester: pytest.Pytester) -> None:
             "*KeyError: 'category'",
             "*LLM calls*",
             (
-                "response.json() of llm is the provider's payload, *: the data of an answer is "
-                "json.loads(*"
+                "response.json() of llm is the provider's payload, *. To get the data of an "
+                "answer, use json.loads(*"
             ),
         ]
     )

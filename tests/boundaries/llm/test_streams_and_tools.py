@@ -428,8 +428,8 @@ def chain(get_model: LLMMock, limit: int | None = None) -> str:
 
 ENDLESS = OwnToolCall("weather", {"city": "Rome"})
 ENDLESS_ADVICE = (
-    " called a tool 100 times in one conversation, and would go on. Queue the tool call, and set "
-    "the text that comes after it: mock.add(model, Reply(tool_calls=[…])), then mock.set(model, "
+    " called a tool 100 times in one conversation and never ends. Queue the tool call, and set "
+    "the text that follows it: mock.add(model, Reply(tool_calls=[…])), then mock.set(model, "
     "text). Or give the application a limit, such as chain_limit=10 of llm."
 )
 
@@ -440,7 +440,7 @@ def test_a_tool_call_that_stays_does_not_hang_an_application_without_a_limit() -
     with pytest.raises(EndlessToolCalls) as caught:
         chain(get_model)
     message = str(caught.value)
-    assert message.startswith("A reply that stays (")
+    assert message.startswith("The reply (")
     assert "test_streams_and_tools.py:" in message
     assert message.endswith(f"){ENDLESS_ADVICE}")
     assert len(get_model.calls) == 101
@@ -452,7 +452,7 @@ def test_a_default_response_that_calls_a_tool_does_not_hang_either() -> None:
     get_model("m").default_response = Reply(tool_calls=[ENDLESS])
     with pytest.raises(EndlessToolCalls) as caught:
         chain(get_model)
-    assert str(caught.value) == f"A reply that stays{ENDLESS_ADVICE}"
+    assert str(caught.value) == f"The reply{ENDLESS_ADVICE}"
 
 
 def test_an_application_with_a_limit_of_its_own_may_call_a_tool_as_often() -> None:

@@ -12,7 +12,7 @@ ASKS = "OpenAI (Chat Completions)"
 MODEL = "gpt-4o-mini"
 LACKS = {
     "tools": "The library calls tools only with models whose tokens the library controls.",
-    "asynchronous": "The programs of the library are synchronous.",
+    "asynchronous": "Programs that you write with guidance run only synchronously.",
 }
 
 
