@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -22,17 +23,21 @@ if TYPE_CHECKING:
 class CallAssertions:
     """Assertions about the calls of one model, or of all models of a mock."""
 
-    def __init__(self, owner: str, calls: Sequence[Call], no_calls: str) -> None:
+    def __init__(
+        self, owner: str, calls: Sequence[Call], no_calls: str, embeddings: str = ""
+    ) -> None:
         """Create assertions about some calls.
 
         Args:
             owner: the owner of the calls in messages, such as `model 'gpt-4o-mini'`.
             calls: the calls, in order.
             no_calls: the message for the case that there are no calls.
+            embeddings: the sentence about called embedding models; empty if there are none.
         """
         self._owner = owner
         self._calls = calls
         self._no_calls = no_calls
+        self._embeddings = embeddings
 
     @property
     def last_call(self) -> Call:
@@ -47,7 +52,7 @@ class CallAssertions:
         return self._calls[-1]
 
     def assert_not_called(self) -> None:
-        """Assert that there was no call; a failed call counts, too.
+        """Assert that there was no call; a failed call and a called embedding model count, too.
 
         Raises:
             AssertionError: there was a call. The message shows the calls.
@@ -55,6 +60,11 @@ class CallAssertions:
         __tracebackhide__ = True
         if self._calls:
             raise mark_shown(AssertionError(self._format_count("no call")), self._calls)
+        if self._embeddings:
+            raise AssertionError(
+                f"Expected no call of {self._owner}. {self._embeddings} For one model, use "
+                "get_model(…).assert_not_called()."
+            )
 
     def assert_called_once(self) -> None:
         """Assert that there was exactly one call; a failed call counts, too.
@@ -65,7 +75,8 @@ class CallAssertions:
         __tracebackhide__ = True
         self._assert_called()
         if len(self._calls) > 1:
-            raise mark_shown(AssertionError(self._format_count("1 call")), self._calls)
+            message = f"{self._format_count('1 call')}{self._count_models()}"
+            raise mark_shown(AssertionError(message), self._calls)
 
     def assert_resilient(
         self,
@@ -201,6 +212,15 @@ class CallAssertions:
         number = len(self._calls)
         made = format_call_history(self._calls)
         return f"Expected {expected} of {self._owner}, got {number}.\n{made}"
+
+    def _count_models(self) -> str:
+        """Return a line with the number of calls of each model; empty for a single model."""
+        numbers = Counter(call["model_id"] for call in self._calls)
+        if len(numbers) < 2:
+            return ""
+        listed = ", ".join(f"{number} of {shorten_name(name)}" for name, number in numbers.items())
+        advice = f"To count the calls of one model, use get_model({next(iter(numbers))!r})."
+        return f"\nThe calls of all models count: {listed}. {advice}"
 
     def _assert_called(self) -> None:
         __tracebackhide__ = True

@@ -38,6 +38,8 @@ SYNONYMS = {
     "tool_calls": "response",
     "system_prompt": "system",
     "history": "messages",
+    "images": "attachments",
+    "files": "attachments",
     "body": "request",
 }
 """The names that newcomers guess for a key or an attribute of a call."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from llm_mock.core.records import format_schema
-from llm_mock.core.reply import Reply
+from llm_mock.core.reply import UNSET, Reply
 from llm_mock.core.source_location import (
     SourceLocation,
     format_origin,
@@ -21,7 +21,7 @@ from llm_mock.errors import (
 from llm_mock.support.expected_schema import is_content
 from llm_mock.support.schema_forms import SchemaForm
 from llm_mock.support.schemas import find_text_violations, find_violations
-from llm_mock.support.text import join_names, shorten_name, suggest_nearest
+from llm_mock.support.text import join_names, shorten, shorten_name, suggest_nearest
 
 if TYPE_CHECKING:
     from llm_mock.core.call import Call
@@ -67,7 +67,7 @@ def check_reply(
         return None
     if request.schema:
         return _check_schema(record, reply, request.schema, settings, location)
-    name = request.find_data_tool(reply.data)
+    name = request.find_data_tool(reply.data, reply.data_class)
     for tool in request.tools:
         if tool.name == name and tool.input_schema:
             schema_name = f"of the tool {name!r}"
@@ -98,7 +98,8 @@ def _check_schema(
         f"{beginning} violates the schema {_format_name(name)}of the call:\n"
         f"{_format_list(problems[:SHOWN_VIOLATIONS])}\n"
         f"The reply: {shorten_name(reply.content, SHOWN_REPLY)}\n"
-        f"{_format_form(name, schema)}"
+        f"{_format_form(name, schema, reply)}"
+        f"{_explain_refusal(reply)}"
         "Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose."
     )
 
@@ -108,10 +109,19 @@ def _format_name(name: str) -> str:
     return "" if is_content(name) else f"{format_schema(name)} "
 
 
-def _format_form(name: str, schema: JSONObject) -> str:
+def _explain_refusal(reply: Reply) -> str:
+    """Return a line about a refusal if the finish reason of a text says that it is one."""
+    if reply.finish_reason not in ("refusal", "content_filter"):
+        return ""
+    return "For a refusal, write Reply(refusal=…), which needs no schema.\n"
+
+
+def _format_form(name: str, schema: JSONObject, reply: Reply) -> str:
     """Return a line with the form of the answer, if neither name nor violations tell it."""
     form = SchemaForm(schema)
-    if not is_content(name) and not form.has_alternatives:
+    # The violation of a text is only that it is not JSON.
+    is_named = not is_content(name) and reply.data is not UNSET
+    if is_named and not form.has_alternatives:
         return ""
     return f"Expected: {shorten_name(str(form), SHOWN_REPLY)}\n"
 
@@ -162,7 +172,7 @@ def _check_tool_call(
         return None
     return InvalidToolCall(
         f"{beginning} with arguments that it does not accept:\n{_format_list(problems)}\n"
-        f"{_TOOL_CALL_ADVICE}"
+        f"The arguments: {shorten(call.arguments, SHOWN_REPLY)}\n{_TOOL_CALL_ADVICE}"
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from llm_mock.core.matchers import Matchers, ReplyConditions
+from llm_mock.core.provider_error import TEMPLATES
 from llm_mock.core.reply import Reply, ReplyOrFunction, to_exception, to_reply
 from llm_mock.core.script import ByModel, QueuedReply, Script, ScriptedVector, StandingReply
 from llm_mock.core.source_location import find_caller, warn_caller
@@ -443,6 +444,9 @@ class ResponseConfigurator:
             )
             self.replies.hints += (message,)
             warn_caller(ListReplyWarning(message))
+        hint = _explain_likely_mistake(response)
+        if hint:
+            self.replies.hints += (hint,)
         try:
             return to_reply(response)
         except InvalidReply as error:
@@ -451,6 +455,27 @@ class ResponseConfigurator:
                     f"{error} For one reply per call, write script({model!r}, first, second)."
                 ) from None
             raise
+
+
+def _explain_likely_mistake(response: object) -> str:
+    """Return a line about a text or dict that may be meant as an error or a tool call, or nothing.
+
+    It is shown only if the test fails, because both are valid replies.
+    """
+    if isinstance(response, str) and response in TEMPLATES.values():
+        return (
+            f"The reply {response!r} is a text, not an error. For the error, write "
+            f"templates.{response}()."
+        )
+    if isinstance(response, dict) and ("tool_calls" in response or {*response} == _CALL_KEYS):
+        return (
+            f"The reply {shorten(response)} is data, not a tool call. For a tool call, write "
+            "ToolCall(name, arguments)."
+        )
+    return ""
+
+
+_CALL_KEYS = {"name", "arguments"}
 
 
 def _create_matchers(method: Callable[..., None], conditions: ReplyConditions) -> Matchers:

@@ -223,13 +223,13 @@ def _format_used_up(replies: Sequence[StandingReply], unmatched: str) -> str:
     )
 
 
-def explain_unexpected_embedding(model_id: str, item: str | bytes, near_text: str) -> str:
+def explain_unexpected_embedding(model_id: str, item: str | bytes, texts: str) -> str:
     """Return a message about an item for which an embedding model has no vector.
 
     Args:
         model_id: the model.
         item: the text or the bytes.
-        near_text: the question whether a near text was meant, or an empty text.
+        texts: the end of the sentence, about texts that have a vector; empty without any.
     """
     shown_item = shorten(item) if isinstance(item, str) else f"{len(item)} bytes"
     hint = ""
@@ -240,7 +240,7 @@ def explain_unexpected_embedding(model_id: str, item: str | bytes, near_text: st
         )
     return (
         f"No vector was configured for this input of the embedding model {model_id!r}: "
-        f"{shown_item}{near_text or '.'}{hint} Set one with set_embedding({model_id!r}, …, "
+        f"{shown_item}{texts or '.'}{hint} Set one with set_embedding({model_id!r}, …, "
         f"[0.1, …]), or assign to get_embedding_model({model_id!r}).dimensions to compute vectors "
         "from the input."
     )
@@ -451,12 +451,21 @@ def _format_near_call(number: int, call: Call, reply: StandingReply) -> list[str
     return [f"    nearest call: {number}, but {' and '.join(misses)}"]
 
 
-def _measure_distance(reply: StandingReply, call: Call) -> tuple[int, float]:
-    """Return how far a reply is from a call: unmet conditions, then likeness of model names."""
+def _measure_distance(reply: StandingReply, call: Call) -> tuple[int, float, float]:
+    """Return how far a reply is from a call: unmet conditions, then likeness of its texts.
+
+    The texts are the name of the model and that of the prompt.
+    """
     from difflib import SequenceMatcher  # only messages need it
 
     likeness = SequenceMatcher(None, reply.model, call["model_id"]).ratio()
-    return len(_find_misses(reply, call)), -likeness
+    share = 1.0
+    expected = getattr(reply.matchers, "prompt", None)
+    if isinstance(expected, str):
+        # The longest common part, as the prompt may be much longer than the text.
+        texts = SequenceMatcher(None, expected.lower(), call["prompt"].lower(), autojunk=False)
+        share = texts.find_longest_match().size / len(expected)
+    return len(_find_misses(reply, call)), -likeness, -share
 
 
 def _find_misses(reply: StandingReply, call: Call) -> list[str]:

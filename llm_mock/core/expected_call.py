@@ -248,7 +248,8 @@ class ExpectedCall:
             yield from _shorten_differences(_find_message_misses(call, values["messages"]))
         if "tool_results" in values and not _are_results(call, values["tool_results"]):
             expected = _format(values["tool_results"])
-            yield f"the tool results are {_format(call.tool_results)}, not {expected}"
+            hint = _explain_result_keys(values["tool_results"])
+            yield f"the tool results are {_format(call.tool_results)}, not {expected}{hint}"
         if "usage" in values:
             yield from _find_misses("usage", call.usage, values["usage"])
 
@@ -556,6 +557,20 @@ def _are_results(call: Call, expected: Any) -> bool:
     if len(results) != len(expected):
         return False
     return all(_is_result(*pair) for pair in zip(results, expected, strict=True))
+
+
+def _explain_result_keys(expected: object) -> str:
+    """Return a remark about a key that no tool result has; empty without one."""
+    results = expected if isinstance(expected, list) else []
+    keys = [key for result in results if isinstance(result, Mapping) for key in result]
+    unknown = [key for key in keys if key not in _RESULT_KEYS]
+    # A mapping of other keys may be the output itself.
+    if not unknown or len(unknown) == len(keys):
+        return ""
+    return f" (a tool result has no key {unknown[0]!r}, but {', '.join(_RESULT_KEYS)})"
+
+
+_RESULT_KEYS = ("name", "output", "is_error")
 
 
 def _is_result(result: Mapping[str, Any], wanted: Any) -> bool:

@@ -145,7 +145,8 @@ class Matchers:
             yield format_text_miss("prompt", self.prompt, prompt)
         system = kwargs.get("system", "")
         if self.system is not None and not matches_text(self.system, system):
-            yield format_text_miss("system prompt", self.system, system)
+            miss = format_text_miss("system prompt", self.system, system)
+            yield f"{miss}{_explain_missing_system(call, system)}"
         if self.turn is not None and self.turn != call["turn"]:
             yield f"it is turn {call['turn']}, not {self.turn}"
         # After the texts, because most replies have no condition but on them.
@@ -394,13 +395,31 @@ def matches_text(matcher: TextMatcher, text: str) -> bool:
     return bool(matcher(text))
 
 
+def _explain_missing_system(call: Call, system: str) -> str:
+    """Return in brackets why a later turn has no system prompt; empty for another call."""
+    if system or call["turn"] == 1 or "api" in call:
+        return ""
+    return " (through llm, a later turn has only the system prompt that it passes itself)"
+
+
 def format_text_miss(name: str, matcher: TextMatcher, text: str) -> str:
     """Return a phrase for a text that a matcher does not fit."""
     value = shorten(text, SHOWN_CHARACTERS)
     miss = f"the {name} {value} is not one that {_format_text_matcher(matcher)}"
-    if isinstance(matcher, str) and matcher.lower() in text.lower():
-        miss += " (upper and lower case differ)"
+    if isinstance(matcher, str):
+        miss += _explain_text_miss(matcher, text)
     return miss
+
+
+def _explain_text_miss(expected: str, text: str) -> str:
+    """Return in brackets why a text does not contain another one; empty for no certain reason."""
+    if expected.lower() in text.lower():
+        return " (upper and lower case differ)"
+    try:
+        is_pattern = re.search(expected, text) is not None
+    except re.error:
+        return ""
+    return " (a text is not a pattern: use re.compile)" if is_pattern else ""
 
 
 def _format_text_matcher(matcher: TextMatcher) -> str:

@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from llm_mock.support.json_types import JSONObject
 
 logger = logging.getLogger("llm_mock")
+SHOWN_TEXTS = 5
+"""The maximum number of embedded texts in a message."""
 MAX_TOOL_TURNS = 100
 """The turns of one conversation in which a reply of `set` may call a tool: an application without a
 limit of its own would go on for ever."""
@@ -422,7 +424,8 @@ class Mock:
         if self._has_replies(model_id):
             message = explain_reply_to_embedding(model_id)
         else:
-            message = explain_unexpected_embedding(model_id, item, self._suggest_text(item))
+            texts = self._suggest_text(item) or self._list_texts()
+            message = explain_unexpected_embedding(model_id, item, texts)
         self.note_problem(message)
         raise UnexpectedCall(message)
 
@@ -467,6 +470,15 @@ class Mock:
         if nearest is None:
             return ""
         return f"; did you mean {shorten(nearest)}?"
+
+    def _list_texts(self) -> str:
+        """Return the first texts with a vector, as the end of a sentence; empty without any."""
+        items = list(self.configurator.replies.embeddings)
+        texts = [shorten(item) for item in items if isinstance(item, str)]
+        if not texts:
+            return ""
+        rest = ", …" if len(texts) > SHOWN_TEXTS else ""
+        return f". Texts with a vector: {', '.join(texts[:SHOWN_TEXTS])}{rest}."
 
     @property
     def embedding_models(self) -> list[str]:

@@ -243,6 +243,8 @@ class Reply:
     """Further headers of the response."""
     is_recorded = False
     """Whether the answer is from a cassette, and therefore as the model gave it."""
+    data_class: str | None = None
+    """The class name of the pydantic instance that was given as data."""
     attributes: Mapping[str, object] = MappingProxyType({})
     """Attributes that a provider's plugin added to the response, under names of its own."""
 
@@ -453,6 +455,8 @@ class Reply:
             content = to_json_text(data)
             # As above, a copy that later changes to the argument cannot reach.
             fields["data"] = json.loads(content)
+            if hasattr(type(data), "model_dump"):
+                fields["data_class"] = type(data).__name__
         else:
             content = text or "".join(map(get_event_text, chunks))
             fields["data"] = UNSET
@@ -854,7 +858,11 @@ def _check_chunks(chunks: object) -> tuple[Chunk, ...]:
         InvalidReply: one of them is neither text nor an event.
     """
     __tracebackhide__ = True
-    if isinstance(chunks, str) or not isinstance(chunks, Iterable):
+    if isinstance(chunks, str):
+        raise InvalidReply(
+            f"chunks must be a list of texts, but got a text. Write chunks=[{shorten(chunks)}]."
+        )
+    if not isinstance(chunks, Iterable):
         raise _make_chunk_error(chunks)
     frozen = tuple(chunks)
     for chunk in frozen:

@@ -134,8 +134,13 @@ class Request:
         """Return the number of answers that are asked for; always one through `llm`."""
         return 1
 
-    def find_data_tool(self, data: JSON) -> str | None:
-        """Return the tool whose arguments the data of a reply are; None if they are a text."""
+    def find_data_tool(self, data: JSON, data_class: str | None) -> str | None:
+        """Return the tool whose arguments the data of a reply are; None if they are a text.
+
+        Args:
+            data: the data.
+            data_class: the name of the pydantic class of the data, if they had one.
+        """
         return None
 
     def describe_failure(self, error: BaseException, begun: bool) -> JSONObject:

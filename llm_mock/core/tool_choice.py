@@ -20,6 +20,7 @@ from llm_mock.support.text import join_names, shorten
 if TYPE_CHECKING:
     from llm_mock.core.reply import Reply
     from llm_mock.core.request import Request, ToolDemand
+    from llm_mock.core.value_types import ToolLike
     from llm_mock.support.json_types import JSONObject
 
 CUT_OFF = ("length", "content_filter")
@@ -75,21 +76,24 @@ def _find_missing_call(reply: Reply, request: Request, demand: ToolDemand) -> st
     if not demand.is_required or reply.tool_calls or is_cut_off:
         return None
     # Data may become the arguments of a tool.
-    if reply.data is not UNSET and request.find_data_tool(reply.data) is not None:
+    has_data = reply.data is not UNSET
+    if has_data and request.find_data_tool(reply.data, reply.data_class) is not None:
         return None
     names = ", ".join(demand.callable_tools)
-    return f"calls none of the tools {names}{_explain_data(reply, request, demand)}"
+    return f"calls none of the tools {names}"
 
 
 def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
-    """Return a line about data if a text answers a request of which a tool must be called.
+    """Return a line about data if a text or data answer a request of which a tool must be called.
 
     Agent frameworks ask so for structured output, by a tool that the application did not write,
     which is the last one.
     """
     tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
-    if not demand.is_required or not tools or reply.tool_calls or reply.data is not UNSET:
+    if not demand.is_required or not tools or reply.tool_calls:
         return ""
+    if reply.data is not UNSET:
+        return _explain_data(reply, tools)
     fields = join_names(list((tools[-1].input_schema or {}).get("properties", {})))
     which = "the tool" if len(tools) == 1 else f"{tools[-1].name!r} or another tool"
     return (
@@ -98,21 +102,25 @@ def _advise_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
     )
 
 
-def _explain_data(reply: Reply, request: Request, demand: ToolDemand) -> str:
-    """Return the reason why data are not the arguments of the only tool, or an empty text."""
-    tools = [tool for tool in request.tools if tool.name in demand.callable_tools]
-    if len(tools) != 1 or reply.data is UNSET:
-        return ""
+def _explain_data(reply: Reply, tools: list[ToolLike]) -> str:
+    """Return a line about data that are not the arguments of one of the tools."""
+    if len(tools) > 1:
+        accepted = [f"{tool.name!r} accepts {_list_arguments(tool)}" for tool in tools]
+        return f"The data match no tool: {'; '.join(accepted)}.\n"
     schema = tools[0].input_schema or {}
     if not isinstance(reply.data, dict):
         return _suggest_argument(schema)
-    violations = find_violations(schema, reply.data, "the data")
-    return f", as it breaks the tool's schema ({'; '.join(violations)})"
+    violations = "; ".join(find_violations(schema, reply.data, "the data"))
+    return f"The data do not match the tool {tools[0].name!r}: {violations}.\n"
+
+
+def _list_arguments(tool: ToolLike) -> str:
+    return join_names(list((tool.input_schema or {}).get("properties", {}))) or "no arguments"
 
 
 def _suggest_argument(schema: JSONObject) -> str:
-    """Return how to write a value that is no object for a tool with one argument, or nothing."""
+    """Return a line that wraps a value in an object for a tool with one argument, or nothing."""
     names = [*schema.get("properties", {})]
     if len(names) != 1:
         return ""
-    return f", whose argument is {names[0]!r}: write {{{names[0]!r}: …}}"
+    return f"The argument of the tool is {names[0]!r}: write {{{names[0]!r}: …}}.\n"

@@ -137,7 +137,7 @@ def _text_violations(schema: str, text: str) -> tuple[str, ...]:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        return (f"the text is no JSON: {error}",)
+        return (f"the text is not JSON: {error}",)
     return tuple(find_violations(json.loads(schema), value))
 
 

@@ -161,6 +161,12 @@ def test_one_call_is_neither_none_nor_two() -> None:
         with pytest.raises(AssertionError) as caught:
             assertion()
         assert str(caught.value).startswith(message)
+    with pytest.raises(AssertionError) as caught:
+        get_model.assert_called_once_with(model="other")
+    assert str(caught.value).splitlines()[-1] == (
+        "The calls of all models count: 1 of other, 2 of m. To count the calls of one model, use "
+        "get_model('other')."
+    )
 
 
 def test_a_mock_that_nobody_called_says_so() -> None:
@@ -177,13 +183,20 @@ def test_an_assertion_about_calls_names_the_embedding_model_that_was_called() ->
     get_model.get_embedding_model("unused")
     get_model.get_embedding_model("first").embed("Hello")
     get_model.get_embedding_model("second").embed("Hello")
-    get_model.assert_not_called()
-    with pytest.raises(AssertionError) as raised:
-        get_model.assert_called_once()
-    assert str(raised.value) == (
+    found = (
         "Only embedding models were called: get_embedding_model('first').call_history has what "
         "they embedded."
     )
+    with pytest.raises(AssertionError) as raised:
+        get_model.assert_called_once()
+    assert str(raised.value) == found
+    with pytest.raises(AssertionError) as raised:
+        get_model.assert_not_called()
+    assert str(raised.value) == (
+        f"Expected no call of any model. {found} For one model, use "
+        "get_model(…).assert_not_called()."
+    )
+    get_model("m").assert_not_called()
     (record,) = get_model.get_embedding_model("first").call_history
     assert record["items"] == ["Hello"]
 

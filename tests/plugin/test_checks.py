@@ -492,7 +492,7 @@ def test_a_reply_that_breaks_the_schema_is_warned_of_where_it_was_asked_for(
             '  The reply: {"name": "Ada", "age": "old"}',
             "  Correct it, or mark it with Reply(…, invalid=True) if it is wrong on purpose.",
             "*::test_broken_text",
-            "    - the text is no JSON: Expecting value: line 1 column 1 (char 0)",
+            "    - the text is not JSON: Expecting value: line 1 column 1 (char 0)",
         ]
     )
 

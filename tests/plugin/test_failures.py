@@ -350,7 +350,7 @@ def test_a_failure_names_the_prompts_that_nobody_read(pytester: pytest.Pytester)
     result.stdout.fnmatch_lines(
         [
             "  6. m  'decided at once'  → {*",
-            "Never read: production would not have called",
+            "Responses that were never read. Read them, for example with .text(): in production, *",
             "  - m  'decided at once'  (call 6)",
             "  - m  'lazy'",
             "  - m  'in a conversation'",

@@ -18,6 +18,7 @@ CODE = """
 import llm
 import pytest
 import llm_mock.checks
+from pydantic import BaseModel
 from llm_mock import Latency, Reply, ToolCall, call, create_mock_get_model, templates
 from llm_mock import LLMMock
 
@@ -44,6 +45,21 @@ def complete():
     openai.OpenAI().chat.completions.create(
         model="gpt-4o", messages=[{"role": "user", "content": "x"}], max_completion_tokens=99
     )
+
+def two_turns():
+    conversation = llm.get_model("gpt-4o").conversation()
+    conversation.prompt("Hello", system="Be brief").text()
+    conversation.prompt("Hello again").text()
+
+class City(BaseModel):
+    city: str
+
+def parse():
+    import openai
+    try:
+        openai.OpenAI().responses.parse(model="gpt-4o", input="x", text_format=City)
+    except Exception:
+        pass
 
 def embed(text):
     llm.get_embedding_model("m").embed(text)
@@ -404,6 +420,43 @@ MISUSES = {
     "mock.set_embedding('m', 'Cat sleep.', [1]); embed('Cats sleep.'); assert False": (
         "The vector of 'Cats sleep.' was computed, because set_embedding('m', …) has no vector for "
         "this text; did you mean 'Cat sleep.'?"
+    ),
+    "mock.script('*', 'rate_limit'); ask(); assert False": (
+        "The reply 'rate_limit' is a text, not an error. For the error, write "
+        "templates.rate_limit()."
+    ),
+    "mock.set('*', {'name': 'weather', 'arguments': {}}); ask(); assert False": (
+        'The reply {"name": "weather", "arguments": {}} is data, not a tool call. For a tool call, '
+        "write ToolCall(name, arguments)."
+    ),
+    "mock.set('*', {'tool_calls': []}); ask(); assert False": "The reply * is data, not a tool *",
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hel+o$'); ask(); assert False": (
+        "*the prompt 'Hello' is not one that contains 'Hel+o$' (a text is not a pattern: use "
+        "re.compile)"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hello('); ask(); assert False": (
+        "*the prompt 'Hello' is not one that contains 'Hello('"
+    ),
+    "mock.set('*', 'y', system='kind'); mock.set('*', 'x'); two_turns(); assert False": (
+        "    nearest call: 1, but the system prompt 'Be brief' is not one that contains 'kind'"
+    ),
+    "mock.set('*', 'x'); mock.set('*', 'y', system='brief', prompt='again'); two_turns(); 1 / 0": (
+        "*but the system prompt '' is not one that contains 'brief' (through llm, a later turn has "
+        "only the system prompt that it passes itself)"
+    ),
+    "mock.set('*', 'x'); ask(); mock.assert_called_with(tool_results=[{'name': 'a', 'text': 1}])": (
+        "*the tool results are [[][]], not * (a tool result has no key 'text', but name, output, "
+        "is_error)*"
+    ),
+    "mock.set('*', Reply('No', finish_reason='content_filter')); parse(); assert False": (
+        "For a refusal, write Reply(refusal=…), which needs no schema."
+    ),
+    "mock.set('*', 'No'); parse(); assert False": 'Expected: {"city": string}',
+    "mock.set('*', ToolCall('weather', {'town': 'Rome'})); ask(weather)": (
+        '*The arguments: {"town": "Rome"}'
+    ),
+    "mock.set('*', 'y', prompt='yacht'); mock.set('*', 'z', prompt='Hello you'); create()": (
+        "  - [*]  prompt contains 'Hello you'  → *"
     ),
 }
 

@@ -141,7 +141,7 @@ def test_a_reference_that_is_not_followed_is_a_violation_for_the_strict() -> Non
     [
         ("1", ()),
         ('"a"', ("the answer: 'a' is not of type 'integer'",)),
-        ("a", ("the text is no JSON: Expecting value: line 1 column 1 (char 0)",)),
+        ("a", ("the text is not JSON: Expecting value: line 1 column 1 (char 0)",)),
     ],
 )
 def test_the_text_of_an_answer_is_checked(text: str, violations: tuple[str, ...]) -> None:

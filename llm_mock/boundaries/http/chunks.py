@@ -280,4 +280,4 @@ def _find_reply_tool(reply: Reply, request: HTTPRequest) -> str | None:
     # UNSET first, as most replies are text: this runs in each call.
     if reply.data is UNSET or reply.tool_calls:
         return None
-    return request.find_data_tool(reply.data)
+    return request.find_data_tool(reply.data, reply.data_class)

@@ -266,11 +266,11 @@ class HTTPRequest(Request):
         from llm_mock.boundaries.http.reply_checks import CalledAPI, find_unsupported_detail
 
         host = "" if self.sent is None else self.sent.host
-        data_tool = self.find_data_tool(reply.data)
+        data_tool = self.find_data_tool(reply.data, reply.data_class)
         called = CalledAPI(self.api, self.provider, host, self.body, data_tool)
         return find_unsupported_detail(reply, called)
 
-    def find_data_tool(self, data: JSON) -> str | None:
+    def find_data_tool(self, data: JSON, data_class: str | None) -> str | None:
         """Return the tool whose arguments the data of a reply are; None if they are a text.
 
         SDKs ask for structured answers in three ways: by a schema, by a tool that must be called,
@@ -282,11 +282,18 @@ class HTTPRequest(Request):
             return self.tool_choice
         if self.schema or self.tool_choice == "none":
             return None
-        return self._find_tool_by_fields(data)
+        return self._find_tool_by_fields(data, data_class)
 
-    def _find_tool_by_fields(self, data: JSONObject) -> str | None:
-        """Return the first tool whose properties are the fields of some data, or None."""
+    def _find_tool_by_fields(self, data: JSONObject, data_class: str | None) -> str | None:
+        """Return the first tool whose properties are the fields of some data, or None.
+
+        Classes of a union can have the same fields. Frameworks then name the class in the tool,
+        as in `final_result_Refund`.
+        """
         names = [str(tool.name) for tool in self.tools if _accepts_data(tool, data)]
+        if data_class is not None:
+            ending = f"_{data_class}"
+            names.sort(key=lambda name: not f"_{name}".endswith(ending))
         # A tool whose result is in the request was called already.
         finished = {result.name for result in self.tool_results}
         for name in names:

@@ -233,13 +233,14 @@ class LLMMock(Mock):
 
     @property
     def _assertions(self) -> CallAssertions:
-        no_calls = "No model was called."
+        embeddings = ""
         for model_id in self.embedding_models[:1]:
-            no_calls = (
+            embeddings = (
                 f"Only embedding models were called: get_embedding_model({model_id!r}).call_history"
                 " has what they embedded."
             )
-        return CallAssertions("any model", self.calls, self.explain_left_alone() or no_calls)
+        no_calls = self.explain_left_alone() or embeddings or "No model was called."
+        return CallAssertions("any model", self.calls, no_calls, embeddings)
 
     @property
     def last_call(self) -> Call:
@@ -343,7 +344,8 @@ class LLMMock(Mock):
             named = self.get_named_ids()
             if is_checked and not is_named(model_id, named):
                 setting = self.settings.format_ini(*self.settings.strict_setting)
-                message = format_unknown_model(name, named, setting)
+                is_in_test = not self.configurator.standing_only
+                message = format_unknown_model(name, named, setting, is_in_test)
                 raise build_unknown_model_error(message)
         elif kind == "async_model" and self.settings.autospec and entry.async_model is None:
             # The wording of `llm` itself, which applications may look for.

@@ -199,18 +199,26 @@ def build_unknown_model_error(message: str) -> Exception:
     return llm.UnknownModelError(message)
 
 
-def format_unknown_model(name: str, named: set[str], setting: str) -> str:
+def format_unknown_model(name: str, named: set[str], setting: str, is_in_test: bool) -> str:
     """Return the message for a name that is refused, with the nearest known name.
 
     Args:
         name: the name that no plugin registers.
         named: the names that the test configures.
         setting: the setting of the project that has names checked.
+        is_in_test: whether a test asks for the model, and not a module or a wider fixture.
     """
     known_names = list_registered_names() | named
     suggestion = suggest_nearest(name, known_names) or "."
+    beginning = f"Unknown model: {name}{suggestion} No installed plugin of llm registers it, and "
+    if not is_in_test:
+        return (
+            f"{beginning}no test has configured it yet (ini {setting}), because it was obtained "
+            "while a file was imported or in a fixture of a wider scope. Correct the name, install "
+            "the plugin, obtain the model in a function that the test calls, or set() a reply for "
+            "its name in pytest_llm_mock_configure(mock) of a conftest.py."
+        )
     return (
-        f"Unknown model: {name}{suggestion} No installed plugin of llm registers it, and the test "
-        f"does not name it (ini {setting}): correct the name, install the plugin, or set() a reply "
-        "for its name; a reply for * names no model."
+        f"{beginning}the test configures no reply for it (ini {setting}). Correct the name, "
+        "install the plugin, or set() a reply for this name. A reply for * does not count."
     )

@@ -78,6 +78,12 @@ def _read_chain(original: Callable[[Any], Any], chain: object) -> Any:
     return original(chain)
 
 
+_HEADING = (
+    "Responses that were never read. Read them, for example with .text(): in production, llm calls "
+    "the model only then."
+)
+
+
 def format_unread(mock: Mock) -> str:
     """Return a list of the prompts that were never read or awaited; empty if there are none."""
     # `_done` is private, but the public methods would read the response. Without it, a response
@@ -86,7 +92,7 @@ def format_unread(mock: Mock) -> str:
     unread = [each for each in list(responses) if not getattr(each, "_done", False)]
     if not unread:
         return ""
-    lines = ["Never read: production would not have called"]
+    lines = [_HEADING]
     lines += [_format_line(response) for response in unread[:MAX_LISTED_PROMPTS]]
     if len(unread) > MAX_LISTED_PROMPTS:
         lines.append(f"  … {len(unread) - MAX_LISTED_PROMPTS} more")

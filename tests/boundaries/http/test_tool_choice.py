@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+from pydantic import create_model
 
 from llm_mock import BrokenToolCall, LLMMock, Reply, ToolCall
 from llm_mock.core.settings import Settings
@@ -454,18 +455,36 @@ def test_data_that_are_the_arguments_of_no_tool_break_no_schema(
     assert ask("chat", {}).json()["choices"][0]["message"]["content"] == '{"town": 5}'
 
 
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_data_of_a_class_call_the_tool_that_its_name_ends_with(
+    chosen: int, mock_llm_responses: LLMMock
+) -> None:
+    classes = [create_model(name, amount=int) for name in ("Fund", "Refund")]
+    tools = [
+        {"name": f"final_result_{each.__name__}", "parameters": each.model_json_schema()}
+        for each in classes
+    ]
+    mock_llm_responses.set("*", classes[chosen](amount=1))
+    fields = {"tools": [{"type": "function", "function": tool} for tool in tools]}
+    answer = ask("chat", {**fields, "tool_choice": "required"})
+    assert read_chat(answer.json()) == [(tools[chosen]["name"], {"amount": 1})]
+
+
 @pytest.mark.parametrize(
     ("tools", "problem"),
     [
         (
             CHAT_TOOLS[:1],
-            "calls none of the tools weather, as it breaks the tool's schema (the data: 'city' is"
-            " a required property, but 'town' was given), but",
+            "\nThe data do not match the tool 'weather': the data: 'city' is a required property, "
+            "but 'town' was given.\n",
         ),
-        (CHAT_TOOLS[:2], "calls none of the tools weather, time, but"),
+        (
+            CHAT_TOOLS[:2],
+            "\nThe data match no tool: 'weather' accepts city; 'time' accepts no arguments.\n",
+        ),
     ],
 )
-def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
+def test_data_that_match_no_tool_are_compared_with_the_tools(
     tools: list[Any], problem: str, mock_llm_responses: LLMMock
 ) -> None:
     mock_llm_responses.set("*", {"town": "Rome"})
@@ -480,9 +499,9 @@ def test_data_that_miss_a_field_of_the_only_tool_are_told_so(
     [
         (
             CHAT_TOOLS[:1],
-            "calls none of the tools weather, whose argument is 'city': write {'city': …}, but",
+            "\nThe argument of the tool is 'city': write {'city': …}.\n",
         ),
-        (CHAT_TOOLS[:2], "calls none of the tools weather, time, but"),
+        (CHAT_TOOLS[:2], "\nThe data match no tool: 'weather' accepts city; "),
     ],
 )
 def test_data_that_are_no_object_are_told_the_argument_of_the_only_tool(

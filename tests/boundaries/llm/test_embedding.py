@@ -772,12 +772,17 @@ def test_a_strict_test_is_told_that_an_embedding_model_has_no_replies(configured
 
 
 @pytest.mark.parametrize(
-    ("text", "question"), [("lost parcel", "; did you mean 'Lost parcel'? Set"), ("Sun", ". Set")]
+    ("text", "question"),
+    [
+        ("lost parcel", "; did you mean 'Lost parcel'? Set"),
+        ("Sun", ". Texts with a vector: 'Lost parcel', 'a', 'b', 'c', 'd', …. Set"),
+    ],
 )
 def test_a_strict_test_is_told_the_near_text_with_a_vector(text: str, question: str) -> None:
     get_model = LLMMock(settings=Settings(strict="error"))
     get_model.set_embedding("embedder", "Lost parcel", [1.0])
     get_model.set_embedding("embedder", b"lost parcel", [1.0])
+    get_model.set_embedding("embedder", {letter: [1.0] for letter in "abcde"})
     with pytest.raises(UnexpectedCall, match=re.escape(f": {text!r}{question}")):
         get_model.get_embedding_model("embedder").embed(text)
 

@@ -125,11 +125,30 @@ def test_the_message_has_the_nearest_name_and_says_what_to_do(
     result.stdout.fnmatch_lines(
         ["*Unknown model: gpt-4o-mnii; did you mean *gpt-4o-mini*? No installed plugin of llm*"]
     )
-    advice = "correct the name, install the plugin, or set() a reply for its name; "
+    advice = "Correct the name, install the plugin, or set() a reply for this name. "
     assert (
-        f"registers it, and the test does not name it (ini {named}): {advice}"
-        "a reply for * names no model."
+        f"registers it, and the test configures no reply for it (ini {named}). {advice}"
+        "A reply for * does not count."
     ) in result.stdout.str()
+
+
+def test_a_strict_run_says_where_to_name_a_model_of_a_module(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import llm
+
+        MODEL = llm.get_model("my-model")
+
+        def test_it(mock_llm_responses):
+            mock_llm_responses.set("my-model", "Hi")
+            assert MODEL.prompt("Hello").text() == "Hi"
+        """
+    )
+    result = pytester.runpytest("-o", "llm_mock=strict")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*was obtained while a file was imported or in a fixture of a *"])
+    pytester.makeconftest("def pytest_llm_mock_configure(mock): mock.set('my-model', 'Bye')")
+    pytester.runpytest("-o", "llm_mock=strict").assert_outcomes(passed=1)
 
 
 @pytest.mark.parametrize("settings", ["", "llm_mock_strict = warn", "llm_mock_strict = off"])
