@@ -445,6 +445,11 @@ class Script:
         replies += list(self.endpoint_replies.values())
         return replies
 
+    def list_endpoints(self) -> str:
+        """Return the endpoints with configured responses, as a sentence; empty without any."""
+        names = list(self.endpoints)
+        return f" Responses are configured for {', '.join(names)}." if names else ""
+
     def match_endpoints(self, method: str, host: str, path: str) -> list[str]:
         """Return the names of the endpoints that have a response to a request."""
         names = []

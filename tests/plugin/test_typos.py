@@ -46,6 +46,17 @@ def complete():
         model="gpt-4o", messages=[{"role": "user", "content": "x"}], max_completion_tokens=99
     )
 
+def be_strict(mock):
+    mock.settings = mock.settings._replace(strict="error")
+
+def moderate():
+    import openai
+    openai.OpenAI(max_retries=0).moderations.create(input="x")
+
+def call_unknown():
+    import openai
+    openai.OpenAI(max_retries=0).get("/y", cast_to=object)
+
 def two_turns():
     conversation = llm.get_model("gpt-4o").conversation()
     conversation.prompt("Hello", system="Be brief").text()
@@ -436,6 +447,13 @@ MISUSES = {
     ),
     "mock.set('*', 'x'); mock.set('*', 'y', prompt='Hello('); ask(); assert False": (
         "*the prompt 'Hello' is not one that contains 'Hello('"
+    ),
+    "mock.on('POST', '/moderation', {}); mock.on('GET', '/x', {}); be_strict(mock); moderate()": (
+        "*mock.on('POST', '/v1/moderations', …). Responses are configured for POST /moderation, "
+        "GET /x."
+    ),
+    "mock.on('POST', '/moderation', {}); call_unknown()": (
+        "*mock.on('GET', '/v1/y', …). Responses are configured for POST /moderation. To reach *"
     ),
     "mock.set('*', 'y', system='kind'); mock.set('*', 'x'); two_turns(); assert False": (
         "    nearest call: 1, but the system prompt 'Be brief' is not one that contains 'kind'"

@@ -384,7 +384,7 @@ class EndpointCall:
             message = (
                 f"No response was configured for {sent.method} {sent.path} of {sent.host}, model "
                 f"{request.model_id!r}. Configure it with mock.on({sent.method!r}, "
-                f"{sent.path!r}, …)."
+                f"{sent.path!r}, …).{mock.configurator.replies.list_endpoints()}"
             )
             mock.note_problem(message)
             self._fail(UnexpectedCall(message))

@@ -153,10 +153,11 @@ def refuse_unknown_path(
             f"configure an answer: mock.on({sent.method!r}, {sent.path!r}, …)."
         )
     else:
+        configured = mock.configurator.replies.list_endpoints()
         message = (
             f"{problem}; nothing was sent. {_describe_caller()}Configure an answer with "
-            f"mock.on({sent.method!r}, {sent.path!r}, …). To reach the provider, mark the "
-            f"test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
+            f"mock.on({sent.method!r}, {sent.path!r}, …).{configured} To reach the provider, mark "
+            f"the test with @pytest.mark.llm_live; if {sent.host} is not a provider, add "
             f"!{sent.host} to ini llm_mock_hosts."
         )
     mock.note_refusal(message)
